@@ -191,8 +191,8 @@ async def _copies(shared: SharedFolder, ready: list[Entry], place: Path, watch: 
 def _ambiguous(wanted: Wanted, ready: list[Entry]) -> GaveUp:
     names = ", ".join(f"‘{safe_name(one.name)}’" for one in ready[:MOST_LISTED])
     return GaveUp(
-        f"{len(ready)} different files fit {wanted.pattern!r} ({names}{', …' if len(ready) > MOST_LISTED else ''}), and "
-        "it is not clear which is meant: give a narrower pattern, or wait_all(…, count=…)."
+        f"{len(ready)} different files fit {wanted.pattern!r} ({names}{', …' if len(ready) > MOST_LISTED else ''}), "
+        "and it is not clear which is meant: give a narrower pattern, or wait_all(…, count=…)."
     )
 
 

@@ -1,8 +1,7 @@
-"""Reading all texts of a screen, band by band, for what depends on none being missed.
+"""Read all text of a screen band by band, for redaction, which must not miss a text.
 
-What a band says follows from the pixels of that band alone, and is kept by these. So it does not matter what was
-read before: a screen of which a small part changed gives the very lines that it would give read anew, and only the
-bands with the change in them are read.
+The lines of a band depend on the pixels of that band only, and are cached by them. So the result never depends on
+earlier frames. After a small change, only the changed bands are read again. `BandReader` is used by `run.redactors`.
 """
 
 from __future__ import annotations
@@ -24,17 +23,19 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 CORE, MARGIN = 64, 32
-"""Rows of a band, and rows above and below that are read with it: a text up to twice as high is seen whole."""
+"""Rows of a band, and extra rows above and below it. A text up to twice as high as the margin is seen whole."""
 _SHARED = 8
-"""Rows by which neighbors overlap: where a text's middle is between two, either may see it as its own."""
+"""Rows by which neighboring bands overlap. A text whose middle lies there may be found by both bands."""
 _KNOWN_BANDS, _KNOWN_SCREENS = 512, 8
 _LEAST_SCORE = 0.3
 _BLANK, _PALE = 6, 96
-"""Levels: what varies by less holds no text; what varies by less than the second is stretched before it is read."""
+"""Grey levels. A band that varies by less than the first has no text. One that varies by less than the second is
+stretched to full contrast before reading.
+"""
 
 
 class BandReader:
-    """Reads frames; a `safety.masking.lines.LineReader`. Safe to share between threads."""
+    """Reads frames; implements `safety.masking.lines.LineReader`. Threads may share it."""
 
     def __init__(self, ocr: Ocr | None = None) -> None:
         self._ocr = ocr or Ocr()
@@ -42,10 +43,10 @@ class BandReader:
         self._bands: OrderedDict[bytes, tuple[Line, ...]] = OrderedDict()
         self._screens: OrderedDict[str, tuple[Line, ...]] = OrderedDict()
         self.read = 0
-        """How many bands were read so far, rather than remembered."""
+        """Number of bands that OCR has read, without cached ones."""
 
     def lines(self, frame: Frame) -> tuple[Line, ...]:
-        """Return all texts on a screen. The same pixels give the same lines, whatever was read before."""
+        """Return all lines of text on a screen. Equal pixels give equal lines, whatever was read before."""
         with self._lock:
             known = self._screens.get(frame.digest)
             if known is None:
@@ -55,7 +56,7 @@ class BandReader:
             return known
 
     def again(self, frame: Frame, box: Box) -> tuple[str, ...]:
-        """Read a line enlarged, in full contrast, and with more room around it."""
+        """Return further readings of a line: enlarged, in full contrast, and with more space around it."""
         import cv2
         import numpy as np
 
@@ -88,7 +89,7 @@ class BandReader:
         return tuple(found)
 
     def _band(self, band: Pixels, first: int) -> tuple[Line, ...]:
-        """Return the lines whose middle is in the core of a band, which begins at its row ``first``."""
+        """Return the lines whose middle is in the core of a band, which begins at row ``first`` of the band."""
         key = hashlib.sha256(band.tobytes()).digest() + repr((band.shape, first)).encode()
         known = self._bands.get(key)
         if known is not None:
@@ -110,7 +111,7 @@ class BandReader:
 
 
 def _pixels(frame: Frame) -> Pixels:
-    """Return a frame as the engine wants it: in OpenCV's channel order."""
+    """Return a frame's pixels in the channel order of OpenCV (blue, green, red)."""
     import numpy as np
 
     rgb = np.frombuffer(frame.rgb, np.uint8).reshape(frame.size.height, frame.size.width, 3)
@@ -118,7 +119,7 @@ def _pixels(frame: Frame) -> Pixels:
 
 
 def _stretched(piece: Pixels) -> Pixels:
-    """Return pale pixels in full contrast, others as they are."""
+    """Return pale pixels in full contrast, and others unchanged."""
     import numpy as np
 
     low, high = int(piece.min()), int(piece.max())
@@ -129,7 +130,7 @@ def _stretched(piece: Pixels) -> Pixels:
 
 
 def _same(one: Box, other: Box) -> bool:
-    """Say whether two boxes, of neighboring bands, are around one text."""
+    """Return whether two boxes from neighboring bands surround the same text (80 % of their union is shared)."""
     width = min(one.right, other.right) - max(one.left, other.left)
     height = min(one.bottom, other.bottom) - max(one.top, other.top)
     if width <= 0 or height <= 0:

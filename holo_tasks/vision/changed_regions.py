@@ -1,4 +1,7 @@
-"""Where to look on a picture: blocks that changed, blocks that hold nothing, boxes that look like fields."""
+"""Find regions worth reading on a picture: changed blocks, blocks with content, and light boxes that look like fields.
+
+`ocr_reader` uses it to read only the changed part of a screenshot.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ if TYPE_CHECKING:
 
 BLOCK = 16
 _TOLERANCE = 20
-"""Grey levels by which equal pixels may differ: JPEG leaves traces of a change in blocks around it."""
+"""Grey levels by which unchanged pixels may differ. JPEG spreads a change into the blocks around it."""
 
 
 def flat_blocks(pixels: Pixels) -> Mask:
-    """Mark the blocks of one color: there is no text in them."""
+    """Return a mask of the blocks of 16 x 16 pixels that have one color, and therefore no text."""
     import numpy as np
 
     whole = _padded(pixels)
@@ -29,7 +32,7 @@ def flat_blocks(pixels: Pixels) -> Mask:
 
 
 def changed_blocks(before: Pixels, after: Pixels) -> Mask:
-    """Mark the blocks in which two pictures of one size differ."""
+    """Return a mask of the blocks in which two pictures of one size differ."""
     import cv2
     import numpy as np
 
@@ -39,7 +42,7 @@ def changed_blocks(before: Pixels, after: Pixels) -> Mask:
 
 
 def boxes_of(blocks: Mask, size: Size) -> list[Box]:
-    """Return boxes around marked blocks; neighbors share one, up to two blocks apart."""
+    """Return boxes around the marked blocks. Blocks up to two apart share a box."""
     import cv2
     import numpy as np
 
@@ -55,7 +58,7 @@ def boxes_of(blocks: Mask, size: Size) -> list[Box]:
 
 
 def grown(regions: Iterable[Box], lines: Iterable[Box], size: Size, *, margin: int) -> list[Box]:
-    """Return the regions with whole lines and a margin around them added, overlaps merged."""
+    """Return the regions together with the lines and a margin around them, with overlaps merged."""
     around = [
         _clip(box.left - margin, box.top - margin, box.width + 2 * margin, box.height + 2 * margin, size)
         for box in lines
@@ -64,12 +67,12 @@ def grown(regions: Iterable[Box], lines: Iterable[Box], size: Size, *, margin: i
 
 
 def field_boxes(pixels: Pixels) -> tuple[Box, ...]:
-    """Return the white rectangles that look like places to type in."""
+    """Return the white rectangles that look like input fields, from top to bottom."""
     import cv2
     import numpy as np
 
     white = cv2.inRange(pixels, (245, 245, 245), (255, 255, 255))
-    # Text in a field makes holes; closing them keeps a field one piece.
+    # Text leaves holes in a field; closing them keeps the field in one piece.
     white = cv2.morphologyEx(white, cv2.MORPH_CLOSE, np.ones((1, 5), np.uint8))
     _, _, stats, _ = cv2.connectedComponentsWithStats(white, connectivity=4)
     found = []
@@ -80,7 +83,7 @@ def field_boxes(pixels: Pixels) -> tuple[Box, ...]:
 
 
 def _padded(pixels: Pixels) -> Pixels:
-    """Return a picture of whole blocks: what is beyond its edge is as it is there."""
+    """Return the picture extended to whole blocks by repeating its edge pixels."""
     import numpy as np
 
     low, right = -pixels.shape[0] % BLOCK, -pixels.shape[1] % BLOCK
@@ -88,10 +91,10 @@ def _padded(pixels: Pixels) -> Pixels:
 
 
 def _of_blocks(most: np.ufunc, pixels: Pixels) -> Pixels:
-    """Return the most, or least, of each channel in each block.
+    """Return the maximum or minimum of each channel in each block.
 
-    Rows go first, which are long; then one half of a block's row with the other, until one pixel is left: NumPy takes
-    many times as long for an axis that is as short as a pixel.
+    The rows of a block are reduced first. Then the two halves of its row are combined until one pixel is left. NumPy is
+    many times slower on an axis that is only one pixel long.
     """
     height, width, channels = pixels.shape
     rows = most.reduce(pixels.reshape(height // BLOCK, BLOCK, width * channels), axis=1)
@@ -106,7 +109,7 @@ def _clip(left: int, top: int, width: int, height: int, size: Size) -> Box:
 
 
 def _merged(boxes: list[Box]) -> list[Box]:
-    """Merge boxes that overlap until none does."""
+    """Merge overlapping boxes until none overlap."""
     done: list[Box] = []
     for box in boxes:
         while True:

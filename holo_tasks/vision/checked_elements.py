@@ -1,4 +1,7 @@
-"""A sight that knows what programs tell of their elements, held against the picture that it was read from."""
+"""Add the accessibility tree to a `Sight`, checked against the picture.
+
+`with_elements` is used by scripts.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ from holo_tasks.vision.screen_text import Sight
 def with_elements(
     sight: Sight, frame: Frame, tree: ElementTree, check: ElementCheck, *, instead: bool = False
 ) -> Sight:
-    """Return what was read on a frame, with the elements that programs tell of, in the frame's pixels.
+    """Return a sight with the accessibility tree, in pixels of the frame.
 
-    With ``instead``, texts are looked for where programs tell of them, and the frame is read only if that says nothing.
+    With ``instead``, texts are read only at the places where the tree has them. The whole frame is read only if that
+    gives no answer.
     """
     found = replace(
         sight,
@@ -34,9 +38,9 @@ def with_elements(
 
 
 def seen_in(tree: ElementTree, region: Box | None) -> ElementTree:
-    """Return a tree as a region of the screen shows it: in the region's pixels, what is outside it nowhere.
+    """Return the tree in pixels of a region of the screen; elements outside the region have no place.
 
-    No text of it names a secret.
+    References to secrets in names and values are defused.
     """
     elements = tuple(
         replace(each, name=defused(each.name), value=defused(each.value), box=_inside(each.box, region))

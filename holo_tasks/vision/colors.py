@@ -1,4 +1,4 @@
-"""What colors a piece of a picture has: the one that most of it has, where it has another, and in which order."""
+"""Compute colors of a piece of a picture: its most common color, and where it differs from a color."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _SPARSE = 4
 
 
 def most_common(pixels: Pixels) -> Color:
-    """Return the color, of 0 to 255 each, that most pixels (height x width x 3, one at least) have.
+    """Return the most common color of a picture, as three channels from 0 to 255.
 
-    To count all colors takes sorting all pixels: so the few of a grid name one, and it is that if most have it.
+    Counting all colors means sorting all pixels. So a sparse grid proposes a color, which is accepted if most pixels
+    have it.
     """
     import cv2
 
@@ -28,7 +29,7 @@ def most_common(pixels: Pixels) -> Color:
 
 
 def differing(pixels: Pixels, color: Color, levels: int) -> Mask:
-    """Return where a channel of a picture differs from a color by more than some levels."""
+    """Return a mask of the pixels in which a channel differs from ``color`` by more than ``levels``."""
     import cv2
 
     low, high = ([min(255, max(0, one + by)) for one in color] for by in (-levels, levels))
@@ -37,7 +38,9 @@ def differing(pixels: Pixels, color: Color, levels: int) -> Mask:
 
 
 def bgr_of(rgb: Pixels) -> Pixels:
-    """Return a picture with its channels in OpenCV's order, on which OCR was trained; NumPy takes much longer."""
+    """Return a picture in OpenCV's channel order, which the OCR model expects. OpenCV does it much faster than
+    NumPy.
+    """
     import cv2
     import numpy as np
 

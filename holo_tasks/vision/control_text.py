@@ -1,4 +1,7 @@
-"""What is written on a control of a screen, for rules about it."""
+"""Read the text on a control of the screen, for permission rules about text.
+
+`ScreenText` implements `core.permit.TextReader`. `can_read` says whether OCR is installed.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +21,31 @@ from holo_tasks.vision.outlines import areas_of, edges_of
 from holo_tasks.vision.screen_text import matches
 
 BESIDE, ABOVE = 48, 20
-"""A text this close to a point, in pixels, belongs to what is there: the label of a check box, a link's other words."""
+"""Pixels left and right, and above and below a point, within which a text belongs to the control there. Examples are
+the label of a check box and further words of a link.
+"""
 WIDEST, HIGHEST = 400, 80
-"""How far from a field its label may be, in pixels; and what reaches no farther is a button rather than a page."""
+"""Largest distance of a label from its field, in pixels. An area within these limits counts as a button, not as
+a page.
+"""
 REACH = 400
-"""A text area may reach so far above and below a point, in pixels, and as wide as the screen."""
+"""Pixels above and below a point that are searched for a field. The search covers the whole width of the screen."""
 MOST_LINES = 12
-"""What has more lines of text is a page or a terminal: of that, the lines near to a point are what is there."""
+"""An area with more lines than this is a page or a terminal. Then only lines near the point count."""
 _OFF_SCREEN = Box(0, 0, 1, 1)
-"""What is looked at where nothing of a box is on the screen."""
+"""Region that is read when a box lies outside the screen."""
 _CONTROL = 64
-"""What is as wide, in pixels, on something higher than a button, is a control of its own, no hole of a letter."""
+"""Pixels. An inner area this wide on a tall area is a control of its own, not the hole of a letter."""
 
 
 @cache
 def can_read() -> bool:
-    """Say whether OCR is installed (the extra ``rehearsal``)."""
+    """Return whether OCR is installed (the extra ``rehearsal``)."""
     return all(find_spec(name) is not None for name in ("rapidocr", "onnxruntime"))
 
 
 class ScreenText:
-    """Reads what is on the control at a point, or everything in a box; a `core.permit.TextReader`."""
+    """Reads the text on the control at a point, or all text in a box."""
 
     def __init__(self) -> None:
         self._reader = Reader()
@@ -47,19 +54,22 @@ class ScreenText:
         return await asyncio.to_thread(self._read, frame, where)
 
     async def on_target(self, frame: Frame, at: Point) -> str:
-        """Return what is written on the control at a point, and nothing else."""
+        """Return only the text on the control at a point."""
         return await asyncio.to_thread(self._read_control, frame, at)
 
     async def unread_at(self, frame: Frame, at: Point) -> bool:
-        """Say whether at a point is a button, as far as anybody can say, with a sign on it that is no text."""
+        """Return whether a button at a point shows no readable text, only a symbol."""
         return await asyncio.to_thread(self._is_unread, frame, at)
 
     async def field_at(self, frame: Frame, at: Point) -> Box | None:
-        """Return the text field at a point; None if what is there is none, or may be a button."""
+        """Return the input field at a point, or ``None`` if the point is outside fields or on a possible button."""
         return await asyncio.to_thread(self._read_field, frame, at)
 
     async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> Box | None:
-        """Return the text field at a point if it is called by one of some labels; None if not, or nobody can say."""
+        """Return the input field at a point if one of ``labels`` is its label, else ``None``.
+
+        It also returns ``None`` if the label cannot be determined.
+        """
         return await asyncio.to_thread(self._read_labelled, frame, at, labels)
 
     def _read_labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> Box | None:
@@ -100,8 +110,8 @@ class ScreenText:
         return self._texts(screen, [*([] if box is None else [box]), Box.near(where, BESIDE, ABOVE)], where)
 
     def _texts(self, screen: Image.Image, boxes: Sequence[Box], at: Point | None = None) -> str:
-        """Return what is written in some boxes that lie together: all lines that touch one, or that are near a point
-        if they are many.
+        """Return the lines that touch one of the boxes, joined by spaces. If they are many, return those near
+        ``at``.
         """
         whole, margin = Box.around(boxes), HIGHEST if at else 0
         wide, high = whole.width + 2 * margin, whole.height + 2 * margin
@@ -115,23 +125,23 @@ class ScreenText:
 
 
 def _pressed(screen: Image.Image, at: Point) -> Box | None:
-    """Return what is pressed at a point: the smallest even area with an edge around it, however wide or high.
+    """Return the control that a press at a point would hit: the smallest even area with an edge, of any size.
 
-    The ground that other controls lie on is nothing to press, if it is higher than a row of buttons.
+    A background taller than a row of buttons with other controls on it is not a control: then return ``None``.
     """
-    every = _areas(screen)
-    box = _smallest(every, at)
+    areas = _areas(screen)
+    box = _smallest(areas, at)
     if box is None:
         return None
-    on_it = (other for other in every if other is not box and box.encloses(other) and other.width >= _CONTROL)
-    half = box.width * box.height // 2  # an area that takes up more is the same control, inside its frame
+    on_it = (other for other in areas if other is not box and box.encloses(other) and other.width >= _CONTROL)
+    half = box.width * box.height // 2  # a larger inner area is the same control, inside its frame
     if box.height > 2 * HIGHEST and any(other.width * other.height < half for other in on_it):
         return None
     return box
 
 
 def _control(picture: Image.Image, at: Point) -> Box | None:
-    """Return the smallest even area with an edge around it, such as a button, that a point is in."""
+    """Return the smallest even area with an edge, such as a button, that contains a point."""
     return _smallest(_areas(picture), at)
 
 

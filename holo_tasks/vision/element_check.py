@@ -1,7 +1,8 @@
-"""Whether an element that a program tells of agrees with the picture: a tree may lie, lag behind, or be misplaced.
+"""Check whether an element of the accessibility tree agrees with the pixels at its place.
 
-Pixels are what a person sees and a press hits, so they have the last word. A place without anything on it is no
-element, and where something else is written than the element is called, nobody can say which of the two is right.
+A tree may be wrong, late or misplaced. A person sees pixels and a press hits them, so pixels decide. A place without
+anything drawn on it has no element. If its text differs from the element's name, neither of the two can be trusted.
+`ElementCheck` is used by scripts, the recognizer of states and redaction.
 """
 
 from __future__ import annotations
@@ -52,45 +53,45 @@ WRITTEN_ON = frozenset(
         "row header",
     }
 )
-"""Roles whose name is what is written on them; a field's is written beside it."""
+"""Roles whose name is written on the control. A field's name is written next to the field."""
 WRITTEN_INTO = frozenset({"text field", "password field", "spin button", "combo box", "date editor"})
-"""Roles of fields; these have an edge."""
+"""Roles of input fields. Fields have an edge."""
 PRESSED = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "check menu item", "radio menu item", "tab"}
 )
-"""Roles of what is no larger than what is written or drawn on it, give or take."""
+"""Roles of controls that are about as large as the text or symbol on them."""
 WIDEST, HIGHEST = 400, 40
-"""How far a label may be from its field, in pixels."""
+"""Largest distance of a label from its field, in pixels: to the left, and above."""
 TOO_SMALL = "it is too small there to be seen"
 NOTHING_THERE = "the picture shows nothing there"
 TOO_LARGE = "the text on it is far from its middle"
 ANOTHER_TEXT = "the picture shows another text there"
-ANOTHER_ELEMENT = "another element is told to be there as well"
-ANOTHER_LABEL = "the label beside it is that of another field"
-ELSEWHERE = "nothing is written there, and its name stands elsewhere on the picture"
+ANOTHER_ELEMENT = "the accessibility tree has another element there as well"
+ANOTHER_LABEL = "the label next to it belongs to another field"
+ELSEWHERE = "nothing is written there, and its name is elsewhere on the picture"
 LEAST_PIXELS = 4
-"""What is narrower or lower is there for others than those who see."""
+"""Elements narrower or lower than this, in pixels, are meant for screen readers only."""
 GROUND = 6
-"""How far the colors of bare ground may differ, of 255."""
+"""Levels of 255 by which the colors of a blank place may differ."""
 LEAST_READ = 2
-"""Of fewer letters nobody can say that they are no sign."""
+"""Fewer letters than this may be a misread symbol."""
 SHORT, SHORT_LIKENESS = 4, 0.6
 SURE = 0.99
 SURE_READ = 0.9
-"""How sure a reader must be of a row that it was shown alone."""
+"""Confidence that a row read alone needs."""
 ROOM, AROUND = 8, 3
 MOST_OF, HIGH = 0.6, 60
 KEPT = 2048
-"""So many places are remembered by their pixels, with what is written on them."""
+"""Number of places whose text is cached by their pixels."""
 _PLACE = re.compile(r"[A-Z]{1,3}[1-9]\d{0,6}")
-"""What a cell of a spreadsheet is called."""
+"""Name of a cell of a spreadsheet, such as ``B12``."""
 _SHORTCUT = re.compile(r"(?:ctrl|shift|alt|super|meta|cmd|f\d+|.*\+.*|\W+|\d+)", re.IGNORECASE)
 
 
 class ElementCheck:
-    """Compares elements with a picture. What is written on a place is read once, and known by its pixels after that.
+    """Compares elements with a picture. The text of a place is read once and then cached by its pixels.
 
-    Without OCR (the extra ``rehearsal``) only bare ground speaks against an element.
+    Without OCR (the extra ``rehearsal``) only blank pixels can contradict an element.
     """
 
     def __init__(self, reader: Reader | None = None) -> None:
@@ -98,11 +99,11 @@ class ElementCheck:
         self._known: OrderedDict[bytes, tuple[Line, ...]] = OrderedDict()
 
     def why_not(self, frame: Frame, tree: ElementTree, element: Element, also: str = "", *, whole: bool = True) -> str:
-        """Return why tree and picture disagree about an element; empty if nothing says that they do.
+        """Return the reason why the picture contradicts an element, or an empty string.
 
-        ``also`` is what may be written on it instead of its name. ``whole`` has the name of one with nothing written on
-        it looked for on the whole picture, which takes as long as to read that. No text of the screen is in the reason:
-        it may be one that is masked.
+        ``also`` is a text that may be written on it instead of its name. With ``whole``, the name of an element without
+        text is searched on the whole picture, which takes as long as reading the picture. The reason quotes no text
+        from the screen, because that text may be masked.
         """
         if min(element.box.width, element.box.height) < LEAST_PIXELS:
             return TOO_SMALL
@@ -115,7 +116,7 @@ class ElementCheck:
             return TOO_LARGE if element.role in PRESSED and not _is_near([line], element.box) else ""
         lines = self.lines(frame, element.box)
         read = _text(lines)
-        if len(plain(read)) < LEAST_READ or element.role in WRITTEN_INTO:  # no text of its own says that it is there
+        if len(plain(read)) < LEAST_READ or element.role in WRITTEN_INTO:  # its own text cannot confirm the element
             if is_another_there(tree, element):
                 return ANOTHER_ELEMENT
             if whole and can_read() and (against := self._by_labels(frame, tree, element)):
@@ -123,7 +124,7 @@ class ElementCheck:
         return "" if len(plain(read)) < LEAST_READ else self._by_text(frame, tree, element, also, lines)
 
     def at_once(self, frame: Frame, tree: ElementTree, element: Element, also: str = "") -> str | None:
-        """Return what `why_not` does, but for the whole picture; None where something would have to be read first."""
+        """Return the result of `why_not` without ``whole``, or ``None`` if that needs text that is not cached."""
         known = ElementCheck(_UNREAD)
         known._known = self._known
         try:
@@ -132,9 +133,9 @@ class ElementCheck:
             return None
 
     def _by_text(self, frame: Frame, tree: ElementTree, element: Element, also: str, lines: tuple[Line, ...]) -> str:
-        """Return what is said against an element by what is written in its box."""
+        """Return the reason why the text in its box contradicts an element, or an empty string."""
         if contradicted(element, _text(lines), _others(tree, element), also):
-            lines = self.lines(frame, element.box, room=True)  # a text at the very edge is read better with room
+            lines = self.lines(frame, element.box, room=True)  # OCR reads a text at the edge better with space around
             read = _text(lines)
             if not any(agrees(text, read) for text in _texts(element)) or contradicted(
                 element, read, _others(tree, element), also
@@ -148,13 +149,15 @@ class ElementCheck:
         return self._elsewhere(frame, tree, element) if element.role in WRITTEN_ON else ""
 
     def read(self, frame: Frame, box: Box, *, room: bool = False) -> str:
-        """Return what is written in a box, in one line, read with ``room`` around it if wanted; empty without OCR."""
+        """Return the text in a box as one line; empty without OCR. With ``room``, read some space around the box as
+        well.
+        """
         return _text(self.lines(frame, box, room=room))
 
     def row(self, frame: Frame, box: Box, text: str) -> Line | None:
-        """Return the row of text in a box if it says just this, beyond doubt; else it takes a closer look (`lines`).
+        """Return the row of text in a box if it certainly equals ``text``, else ``None`` (then use `lines`).
 
-        That is read at once, where no search for texts is needed: most of what takes time is that.
+        This skips text detection, which takes most of the time of OCR.
         """
         if not can_read() or len(plain(text)) < LEAST_READ or "*" in text:
             return None
@@ -170,8 +173,8 @@ class ElementCheck:
         return None
 
     def _read_row(self, row: Pixels, place: Box) -> Line:
-        said, score = self._reader.read_row(row)
-        return Line(said, place, score)
+        text, score = self._reader.read_row(row)
+        return Line(text, place, score)
 
     def _remember(self, key: bytes, lines: tuple[Line, ...]) -> tuple[Line, ...]:
         self._known[key] = lines
@@ -180,7 +183,9 @@ class ElementCheck:
         return lines
 
     def lines(self, frame: Frame, box: Box, *, room: bool = False) -> tuple[Line, ...]:
-        """Return the lines in a box, at their places on the screen, read with ``room`` around it if wanted."""
+        """Return the lines in a box, at their places on the screen. With ``room``, read some space around the box as
+        well.
+        """
         import numpy as np
 
         if not can_read():
@@ -193,7 +198,7 @@ class ElementCheck:
         if known is None and not room and is_empty(pixels):
             known = self._remember(key, ())
         if known is None:
-            # Its own edges go on around it: a text is read better with some room, and neighbors are not to be read.
+            # Repeat the edge pixels: OCR needs space around a text, and neighbors must not be read.
             grown = pixels if room else np.pad(pixels, ((ROOM, ROOM), (ROOM, ROOM), (0, 0)), mode="edge")
             inside = box.moved(-part.left, -part.top) if room else Box(0, 0, grown.shape[1], grown.shape[0])
             lines = (line for line in self._reader.read_piece(grown) if inside.contains(line.box.center))
@@ -202,17 +207,17 @@ class ElementCheck:
         return tuple(replace(line, box=line.box.moved(part.left - by, part.top - by)) for line in known)
 
     def _label_of_another(self, frame: Frame, tree: ElementTree, element: Element) -> str:
-        """Return `ANOTHER_LABEL` if the label beside a field is that of another one."""
+        """Return `ANOTHER_LABEL` if the label left of a field is the name of another field."""
         fields = [each for each in tree.elements if each.role in WRITTEN_INTO and each.id != element.id]
         names = [each.name for each in fields if each.name and each.name != element.name]
         if element.role not in WRITTEN_INTO or not element.name or not names:
             return ""
         box = element.box
-        beside = self.lines(frame, Box(max(0, box.left - WIDEST), box.top, min(WIDEST, box.left), box.height))
+        left_of_it = self.lines(frame, Box(max(0, box.left - WIDEST), box.top, min(WIDEST, box.left), box.height))
         above = self.lines(frame, Box(box.left, max(0, box.top - HIGHEST), box.width, min(HIGHEST, box.top)))
-        if any(agrees(element.name, line.text) for line in (*beside[-1:], *above)):
+        if any(agrees(element.name, line.text) for line in (*left_of_it[-1:], *above)):
             return ""
-        for line in beside[-1:]:
+        for line in left_of_it[-1:]:
             between = Box.of_corners(line.box.right, box.top, max(box.left, line.box.right + 1), box.bottom)
             if any(agrees(name, line.text) for name in names) and not any(
                 each.box.intersects(between) and each.on_screen for each in fields
@@ -221,26 +226,28 @@ class ElementCheck:
         return ""
 
     def _elsewhere(self, frame: Frame, tree: ElementTree, element: Element) -> str:
-        """Return `ELSEWHERE` if the name of an element with nothing written on it stands where no element is told."""
+        """Return `ELSEWHERE` if an element has no text, and its name is at a place where no element has that name."""
         from PIL import Image
 
         if len(plain(element.name)) < LEAST_READ:
             return ""
         size = frame.size
         picture = Image.frombuffer("RGB", (size.width, size.height), frame.rgb, "raw", "RGB", 0, 1)
-        told = [other.box for other in tree.elements if other.id != element.id and agrees(element.name, other.name)]
+        known_boxes = [
+            other.box for other in tree.elements if other.id != element.id and agrees(element.name, other.name)
+        ]
         for line in self._reader.read(picture).sight.lines:
-            if agrees(element.name, line.text) and not any(box.contains(line.box.center) for box in told):
+            if agrees(element.name, line.text) and not any(box.contains(line.box.center) for box in known_boxes):
                 return ELSEWHERE
         return ""
 
 
 class _Unread(Exception):
-    """Something has not been read yet."""
+    """Raised if a text is not in the cache."""
 
 
 class _ReadsNothing(Reader):
-    """A reader for what has been read."""
+    """Reader that raises `_Unread` instead of reading."""
 
     def read_piece(self, pixels: Pixels) -> list[Line]:
         raise _Unread
@@ -254,26 +261,26 @@ _UNREAD = _ReadsNothing()
 
 @cache
 def shared_check() -> ElementCheck:
-    """Return the one of this process: what one part of it has read on an element, the others need not read again."""
+    """Return the check of this process, whose cache all callers share."""
     return ElementCheck()
 
 
 def _key(pixels: Pixels, how: object) -> bytes:
-    """Return what is known of some pixels by, that were read in some way."""
+    """Return the cache key of some pixels and the way in which they were read."""
     return hashlib.blake2b(pixels.tobytes(), digest_size=16).digest() + repr((pixels.shape, how)).encode()
 
 
 def is_bare(frame: Frame, box: Box) -> bool:
-    """Say whether a place of a picture, with a little around it, is of one color: then there is nothing to press."""
+    """Return whether a place, with three pixels around it, has one color: then no control is drawn there."""
     pixels, part = pixels_of(frame, box.grown(AROUND))
     if part.width < 1 or part.height < 1:
         return True
-    highest, lowest = pixels.max(axis=0).max(axis=0), pixels.min(axis=0).min(axis=0)  # row by row: ten times as fast
+    highest, lowest = pixels.max(axis=0).max(axis=0), pixels.min(axis=0).min(axis=0)  # one axis at a time: 10 x faster
     return bool((highest.astype(int) - lowest <= GROUND).all())
 
 
 def is_framed(frame: Frame, box: Box) -> bool:
-    """Say whether a line or another color begins along most of the upper or the lower end of a box, and none in it."""
+    """Return whether a box has a line or a color change along most of its upper or lower end, and none inside."""
     import numpy as np
 
     strip, part = pixels_of(frame, box.grown(AROUND + 1))
@@ -287,7 +294,7 @@ def is_framed(frame: Frame, box: Box) -> bool:
 
 
 def is_another_there(tree: ElementTree, element: Element) -> bool:
-    """Say whether something else to press or to write into is told to be where a press on an element would go."""
+    """Return whether the tree has another control at the point where a press on an element would go."""
     at, window = element.box.center, tree.window_of(element)
     kin = {each.id for each in (element, *tree.ancestors(element), *tree.below(element))}
     top = tree.at(at)
@@ -298,10 +305,10 @@ def is_another_there(tree: ElementTree, element: Element) -> bool:
 
 
 def contradicted(element: Element, read: str, others: Iterable[str], also: str = "") -> bool:
-    """Say whether what is read on an element is plainly something else than it is called.
+    """Return whether the text read on an element clearly differs from its name.
 
-    ``also`` is what may be written on it instead of its name, ``others`` is what is written on other elements: it must
-    not be one of these rather than this one. What is in a field may be anything else.
+    ``also`` is a text that may be written on it instead. ``others`` are the texts of other elements: a better fit with
+    any such text is a contradiction. A field may contain any text.
     """
     shows = element.role in WRITTEN_ON and bool(element.name)
     own = max(fit(text, read) for text in (*_texts(element), also))
@@ -311,15 +318,15 @@ def contradicted(element: Element, read: str, others: Iterable[str], also: str =
 
 
 def agrees(name: str, read: str) -> bool:
-    """Say whether a text that was read may be this name."""
+    """Return whether a text that was read may be this name."""
     return fit(name, read) >= LIKENESS
 
 
 def fit(name: str, read: str) -> float:
-    """Rate from 0 to 1 how well what was read is a name, as it is written on a control.
+    """Return from 0 to 1 how well a text that was read fits the name on a control.
 
-    Letters may differ a little and digits not at all, except those that look like a letter. A keyboard shortcut, a
-    count or a sign may stand behind the name, a sign before it; an ellipsis stands for the rest of it.
+    Letters may differ a little. Digits may not, except for those that look like a letter. A keyboard shortcut, a count
+    or a symbol may follow the name, and a symbol may precede it. An ellipsis replaces the rest of the name.
     """
     wanted, seen = plain(name), plain(read)
     if not wanted or not seen:
@@ -344,7 +351,7 @@ def fit(name: str, read: str) -> float:
 
 
 def _alike(text: str) -> str:
-    """Write letters and digits that look the same as one of them."""
+    """Return the text with one letter in place of each group of letters and digits that look the same."""
     return text.translate(str.maketrans("01il5s8b", "olllssbb"))
 
 
@@ -358,7 +365,7 @@ def _with_shortcut(name: str, read: str) -> bool:
 
 
 def _around(tree: ElementTree, element: Element) -> Iterator[Box]:
-    """Yield the box of a field and those close around it: its edge may be that of what it is in."""
+    """Yield the box of a field and of close containers, since the visible edge may be theirs."""
     yield element.box
     for above in tree.ancestors(element)[:3]:
         if above.box.height <= 2.5 * element.box.height and above.box.width <= 1.6 * element.box.width:
@@ -366,7 +373,9 @@ def _around(tree: ElementTree, element: Element) -> Iterator[Box]:
 
 
 def _texts(element: Element) -> tuple[str, ...]:
-    """Return what may be written on an element: a spreadsheet's cell is called by its place, and shows its value."""
+    """Return the texts that may be written on an element. A spreadsheet's cell is named by its place and shows its
+    value.
+    """
     if element.role not in WRITTEN_ON or not element.name:
         return element.name, element.value
     in_sheet = element.role == "cell" and element.value and _PLACE.fullmatch(element.name)
@@ -374,7 +383,7 @@ def _texts(element: Element) -> tuple[str, ...]:
 
 
 def _is_near(lines: Sequence[Line], box: Box) -> bool:
-    """Say whether some line is not far above or below the middle of a box: else it is far too large."""
+    """Return whether a line is vertically near the middle of a box. Otherwise the box is far too large."""
     middle = box.center.y
     return any(each.box.top - 2 * each.box.height <= middle <= each.box.bottom + 2 * each.box.height for each in lines)
 
@@ -384,9 +393,9 @@ def _text(lines: Sequence[Line]) -> str:
 
 
 def _others(tree: ElementTree, element: Element) -> Iterator[str]:
-    """Yield what is written on other elements, leaving out what one is in and what is in it: that is one text.
+    """Yield the texts of other elements, without ancestors and descendants, which share the element's text.
 
-    A field holds none of the other elements' texts, whatever these are.
+    For a field these are the names of all other elements.
     """
     kin = {each.id for each in (element, *tree.ancestors(element), *tree.below(element))}
     seen: set[str] = set()

@@ -1,6 +1,7 @@
-"""What a field is called: the text right beside or above it that is no part of, and belongs to no, other field.
+"""Find the label of an input field: the text directly left or above, outside all fields.
 
-What stands in a field may have been written there by whoever wants another field to be called by it.
+Text inside a field never counts as a label. Otherwise a person or program that writes into one field could relabel
+another.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.vision.screen_text import Line
 
 FURTHEST = 400
-"""How far left of a field its label may end, in pixels."""
+"""Largest distance between the label's right end and the field, in pixels."""
 SLACK = 4
-"""Pixels by which what was read may reach into what is beside it."""
+"""Pixels by which the box of a text may overlap its neighbor."""
 LONG = 1.5
-"""What is this much wider than high may be a field; an icon is not."""
+"""Ratio of width to height from which an area may be a field. An icon is less wide."""
 
 
 def labels_of(field: Box, areas: Sequence[Box], fields: Sequence[Box], lines: Sequence[Line]) -> list[str]:
-    """Return what a field is called, of the areas, of those that surely are fields, and of the lines of a picture.
+    """Return the labels of a field: the one on its left, the one above it, or both.
 
-    That may be what stands on its left and what stands above it: forms have labels on either side, and other texts on
-    the other. What may be another field in between has that label, and this one has none on that side.
+    ``areas`` are all controls of the picture, ``fields`` the certain fields, and ``lines`` its texts. Forms use either
+    side for labels, and the other side may hold unrelated text. If another possible field lies between, the label
+    belongs to that field.
     """
     form = _Form(
         tuple(area for area in areas if not _overlap(area, field)),
@@ -35,7 +37,7 @@ def labels_of(field: Box, areas: Sequence[Box], fields: Sequence[Box], lines: Se
 
 @dataclass(frozen=True)
 class _Form:
-    """What is around a field; ``areas`` are all controls, ``fields`` those that surely are to write in."""
+    """The surroundings of a field: ``areas`` are all controls, ``fields`` those that are certainly fields."""
 
     areas: tuple[Box, ...]
     fields: tuple[Box, ...]
@@ -51,20 +53,20 @@ class _Form:
             left = None
         if left is not None and not (above is not None and self._has_nearer_below(left.box, field)):
             yield left
-        if above is not None and not self._has_beside(above.box, field, free):
+        if above is not None and not self._is_left_label_of_another(above.box, field, free):
             yield above
 
     def _between(self, gap: Box) -> bool:
         return any(area.width >= LONG * area.height and _overlap(area, gap) for area in self.areas)
 
     def _has_nearer_below(self, label: Box, field: Box) -> bool:
-        """Say whether another field stands right below a label that this one has on its left."""
+        """Return whether another field is directly below a label, and nearer than this field on its right."""
         return any(
             _is_above(label, other) and other.top - label.bottom < field.left - label.right for other in self.fields
         )
 
-    def _has_beside(self, label: Box, field: Box, free: Sequence[Line]) -> bool:
-        """Say whether another field has this label, which stands above this one, on its left."""
+    def _is_left_label_of_another(self, label: Box, field: Box, free: Sequence[Line]) -> bool:
+        """Return whether the label above this field is the left label of another field."""
         return any(
             _is_beside(label, other)
             and other.left < field.right
@@ -96,6 +98,6 @@ def _has_middle(area: Box, inner: Box) -> bool:
 
 
 def _overlap(one: Box, other: Box) -> bool:
-    """Say whether two boxes have more in common than the width of an outline."""
+    """Return whether two boxes overlap by more than the width of an outline."""
     shared = one.intersection(other)
     return shared is not None and min(shared.width, shared.height) > 2

@@ -1,7 +1,7 @@
-"""Fields to write in, told from buttons by how they look, whatever colors a theme has.
+"""Find input fields, and tell them from buttons by their pixels, in any color theme.
 
-A field is even paper with an edge all around, and what is written on it begins at a side; what stands in the middle of
-an area may be written on a button. Whoever needs to be sure that something is a field takes none for what may be both.
+A field is an even background with an edge all around, whose text begins at one side. Text in the middle of an area may
+be the label of a button. Callers that need certainty treat such an area as no field.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
 SMALLEST = Size(20, 12)
 _LOW, _NARROW_TALL = 48, 60
-"""A field of one line is not as high, in pixels; what is higher is a text area, and not as narrow."""
+"""Pixels. A field of this height or more is a text area, which must have the second value as minimum width."""
 _PAPER = 0.6
-"""How much of a field has the color of its paper, at least."""
+"""Least share of a field that has its background color."""
 _LIKE = 12
-"""Levels of a color by which the paper may differ from itself."""
+"""Color levels by which the background may vary."""
 _LINES, _ALIGNED = 3, 6
-"""So many lines that begin below one another, give or take some pixels, are a text, even in the middle of an area."""
+"""Number of lines and tolerance in pixels. That many left-aligned lines are a text, even in the middle of an area."""
 _CARET = 2
 _BESIDE = 3
-"""The selected row of a list may end this many pixels before the list does."""
+"""Pixels by which the selected row of a list may end before the list."""
 _APART, _WIDEST_RULE = 6, 8
 
 
 def is_large(box: Box) -> bool:
-    """Say whether an area is large enough to be a control."""
+    """Return whether an area is large enough to be a control."""
     return box.width >= SMALLEST.width and box.height >= SMALLEST.height
 
 
 def field_in(picture: Image.Image, at: Point) -> Box | None:
-    """Return the field to write in that a point of a picture is in; None if what is there is none, or may be a button.
+    """Return the input field that contains a point, or ``None`` if the point is outside fields or on a possible button.
 
-    Nothing that another control is in, or that reaches to the end of the picture, is a field, nor is the selected row
+    An area that contains another control or reaches the end of the picture is not a field. Neither is the selected row
     of a list.
     """
     import numpy as np
@@ -58,7 +58,7 @@ def field_in(picture: Image.Image, at: Point) -> Box | None:
 
 
 def areas_and_fields(picture: Image.Image | Pixels) -> tuple[list[Box], list[Box]]:
-    """Return all areas of a picture that are large enough to be a control, and those that surely are fields."""
+    """Return the areas of a picture that are large enough to be controls, and those that are certainly fields."""
     import numpy as np
 
     pixels: Pixels = np.asarray(picture)
@@ -68,7 +68,7 @@ def areas_and_fields(picture: Image.Image | Pixels) -> tuple[list[Box], list[Box
 
 
 def _field(box: Box, every: Sequence[Box], pixels: Any) -> Box | None:
-    """Return the field that an area is, if it surely is one."""
+    """Return the box of the field if an area is certainly a field, else ``None``."""
     if any(other is not box and box.encloses(other) for other in every):
         return None
     if any(_is_row(box, other) for other in every):
@@ -86,17 +86,19 @@ def _field(box: Box, every: Sequence[Box], pixels: Any) -> Box | None:
 
 
 def _is_row(box: Box, other: Box) -> bool:
-    """Say whether an area lies on another with no line in between, and ends where that does, as in a list."""
+    """Return whether an area touches another one without a line between and shares an end with it, as a list
+    row does.
+    """
     touches = other.top == box.bottom or other.bottom == box.top
     covers = other.left <= box.left + _BESIDE and other.right >= box.right - _BESIDE
     return touches and covers and min(abs(other.left - box.left), abs(other.right - box.right)) <= _BESIDE
 
 
 def _with_part_behind_caret(box: Box, every: Sequence[Box], pixels: Any) -> Box:
-    """Return an area with the one on its right, if what is between them stands right behind text: a text cursor."""
+    """Return an area joined with the one on its right, if only a text cursor separates them."""
     for other in every:
-        beside = 0 <= other.left - box.right <= _CARET + 1
-        if beside and abs(other.top - box.top) <= 1 and abs(other.height - box.height) <= 1:
+        adjacent = 0 <= other.left - box.right <= _CARET + 1
+        if adjacent and abs(other.top - box.top) <= 1 and abs(other.height - box.height) <= 1:
             ink = _ink(pixels[box.top : box.bottom, box.left : box.right])
             if ink is not None and ink[:, -_CARET - 1 :].any() and ink[:, : _APART + 1].any():
                 return Box(box.left, box.top, other.right - box.left, box.height)
@@ -104,15 +106,17 @@ def _with_part_behind_caret(box: Box, every: Sequence[Box], pixels: Any) -> Box:
 
 
 def _ink(pixels: Any) -> Any:
-    """Return where an area has another color than most of it, without its rim; None if it is not even."""
+    """Return a mask of the pixels that differ from the background, without the rim; ``None`` if the area is not
+    even.
+    """
     inside = pixels[3:-3, 3:-3]
     ink = differing(inside, most_common(inside), _LIKE)
     return None if ink.mean() > 1 - _PAPER else ink
 
 
 def _is_text(ink: Any) -> bool:
-    """Say whether what is on a text area is text from the top on, or lines that begin below one another."""
-    across = ink.mean(axis=0) < 0.7  # a bar to scroll with is no text
+    """Return whether a text area is empty, or has text from the top on or in left-aligned lines."""
+    across = ink.mean(axis=0) < 0.7  # excludes a scroll bar
     rows = list(_runs((ink & across).any(axis=1), 2))
     if not rows:
         return True
@@ -126,7 +130,7 @@ def _is_text(ink: Any) -> bool:
 
 
 def _begins_at_a_side(ink: Any) -> bool:
-    """Say whether what is in a field of one line begins at its left or right: a button's word and sign do not."""
+    """Return whether the text of a one-line field begins at its left or right. A button's text does not."""
     height, width = ink.shape
     columns = ink.any(axis=0)
     groups = list(_runs(columns, _APART))
@@ -134,7 +138,7 @@ def _begins_at_a_side(ink: Any) -> bool:
     if not groups:
         return True
     if any(right - left <= _WIDEST_RULE and ink[:, left:right].mean(axis=0).max() >= 0.9 for left, right in groups):
-        return False  # two controls side by side
+        return False  # a vertical rule: these are two controls side by side
     parts = [(left, right) for left, right in _runs(_filled(groups, width), max(height, 16))]
     if any(_in_the_middle(left, right, width) for left, right in parts):
         return False
@@ -158,7 +162,7 @@ def _filled(groups: list[tuple[int, int]], width: int) -> Any:
 
 
 def _runs(row: Any, gap: int) -> Iterator[tuple[int, int]]:
-    """Yield where the true pixels of a row begin and end; those with less than a gap between them are one."""
+    """Yield the start and end of each run of true pixels. Runs with at most ``gap`` pixels between them are joined."""
     start = last = None
     for at in row.nonzero()[0].tolist():
         if start is None or last is None:
@@ -172,5 +176,5 @@ def _runs(row: Any, gap: int) -> Iterator[tuple[int, int]]:
 
 
 def _in_the_middle(left: int, right: int, width: int) -> bool:
-    """Say whether there is about as much room on the left of something as on its right."""
+    """Return whether there is about the same space left and right of something."""
     return abs(left - (width - right)) <= 2 * max(3, min(width // 12, 16))

@@ -1,4 +1,7 @@
-"""The OCR engine: RapidOCR with the weights inside its wheel, no network and no GPU."""
+"""Run the OCR engine: RapidOCR with the model weights of its wheel, without network or GPU.
+
+`Ocr` is used by `ocr_reader` and `band_reader`.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ _KNOWN_PIECES = 4096
 
 
 class Ocr:
-    """Finds and reads pieces of text; what a piece says is kept by its pixels. For one thread at a time.
+    """Detects and recognizes text. Recognized pieces are cached by their pixels. Only one thread at a time may use it.
 
-    ``threads`` are the engine's. More than one spins for work, which slows a shared machine down.
+    ``threads`` is the engine's thread count. More than one thread busy-waits for work, which slows down a shared
+    machine.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -28,7 +32,7 @@ class Ocr:
         self._pieces: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
 
     def find(self, part: Pixels) -> list[Box]:
-        """Return boxes around the texts of a picture, whose channels are in OpenCV's order: the engine's own."""
+        """Return boxes around the texts of a picture in OpenCV's channel order."""
         found = self.loaded()(part, use_det=True, use_cls=False, use_rec=False)
         boxes = []
         for quad in [] if found.boxes is None else found.boxes:
@@ -40,7 +44,7 @@ class Ocr:
         return boxes
 
     def read(self, piece: Pixels) -> tuple[str, float]:
-        """Return what a piece of a picture says, and how sure that is."""
+        """Return the text of a piece of a picture, and the confidence from 0 to 1."""
         key = hashlib.blake2b(piece.tobytes(), digest_size=16).digest() + repr(piece.shape).encode()
         known = self._pieces.get(key)
         if known is None:
@@ -54,7 +58,7 @@ class Ocr:
         return known
 
     def loaded(self) -> Any:
-        """Return the engine; loading it takes a second."""
+        """Return the engine. The first call loads it, which takes about a second."""
         if self._engine is None:
             from rapidocr import RapidOCR
 
@@ -64,7 +68,7 @@ class Ocr:
                     "Global.use_cls": False,
                     "EngineConfig.onnxruntime.intra_op_num_threads": self._threads,
                     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                    # Small pictures are not blown up to 736 pixels, short words not padded to 320.
+                    # Do not enlarge small pictures to 736 pixels, nor pad short words to 320.
                     "Det.limit_side_len": 64,
                     "Rec.rec_img_shape": [3, 48, 64],
                     "Rec.rec_batch_num": 1,

@@ -1,7 +1,8 @@
-"""Reading a picture with OCR, and only the part of it that no earlier picture showed.
+"""Read pictures with OCR, and only the parts that no earlier picture showed.
 
-It takes seconds for a whole screen on a busy machine, so what was read before is kept: pictures and
-pieces of text by their pixels, and the lines of a recent picture wherever this one shows the same.
+A whole screen takes seconds on a busy machine. So results are cached: pictures and pieces of text by their pixels, and
+the lines of a recent picture where the new one is equal. `Reader` is the main class; `shared_reader` returns the one of
+this process.
 """
 
 from __future__ import annotations
@@ -28,14 +29,17 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 LEAST_SCORE = 0.6
-"""A text that is read with less confidence, from 0 to 1, is none."""
+"""Least confidence of a text, from 0 to 1. Texts below it are dropped."""
 _RECENT_PICTURES = 12
 _MARGIN = 6
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read, in how many seconds, and how: from scratch, the changed part only, or from memory."""
+    """The result of reading a picture, the seconds it took, and its method.
+
+    ``how`` is ``whole``, ``changes`` if only the changed part was read, or ``remembered`` for a cached picture.
+    """
 
     sight: Sight
     seconds: float
@@ -43,9 +47,10 @@ class Reading:
 
 
 class Reader:
-    """Reads pictures; safe to share between threads, which it serves one at a time.
+    """Reads pictures. Threads may share it; it serves one at a time.
 
-    ``threads`` are the engine's. More than one spins for work, which slows a shared machine down.
+    ``threads`` is the engine's thread count. More than one thread busy-waits for work, which slows down a shared
+    machine.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -73,17 +78,17 @@ class Reader:
         return Reading(sight, time.perf_counter() - started, "whole" if from_scratch else "changes")
 
     def read_piece(self, pixels: Pixels) -> list[Line]:
-        """Read a small piece of a picture, by itself; it takes the place of no picture that is remembered."""
+        """Return the lines of a small piece of a picture. The piece does not enter the cache of pictures."""
         with self._lock:
             return self._read_region(pixels, Box(0, 0, pixels.shape[1], pixels.shape[0]))
 
     def read_row(self, pixels: Pixels) -> tuple[str, float]:
-        """Read a piece of a picture that is one row of text; return what it says, and how sure that is."""
+        """Return the text of a piece with one row of text, and the confidence from 0 to 1."""
         with self._lock:
             return self._ocr.read(bgr_of(pixels))
 
     def warm_up(self) -> None:
-        """Load the engine now instead of at the first picture."""
+        """Load the engine now instead of with the first picture."""
         from PIL import Image
 
         self.read(Image.new("RGB", (64, 64), "white"))
@@ -109,7 +114,7 @@ class Reader:
         return Sight(in_reading_order(lines), size, light, colored), from_scratch
 
     def _without_caret(self, pixels: Pixels, line: Line, fields: tuple[Box, ...]) -> Line:
-        """Return a line as it is read without the text cursor behind it, where one is."""
+        """Return a line read without the text cursor behind it, or the line itself if it has no cursor."""
         field = next((field for field in fields if field.contains(line.box.center)), None)
         piece = None if field is None else without_caret(pixels, line.text, line.box, field)
         if piece is None:
@@ -131,9 +136,9 @@ class Reader:
 
 
 def _fields(pixels: Pixels) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
-    """Return the light fields of a picture, and the others that surely are some.
+    """Return the light fields of a picture, and other areas that are certainly fields.
 
-    What is light around such a one is no field: it is a page that fields are on.
+    A light box much larger than a certain field inside it is a page, and is left out.
     """
     _, sure = areas_and_fields(pixels)
     light = tuple(
@@ -145,7 +150,7 @@ def _fields(pixels: Pixels) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
 
 
 def _to_read(dirty: Any, kept: tuple[Line, ...], size: Size) -> tuple[list[Box], list[Line]]:
-    """Return the regions to read anew, and the lines that none of them touches."""
+    """Return the regions to read again, and the cached lines outside them."""
     regions = boxes_of(dirty, size)
     while True:
         touched = [line for line in kept if any(_near(line.box, region) for region in regions)]
@@ -167,5 +172,5 @@ def _near(one: Box, other: Box, margin: int = BLOCK // 2) -> bool:
 
 @cache
 def shared_reader() -> Reader:
-    """Return the reader of this process: what one part of it has read, the others need not read again."""
+    """Return the reader of this process, whose cache all callers share."""
     return Reader()

@@ -1,4 +1,7 @@
-"""The boxes of a screen: windows, buttons, fields, cells, by their edges."""
+"""Find boxes with an edge on a frame: windows, buttons, fields and cells.
+
+`Outlines` is used by the wireframe redaction.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from holo_tasks.vision.outlines import areas_of, edges_of
 
 
 class Outlines:
-    """Finds boxes; a `safety.masking.wireframe.OutlineFinder`."""
+    """Finds boxes; implements `safety.masking.wireframe.OutlineFinder`."""
 
     def outlines(self, frame: Frame) -> list[Box]:
-        """Return what has an edge all around and is large enough to hold a word, from small to large."""
+        """Return the areas of at least 10 x 10 pixels with an edge all around, from small to large."""
         import numpy as np
 
         pixels = np.frombuffer(frame.rgb, np.uint8).reshape(frame.size.height, frame.size.width, 3)
@@ -22,7 +25,7 @@ class Outlines:
 
 
 def distinct(boxes: Iterable[Box]) -> list[Box]:
-    """Return boxes from small to large, of those that are alike the smallest."""
+    """Return boxes from small to large. Of several nearly equal boxes, keep the smallest."""
     found: list[Box] = []
     for box in sorted(boxes, key=lambda box: (box.area, box.top, box.left)):
         if not any(alike(box, other) for other in found):
@@ -31,7 +34,7 @@ def distinct(boxes: Iterable[Box]) -> list[Box]:
 
 
 def alike(one: Box, other: Box) -> bool:
-    """Say whether two boxes are one thing: no side further apart than a thick border is."""
+    """Return whether two boxes surround one thing: no side differs by more than a thick border."""
     most = min(6, max(3, min(one.width, one.height, other.width, other.height) // 3))
     return (
         abs(one.left - other.left) <= most

@@ -1,9 +1,11 @@
-"""What is drawn on a picture besides text: areas with an edge all around, check boxes, and drawings such as icons.
+"""Find shapes other than text on a picture: areas with an edge, check boxes, and drawings such as icons.
 
-A button, a field or a cell of a table is one even area inside an edge, whatever the edge looks like: a
-line, a bevel, a shadow, or only another color. So the picture is cut wherever neighboring pixels
-differ, and pieces that fill a rectangle, a pill or a circle are areas. What is too finely cut to be
-one is a drawing.
+A button, a field or a table cell is an even area inside an edge. The edge may be a line, a bevel, a shadow or a change
+of color. So the picture is cut wherever neighboring pixels differ. Pieces that fill a rectangle, a pill or a circle are
+areas. Finely cut regions are drawings.
+
+The main functions are `edges_of`, `areas_of`, `spots_of` and `drawings_of`. `set_of_mark` and the field detection use
+them.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ if TYPE_CHECKING:
     Contour: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
 
 _STEP, _NOISY_STEP = 9, 24
-"""Levels of a color between neighbors that are an edge: pale pages differ by ten, gradients by two or three.
+"""Color levels between neighboring pixels from which they form an edge, in a clean and in a noisy picture.
 
-JPEG leaves more than that around every edge. A picture is noisy if many pixels differ by less than an edge.
+On pale pages an edge differs by ten, and gradients by two or three. JPEG artefacts around edges exceed that. A picture
+is noisy if many pixels differ by less than an edge.
 """
 _NOISY = 0.025
 _SMALLEST_AREA = 8
@@ -39,9 +42,9 @@ _BORDER = 3
 
 @dataclass(frozen=True)
 class Area:
-    """An even area inside an edge; the contour, in the picture's pixels, follows its round corners.
+    """An even area inside an edge. ``contour`` follows its round corners, in pixels of the picture.
 
-    ``caret`` is a text cursor as high as the area.
+    ``caret`` is the box of a text cursor as high as the area, if there is one.
     """
 
     box: Box
@@ -50,7 +53,7 @@ class Area:
 
 
 def edges_of(pixels: Pixels) -> Pixels:
-    """Return 1 where a pixel differs from its right or lower neighbor, else 0."""
+    """Return an array with 1 where a pixel differs from its right or lower neighbor, else 0."""
     import numpy as np
 
     found: Pixels = np.zeros(pixels.shape[:2], np.uint8)
@@ -64,21 +67,23 @@ def edges_of(pixels: Pixels) -> Pixels:
 
 
 def areas_of(pixels: Pixels, edges: Pixels, *, most: float = _MOST_OF_PICTURE) -> list[Area]:
-    """Find areas, unsorted; they hold one another. Those that cover more than a part of the picture are left out."""
+    """Return the areas, unsorted; areas may contain others. Those that cover more than ``most`` of the picture are left
+    out.
+    """
     import cv2
     import numpy as np
 
     _, labels, stats, _ = cv2.connectedComponentsWithStats(1 - edges, connectivity=4)
     left, top, width, height, area = stats.T
     good = (width >= _SMALLEST_AREA) & (height >= _SMALLEST_AREA) & (width * height <= most * edges.size)
-    # The hair-thin rest between two lines of an outline is no area.
+    # Exclude the thin gap between two lines of an outline.
     good &= area >= width + height
     good[0] = False
     found = []
     for number in good.nonzero()[0]:
         x, y, w, h = (int(side[number]) for side in (left, top, width, height))
         contour, full = _shape(labels[y : y + h, x : x + w] == number)
-        # Text makes bays where it touches the edge.
+        # Text that touches the edge makes dents in the contour.
         hull, hull_full = _hull(contour, (w, h))
         if full >= 0.85 or (hull_full >= 0.75 and full >= 0.8 * hull_full and h <= _HIGHEST_PILL):
             # The last row and column before an edge are edge pixels themselves.
@@ -87,7 +92,7 @@ def areas_of(pixels: Pixels, edges: Pixels, *, most: float = _MOST_OF_PICTURE) -
 
 
 def spots_of(edges: Pixels) -> list[Box]:
-    """Find little squares and circles that touch nothing: check boxes and radio buttons, set or not."""
+    """Return the boxes of isolated little squares and circles: check boxes and radio buttons, checked or not."""
     import cv2
 
     _, labels, stats, _ = cv2.connectedComponentsWithStats(edges, connectivity=8)
@@ -100,20 +105,20 @@ def spots_of(edges: Pixels) -> list[Box]:
     for number in good.nonzero()[0]:
         x, y, w, h = (int(side[number]) for side in (left, top, width, height))
         if _is_regular(labels[y : y + h, x : x + w] == number):
-            # An edge begins one pixel before what is drawn.
+            # An edge begins one pixel before the shape.
             found.append(Box(x + 1, y + 1, w - 1, h - 1))
     # A ring has an edge on either side.
     return [box for box in found if not any(box is not other and other.encloses(box) for other in found)]
 
 
 def is_spot_sized(box: Box) -> bool:
-    """Say whether a box has the size and shape of a check box."""
+    """Return whether a box has the size and shape of a check box."""
     low, high = sorted((box.width, box.height))
     return low >= _SMALLEST_SPOT and high <= _LARGEST_SPOT and (high - low) * 8 <= high
 
 
 def drawings_of(edges: Pixels) -> list[Box]:
-    """Find drawings; strokes up to four pixels apart are one."""
+    """Return the boxes of drawings. Strokes up to four pixels apart belong to one drawing."""
     import cv2
     import numpy as np
 
@@ -124,7 +129,7 @@ def drawings_of(edges: Pixels) -> list[Box]:
     left, top, width, height = left + 3, top + 3, width - 5, height - 5
     low, high = np.minimum(width, height), np.maximum(width, height)
     good = (low >= _THINNEST_DRAWING) & (high >= _SMALLEST_DRAWING)
-    # Large and hollow: the frame of something.
+    # Exclude large hollow shapes: they are frames.
     good &= (high <= _WIDEST_ICON) | ((dense >= 0.5) & (width * height <= _LARGEST_DRAWING * edges.size))
     good[0] = False
     found = []
@@ -136,7 +141,7 @@ def drawings_of(edges: Pixels) -> list[Box]:
 
 
 def _is_dotted(piece: Pixels) -> bool:
-    """Say whether something thin is a row of dots, as the sign for a menu; a line is the same all along."""
+    """Return whether a thin shape is a row of dots, such as a menu symbol. A line is uniform along its length."""
     height, width = piece.shape
     along = piece if height > width else piece.T
     middle = along[2:-2]
@@ -144,7 +149,7 @@ def _is_dotted(piece: Pixels) -> bool:
 
 
 def without_outlines(edges: Pixels, areas: Iterable[Area]) -> Pixels:
-    """Return the edges without those along the contours of some areas, a thick border included."""
+    """Return the edges without those along the contours of ``areas``, including thick borders."""
     import cv2
     import numpy as np
 
@@ -155,21 +160,21 @@ def without_outlines(edges: Pixels, areas: Iterable[Area]) -> Pixels:
         # Text may stand close to the inner side.
         cv2.drawContours(outlines, contour, -1, 0, thickness=cv2.FILLED)
         cv2.drawContours(outlines, contour, -1, 1, thickness=1)
-    kept: Pixels = edges & ~outlines
-    return kept
+    remaining: Pixels = edges & ~outlines
+    return remaining
 
 
 def without_insides(edges: Pixels, boxes: Iterable[Box], *, margin: int = 1) -> Pixels:
-    """Return the edges without those in some boxes."""
-    kept = edges.copy()
+    """Return the edges without those inside ``boxes``."""
+    remaining = edges.copy()
     for box in boxes:
         top, left = max(0, box.top - margin), max(0, box.left - margin)
-        kept[top : box.bottom + margin, left : box.right + margin] = 0
-    return kept
+        remaining[top : box.bottom + margin, left : box.right + margin] = 0
+    return remaining
 
 
 def _differences(one: Pixels, other: Pixels) -> Pixels:
-    """Return by how many levels the pixels of two pictures differ, in the channel in which they do most."""
+    """Return the largest difference over the channels, for each pixel of two pictures."""
     import cv2
     import numpy as np
 
@@ -182,7 +187,7 @@ def _differences(one: Pixels, other: Pixels) -> Pixels:
 
 
 def _shape(piece: Any) -> tuple[Contour, float]:
-    """Return the contour of a piece, and how much of its rectangle it fills with what it encloses."""
+    """Return the outer contour of a piece, and the share of its rectangle that the contour encloses."""
     import cv2
 
     height, width = piece.shape
@@ -192,7 +197,7 @@ def _shape(piece: Any) -> tuple[Contour, float]:
 
 
 def _hull(contour: Contour, size: tuple[int, int]) -> tuple[Contour, float]:
-    """Return a contour without bays, and how much of a rectangle of some size it fills."""
+    """Return the convex hull of a contour, and the share of a rectangle of ``size`` that it fills."""
     import cv2
 
     found: Any = cv2.convexHull(contour)
@@ -201,7 +206,7 @@ def _hull(contour: Contour, size: tuple[int, int]) -> tuple[Contour, float]:
 
 
 def _is_regular(piece: Any) -> bool:
-    """Say whether a piece, filled, is the same from all sides. Hardly a letter is."""
+    """Return whether a piece, when filled, is symmetric in both directions. Hardly any letter is."""
     import cv2
     import numpy as np
 
@@ -215,7 +220,7 @@ def _is_regular(piece: Any) -> bool:
 
 
 def _without_carets(areas: list[Area], pixels: Pixels) -> list[Area]:
-    """Mend fields that a text cursor as high as the field has cut in two."""
+    """Join fields that a text cursor as high as the field has cut in two."""
     mended = []
     for area in areas:
         caret = _caret_before(area.box, pixels)
@@ -228,13 +233,13 @@ def _without_carets(areas: list[Area], pixels: Pixels) -> list[Area]:
 
 
 def _caret_before(area: Box, pixels: Pixels) -> Box | None:
-    """Return the text cursor at the left side of an area, if there is one."""
+    """Return the box of the text cursor at the left side of an area, or ``None``."""
     if not _SMALLEST_AREA < area.height <= _HIGHEST_CARET or area.left < _SMALLEST_AREA or area.top < 2:
         return None
     ground = pixels[area.top, area.left + 2]
     for at in range(area.left - 1, area.left - 4, -1):
         stroke = pixels[area.top + 2 : area.bottom - 3, at]
-        # Unlike the line between two cells it is no part of the frame.
+        # A cursor does not join the frame, unlike the line between two cells.
         frame = pixels[area.top - 2 : area.top, [at, area.left + 2]]
         if (
             (stroke == stroke[0]).all()
@@ -247,7 +252,7 @@ def _caret_before(area: Box, pixels: Pixels) -> Box | None:
 
 
 def _with_part_before(area: Box, caret: Box, pixels: Pixels) -> Area:
-    """Return an area together with what is left of a text cursor."""
+    """Return an area joined with the part left of its text cursor."""
     # The top row of a field is free of text.
     row = (pixels[area.top, : area.left] == pixels[area.top, area.left + 2]).all(axis=1)
     row[caret.left - 1 :] = True

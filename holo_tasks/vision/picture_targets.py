@@ -1,4 +1,4 @@
-"""A sight on which small pictures are found, too, when they are asked for."""
+"""Add the search for small pictures to a `Sight`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def with_pictures(sight: Sight, screen: Image.Image) -> Sight:
-    """Return what was read on a picture, able to say where smaller pictures are on it."""
+    """Return a sight that can find smaller pictures on ``screen``, by their files."""
 
     @cache
     def pictures(file: Path) -> Sequence[Found]:

@@ -1,4 +1,8 @@
-"""What was read on a picture, with the questions a playbook asks about it: is a text there, and where."""
+"""Hold the texts read on a picture, and answer where a label, its value or its field is.
+
+`Sight` is the main class. `matches`, `likeness` and `plain` compare labels with read text. Playbooks, redaction and the
+recognizer of states use them.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +20,22 @@ from holo_tasks.core.geometry import Box, Size
 from holo_tasks.vision.template_match import Found
 
 LIKENESS = 0.84
-"""How alike two labels must be, from 0 to 1: one wrong letter in seven passes, a wrong digit never."""
+"""Least likeness of two labels, from 0 to 1. One wrong letter in seven passes; a wrong digit never does."""
 
 ALIKE = tuple(map(frozenset, ("il1jtfr", "oc0eaqdg", "nmhru", "vwyu", "sz52", "b86h", "gq9y", "kx")))
 MERGED = ({"rn", "m"}, {"nn", "m"}, {"vv", "w"}, {"cl", "d"}, {"ri", "n"}, {"li", "h"}, {"ii", "u"}, {"il", "u"})
 THIN = frozenset("il1jtfr")
-"""Letters that a reader takes for one another, pieces that it sees as one letter, and what it overlooks."""
+"""Groups of letters that OCR confuses, pairs that it merges into one letter, and thin letters that it misses."""
 WORDS_APART = 0.9
-"""How far from one another words of one text stand at most, in heights of a line: letters of a typewriter are wide."""
+"""Largest distance between words of one text, in heights of the line. Typewriter fonts have wide gaps."""
 OVERLAP = 0.5
-"""How far the boxes of two words may be in one another: a reader puts some room around each."""
+"""Share of the height by which boxes of two words may overlap, because OCR adds space around each word."""
 
 
 class Filled(str):
-    """A label with ``values`` put in, such as an item's name: they are on the screen word for word, or not at all.
+    """A label with ``values`` filled in, such as an item's name. The values must be on the screen word for word.
 
-    A name that is only like another one is somebody else's.
+    A similar name would be another item's.
     """
 
     values: tuple[str, ...] = ()
@@ -44,7 +48,7 @@ class Filled(str):
 
 @dataclass(frozen=True)
 class Line:
-    """One piece of text on one row, in pixels of the picture; ``score`` is the reader's confidence."""
+    """A piece of text on one row, in pixels of the picture; ``score`` is the OCR confidence."""
 
     text: str
     box: Box
@@ -53,16 +57,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Sight:
-    """A picture, read: its texts in reading order and the light boxes that look like input fields.
+    """The result of reading a picture: its lines in reading order and the light boxes that look like fields.
 
-    ``colored_fields`` are others that surely are fields, whatever color a theme gives them.
-    ``pictures`` returns where a smaller picture is on it. ``shown`` is what may be known of it outside this machine,
-    where that is less: values are read from there. ``elements`` is what programs tell, in pixels of the picture; None
-    where nobody was asked. ``disagrees`` returns why an element is not what the picture shows, empty if it is, and
-    ``written`` what is written in a box, None if nobody can read. ``told`` says whether a text shows and ``row`` what
-    is written in the row of a label, where programs tell where to look; None where only ``lines`` say it. ``windows``
-    are the titles of windows that show on it, ``state`` the name of the program's state, empty for none that is known;
-    None where nobody can say.
+    ``colored_fields`` are further certain fields of other colors. ``pictures`` finds a smaller picture. ``shown`` is
+    the redacted version for values that leave this machine, or ``None`` if nothing is hidden. ``elements`` is the
+    accessibility tree in pixels of the picture, or ``None`` if it was not requested.
+
+    ``disagrees`` returns why the picture contradicts an element, or an empty string. ``written`` returns the text in a
+    box, or ``None`` without OCR. ``told`` returns whether a text is visible, and ``row`` the lines in a label's row.
+    Both use the places in the tree, and return ``None`` if only ``lines`` can answer.
+
+    ``windows`` are the titles of visible windows. ``state`` is the name of the program's state, empty for an unknown
+    state. Both are ``None`` if they were not determined.
     """
 
     lines: Sequence[Line]
@@ -81,13 +87,14 @@ class Sight:
 
     @cached_property
     def as_read(self) -> Sight:
-        """The same, but that all of it is read whatever programs tell of its texts."""
+        """Return the same sight without shortcuts through the accessibility tree."""
         return replace(self, told=lambda label: None, row=lambda label: None)
 
     def find(self, label: str) -> list[Line]:
-        """Return the lines that are this label, best match first; `matches` says what counts.
+        """Return the lines that are this label, best match first (`matches`).
 
-        What is found is pressed, or read beside: a text that is another word, however like, is none of them.
+        The result may be pressed or used as an anchor. So a line that is a different word does not count, however
+        similar it is.
         """
         rated = [(likeness(label, line.text), line) for line in self.lines]
         good = [
@@ -98,22 +105,22 @@ class Sight:
         return [line for _, line in sorted(good, key=lambda pair: -pair[0])]
 
     def has(self, label: str) -> bool:
-        """Say whether some line is this label, or words of one text that were read one by one are."""
-        told = self.told(label)
-        if told is not None:
-            return told
+        """Return whether a line, or neighboring words joined to a phrase, is this label."""
+        answer = self.told(label)
+        if answer is not None:
+            return answer
         return any(matches(label, line.text) for line in self.lines) or any(
             matches(label, phrase) for phrase, _ in self._phrases
         )
 
     def places(self, label: str) -> list[Box]:
-        """Return where lines are this label, or words of one text that were read one by one."""
+        """Return the boxes of the lines and phrases that are this label."""
         read = (*((line.text, line.box) for line in self.lines), *self._phrases)
         return [box for text, box in read if matches(label, text)]
 
     @cached_property
     def _phrases(self) -> tuple[tuple[str, Box], ...]:
-        """The texts that pieces make up which stand no further from one another than words do, and where they are."""
+        """Return the phrases made of neighboring lines no further apart than words, with their boxes."""
         found = []
         for place, line in enumerate(self.lines):
             text, last, boxes = line.text, line.box, [line.box]
@@ -127,7 +134,7 @@ class Sight:
         return tuple(found)
 
     def shows_part_of(self, text: str) -> bool:
-        """Say whether some line is a piece of a longer text, as in a field where it wraps or scrolls."""
+        """Return whether a line is a piece of a longer text, as in a field that wraps or scrolls."""
         whole = plain(text)
         enough = min(len(whole), 8)
         return any(
@@ -135,7 +142,7 @@ class Sight:
         )
 
     def right_of(self, label: str) -> str | None:
-        """Return the text on the same row, right of a label; None unless there is one such label and text."""
+        """Return the text on the same row, right of a label; ``None`` unless the label is unique and has text there."""
         read = self.row(label)
         found = None if read is None else replace(self.as_read, lines=read).right_of(label)
         return self._right_of(label) if found is None else found
@@ -152,7 +159,7 @@ class Sight:
             return None
         joined, edge = [row[0].text], row[0].box.right
         for line in row[1:]:
-            # Words of one value stand closer than columns do.
+            # Words of one value are closer together than columns.
             if line.box.left - edge > 1.5 * line.box.height:
                 break
             joined.append(line.text)
@@ -160,12 +167,12 @@ class Sight:
         return " ".join(joined)
 
     def anchor(self, label: str) -> Box | None:
-        """Return where a label is; None when it is not there, or there twice."""
+        """Return the box of a label; ``None`` if it is missing or ambiguous."""
         found = self.find(label)
         return found[0].box if len(found) == 1 or (found and _clearly_first(label, found)) else None
 
     def field_at(self, label: str) -> Box | None:
-        """Return the input field that belongs to a label: on its row to the right, or right below it."""
+        """Return the input field of a label: on its row to the right, or directly below it."""
         anchor = self.anchor(label)
         if anchor is None:
             return None
@@ -174,9 +181,9 @@ class Sight:
 
 def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
     middle = label.center.y
-    beside = [box for box in fields if box.top <= middle < box.bottom and box.left >= label.right - 4]
-    if beside:
-        return min(beside, key=lambda box: box.left)
+    on_the_right = [box for box in fields if box.top <= middle < box.bottom and box.left >= label.right - 4]
+    if on_the_right:
+        return min(on_the_right, key=lambda box: box.left)
     reach = 2 * label.height
     below = [
         box
@@ -187,22 +194,22 @@ def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
 
 
 def matches(label: str, text: str) -> bool:
-    """Say whether a text on the screen is this label."""
+    """Return whether a text on the screen is this label."""
     return likeness(label, text) >= LIKENESS and holds_values(label, text)
 
 
 def holds_values(label: str, text: str, *, told: bool = False) -> bool:
-    """Say whether the values that were put into a label are in a text, word for word.
+    """Return whether the values filled into a label are in a text, word for word.
 
-    Capital I counts as l, as nobody can tell the two apart, and a reader may overlook an accent, but for a text that is
-    ``told`` by its program.
+    Capital I equals l, because most fonts draw them alike. OCR may miss an accent. With ``told`` the text comes from
+    the program itself, so accents must match.
     """
     values = label.values if isinstance(label, Filled) else ()
     return not values or any(_holds(label, values, text, told, fold) for fold in (str.casefold, _as_drawn))
 
 
 def _holds(label: str, values: Sequence[str], text: str, told: bool, fold: Callable[[str], str]) -> bool:
-    """Say so of words that are folded; what is left of either beside the values is much the same, too."""
+    """Return whether folded words contain all values. The rest of the two texts must be alike as well."""
     seen, wanted = _words(text, fold), _words(label, fold)
     if _are("".join(seen), "".join(wanted), told):
         return True
@@ -216,17 +223,17 @@ def _holds(label: str, values: Sequence[str], text: str, told: bool, fold: Calla
 
 
 def _as_drawn(text: str) -> str:
-    """Return a text in which capital I is l, as in most letters nobody can tell the two apart."""
+    """Return a text with capital I replaced by l, because most fonts draw them alike."""
     return text.replace("I", "l").casefold()
 
 
 def _words(text: str, fold: Callable[[str], str]) -> tuple[str, ...]:
-    """Return the words of a text, in which only case does not count."""
+    """Return the words of a text after ``fold``."""
     return tuple(re.findall(r"[^\W_]+", unicodedata.normalize("NFC", fold(text))))
 
 
 def _place(seen: Sequence[str], wanted: Sequence[str], told: bool) -> int | None:
-    """Return where words stand one after the other among others; None if they do nowhere."""
+    """Return the index at which ``wanted`` follows as consecutive words in ``seen``, or ``None``."""
     places = range(len(seen) - len(wanted) + 1)
     same = (all(_are(*pair, told) for pair in zip(seen[place:], wanted, strict=False)) for place in places)
     return next((place for place, found in zip(places, same, strict=True) if found), None)
@@ -242,10 +249,10 @@ def _without_accents(text: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def likeness(label: str, text: str) -> float:
-    """Rate how well a text is a label, from 0 to 1.
+    """Return from 0 to 1 how well a text fits a label.
 
-    ``*`` stands for anything. Spaces and punctuation do not count; a label in capitals only is found
-    in capitals only, any other in either case. Letters may differ a little, digits never.
+    ``*`` matches any text. Spaces and punctuation are ignored. A label in capitals matches capitals only; other labels
+    match any case. Letters may differ a little, digits may not.
     """
     capitals = label.upper() == label
     if "*" in label:
@@ -259,16 +266,16 @@ def likeness(label: str, text: str) -> float:
     if wanted == seen:
         return 1.0 if label.strip() == text.strip() else 0.99
     if plain(label.replace("I", "l")) == plain(text.replace("I", "l")):
-        return 0.98  # in most letters nobody can tell these two apart
+        return 0.98  # most fonts draw I and l alike
     if min(len(wanted), len(seen)) < 4:
         return 0.0
     return min(0.98, SequenceMatcher(None, wanted, seen, autojunk=False).ratio())
 
 
 def may_be_misread(label: str, text: str) -> bool:
-    """Say whether a reader may have seen this text where a label is written: letters that look alike, nothing else.
+    """Return whether OCR may have read this text for a label: only letters that look alike may differ.
 
-    *Save notes* is no misread *Save note*: nobody sees an s that is not there.
+    *Save notes* is not a misread *Save note*, since OCR does not invent an s.
     """
     if "*" in label:
         return True
@@ -281,36 +288,36 @@ def may_be_misread(label: str, text: str) -> bool:
 
 
 def _looks_alike(one: str, other: str, here: tuple[int, int], there: tuple[int, int]) -> bool:
-    """Say whether a piece of a text may be read as that of another one, which has something else there."""
+    """Return whether OCR may confuse the piece ``here`` of one text with the piece ``there`` of the other."""
     mine, theirs = one[slice(*here)], other[slice(*there)]
     if mine and theirs:
         pairs = zip(mine, theirs, strict=False)
         alike = len(mine) == len(theirs) and all(any({a, b} <= group for group in ALIKE) for a, b in pairs)
         return alike or {mine, theirs} in MERGED
     lost, (start, end), whole = (mine, here, one) if mine else (theirs, there, other)
-    beside = whole[max(0, start - 1) : start] + whole[end : end + 1]
-    return set(lost) <= THIN or (len(lost) == 1 and lost in beside)
+    neighbors = whole[max(0, start - 1) : start] + whole[end : end + 1]
+    return set(lost) <= THIN or (len(lost) == 1 and lost in neighbors)
 
 
 @lru_cache(maxsize=4096)
 def plain(text: str, keep_case: bool = False) -> str:
-    """Reduce a text to what a reader rarely confuses: letters without accents or case, and digits.
+    """Return a text reduced to the letters, without accents or case, and the digits.
 
-    Two numbers side by side stay two numbers.
+    Two numbers side by side stay separated by a space.
     """
     split = unicodedata.normalize("NFKD", text if keep_case else text.casefold())
-    kept = "".join(c if c.isalnum() else " " for c in split if not unicodedata.combining(c))
-    return re.sub(r"(?<!\d) +| +(?!\d)", "", re.sub(r" +", " ", kept).strip())
+    letters = "".join(c if c.isalnum() else " " for c in split if not unicodedata.combining(c))
+    return re.sub(r"(?<!\d) +| +(?!\d)", "", re.sub(r" +", " ", letters).strip())
 
 
 @lru_cache(maxsize=1024)
 def gapped(label: str) -> re.Pattern[str]:
-    """Return a pattern for a label as `plain` has it, in whose gaps (``*``) anything may stand."""
+    """Return a pattern for a label reduced by `plain`, whose ``*`` match any text."""
     return _with_gaps([plain(piece) for piece in label.split("*")])
 
 
 def _with_gaps(pieces: list[str]) -> re.Pattern[str]:
-    """Return a pattern for pieces with anything between them; a number is never cut in two."""
+    """Return a pattern for pieces with any text between them. It never cuts a number in two."""
     pattern = re.escape(pieces[0])
     for before, after in pairwise(pieces):
         pattern += (r"(?!\d)" if before[-1:].isdigit() else "") + ".*"
@@ -324,13 +331,13 @@ def digits(text: str) -> str:
 
 
 def on_row(one: Box, other: Box) -> bool:
-    """Say whether two boxes are on one row: the middle of the lower one is within the other's height."""
+    """Return whether two boxes are on one row: the middle of the less high box is within the other's height."""
     low, high = sorted((one, other), key=lambda box: box.height)
     return high.top <= low.center.y < high.bottom
 
 
 def in_reading_order(lines: Iterable[Line]) -> tuple[Line, ...]:
-    """Sort lines from top to bottom, those on one row from left to right."""
+    """Return lines from top to bottom, and from left to right within a row."""
     rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: (line.box.center.y, line.box.left)):
         if rows and on_row(rows[-1][0].box, line.box):

@@ -1,7 +1,8 @@
-"""Telling which state a screen is in: what is cheap first, over all states, and nothing twice.
+"""Recognize which state a screen is in, with the cheapest checks first and without repeating a check.
 
-Windows come with the frame; what programs tell and pictures take milliseconds, reading a new screen up to a second, and
-a question costs a call. A state that a cheap mark refutes is never asked the dearer ones.
+Windows come with the frame. The accessibility tree and pictures take milliseconds, reading a new screen takes up to a
+second, and a question costs a model call. A state that a cheap mark refutes skips the expensive ones.
+`ScreenRecognizer` does it; runs and scripts use it.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from holo_tasks.vision.template_match import pixels_of, places_of, reference
 
 KEPT_FRAMES = 32
 _MARGIN = 6
-"""Pixels around a box that are read with it: a text at its very edge is read better with some room."""
+"""Pixels around a box that are read as well, since OCR reads a text at the edge better with space around it."""
 
 Ask: TypeAlias = Callable[[str, Frame], Awaitable[bool]]
-"""Asks a model a question about a frame that is answered with yes or no; what it sends is redacted."""
+"""Asks a model a yes-or-no question about a frame. The frame is redacted before it is sent."""
 Elements: TypeAlias = Callable[[], Awaitable[ElementTree]]
-"""Returns what programs tell of their elements by now."""
+"""Returns the current accessibility tree."""
 Plain: TypeAlias = Text | Picture | Window | Widget | Asked
 
 
 class Cost(IntEnum):
-    """What finding out about a mark takes, the cheapest first."""
+    """Cost of checking a mark, the cheapest first."""
 
     WINDOW, ELEMENT, PICTURE, TEXT, QUESTION = range(5)
 
@@ -55,23 +56,23 @@ _COSTS: Mapping[type, Cost] = {
 
 @dataclass
 class _Known:
-    """What has been found out about one frame."""
+    """Cached findings about one frame."""
 
     marks: dict[Plain, bool | None] = field(default_factory=dict)
     sights: dict[Box | None, Sight] = field(default_factory=dict)
     tree: ElementTree | None = None
-    """What programs tell: asked for anew for each question, since they may tell later of what shows already."""
-    told: tuple[tuple[Element, ...], bool] | None = None
-    """What they told when these were last looked for, and whether that was all."""
+    """The accessibility tree, requested again for each call. Programs may add elements after they are visible."""
+    searched: tuple[tuple[Element, ...], bool] | None = None
+    """The elements of the tree that ``widgets`` was computed from, and whether the tree was complete."""
     widgets: dict[Widget, bool | None] = field(default_factory=dict)
 
 
 class ScreenRecognizer:
-    """Recognizes states on frames; a `core.states.Recognizer`. For one task at a time.
+    """Recognizes states on frames; implements `core.states.Recognizer`. Only one task at a time may use it.
 
-    ``ask`` asks the model; without it a state with a question raises `InvalidUsage`. A `Window` is looked for among
-    the windows that came with the frame: `needs_windows` says when a desktop must be told to send them. A `Widget` is
-    looked for among what ``elements`` returns; without it, its text is.
+    ``ask`` asks the model. Without it a state with a question raises `InvalidUsage`. A `Window` mark is checked against
+    the windows of the frame; `needs_windows` says whether the desktop has to include them. A `Widget` mark is checked
+    against the tree from ``elements``. Without a tree, its text is searched instead.
     """
 
     def __init__(self, reader: Reader | None = None, ask: Ask | None = None, elements: Elements | None = None) -> None:
@@ -82,14 +83,14 @@ class ScreenRecognizer:
         self._frames: OrderedDict[tuple[str, tuple[OnScreen, ...] | None], _Known] = OrderedDict()
 
     async def recognize(self, frame: Frame, states: Sequence[State]) -> State | None:
-        """Return the first of these states whose marks all hold; None if none does."""
+        """Return the first of these states whose marks all hold, or ``None``."""
         known, possible = self._known(frame), list(states)
         known.tree = None
         for cost in Cost:
             for state in tuple(possible):
                 whole = any(mark.within is None for mark in _texts(possible))
                 found = await self._fits(frame, known, state, cost, whole)
-                if found is False or (found is None and cost is Cost.QUESTION):  # what nobody can know does not hold
+                if found is False or (found is None and cost is Cost.QUESTION):  # a mark that stays unknown fails
                     possible.remove(state)
                 elif found and state is possible[0]:
                     return state
@@ -98,7 +99,7 @@ class ScreenRecognizer:
         return None
 
     async def holds(self, frame: Frame, state: State) -> bool:
-        """Say whether a frame shows this state."""
+        """Return whether a frame shows this state."""
         return await self.recognize(frame, (state,)) is state
 
     def _known(self, frame: Frame) -> _Known:
@@ -110,7 +111,7 @@ class ScreenRecognizer:
         return known
 
     async def _fits(self, frame: Frame, known: _Known, state: State, most: Cost, whole: bool) -> bool | None:
-        """Say whether all marks hold, as far as this cost tells; None if that cannot be said."""
+        """Return whether all marks hold, with checks up to cost ``most``; ``None`` if that is not yet known."""
         held: bool | None = True
         for mark in sorted(state.marks, key=_cost):
             holds = await self._holds(frame, known, mark, most, whole)
@@ -154,28 +155,28 @@ class ScreenRecognizer:
             case Asked():
                 if self._ask is None:
                     raise InvalidUsage(
-                        f"A state is told by the question {mark.question!r}, and there is no model to ask here; "
+                        f"A state is recognized by the question {mark.question!r}, and no model can be asked here; "
                         "use a Text, a Picture or a Window instead."
                     )
                 return await self._ask(mark.question, frame)
 
     async def _shows_widget(self, frame: Frame, known: _Known, mark: Widget, most: Cost, whole: bool) -> bool | None:
-        """Say whether an element is told of and shows; where not all programs tell of theirs, whether its text does."""
+        """Return whether an element is in the tree and visible. If the tree is incomplete, search for its text."""
         if most < Cost.ELEMENT:
             return None
         if known.tree is None:
             known.tree = await self._elements() if self._elements is not None else ElementTree(complete=False)
-            told = known.tree.elements, known.tree.complete
-            if known.told is None or known.told[0] is not told[0] or known.told[1] != told[1]:
-                known.told, known.widgets = told, {}
+            searched = known.tree.elements, known.tree.complete
+            if known.searched is None or known.searched[0] is not searched[0] or known.searched[1] != searched[1]:
+                known.searched, known.widgets = searched, {}
         if mark not in known.widgets:
-            known.widgets[mark] = await self._is_told(frame, known.tree, mark)
+            known.widgets[mark] = await self._is_in_tree(frame, known.tree, mark)
         if (shows := known.widgets[mark]) is not None:
             return shows
         return await self._holds(frame, known, Text(mark.text), most, whole) if mark.text else None
 
-    async def _is_told(self, frame: Frame, tree: ElementTree, mark: Widget) -> bool | None:
-        """Say whether an element is told of and shows; None where it does not, and not all programs tell of theirs."""
+    async def _is_in_tree(self, frame: Frame, tree: ElementTree, mark: Widget) -> bool | None:
+        """Return whether an element is in the tree and visible; ``None`` if it is not and the tree is incomplete."""
         for element in tree.find(mark.role, mark.name):
             against = self._check.at_once(frame, tree, element, mark.text)
             if against is None:
@@ -196,7 +197,7 @@ class ScreenRecognizer:
         return sight.has(mark.label)
 
     def _read(self, frame: Frame, part: Box | None) -> Sight:
-        """Read a frame or a part of it; the places of what is read are the frame's."""
+        """Read a frame or a part of it. The boxes of the lines are in pixels of the frame."""
         from PIL import Image
 
         roomy = None if part is None else part.grown(_MARGIN)
@@ -209,7 +210,7 @@ class ScreenRecognizer:
 
 
 def needs_windows(screens: Screens | Iterable[State]) -> bool:
-    """Say whether some state is told by a window, so that a desktop's frames must say which are in them."""
+    """Return whether a state uses a `Window` mark, so that the desktop's frames must include windows."""
     states = screens.candidates if isinstance(screens, Screens) else screens
     return any(isinstance(mark, Window) for state in states for mark in marks_in(state.marks))
 
@@ -219,7 +220,7 @@ def _texts(states: Iterable[State]) -> list[Text]:
 
 
 def _cost(mark: Mark) -> Cost:
-    """Return what a mark costs at least."""
+    """Return the least cost of checking a mark."""
     return min(_COSTS[type(one)] for one in marks_in((mark,)))
 
 
@@ -230,18 +231,19 @@ def _shows_picture(frame: Frame, mark: Picture) -> bool:
 
 
 def _shows_window(frame: Frame, mark: Window) -> bool | None:
-    """Say whether a window can be seen; None if one may be it, and nobody can say which program it belongs to."""
+    """Return whether a window is visible; ``None`` if one may be, but its program is unknown."""
     if frame.windows is None:
         raise InvalidUsage(
-            f"A state is told by the window {mark.title or mark.program!r}, and this desktop cannot say which windows "
-            "are in a picture; use a Text or a Picture instead, or a desktop of holo_tasks with tells_windows set."
+            f"A state is recognized by the window {mark.title or mark.program!r}, and this desktop cannot say which "
+            "windows are in a picture; use a Text or a Picture instead, or a desktop of holo_tasks with tells_windows "
+            "set."
         )
     unknown = False
     for place, window in enumerate(frame.windows):
         if any(above.solid and above.box.encloses(window.box) for above in frame.windows[place + 1 :]):
-            continue  # nobody sees it
+            continue  # a solid window covers it
         for owner in window.owners:
-            # Any window may be in the screen of another machine, and none is told of.
+            # A remote screen may contain any window, and its windows are unknown.
             unknown = unknown or is_viewer(owner)
             if not fnmatchcase(owner.title.casefold(), mark.title.casefold()):
                 continue

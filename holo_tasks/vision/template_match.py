@@ -1,7 +1,8 @@
-"""Finding a small picture on a screen: at its own scale and in its own colors, give or take antialiasing.
+"""Find a small picture on a screen, at the same scale and in the same colors, with tolerance for antialiasing.
 
-Means and contrasts of all places are compared first, which takes a few milliseconds for a whole screen; then a few
-telling pixels of what is left, and only then the pictures themselves.
+The mean and contrast of every place are compared first, which takes a few milliseconds for a whole screen. Then a few
+distinctive pixels of the remaining places are compared, and at last the whole pictures. `places_of` does it, and
+`reference` loads a picture.
 """
 
 from __future__ import annotations
@@ -24,20 +25,23 @@ if TYPE_CHECKING:
 
 LIKENESS = 0.98
 SAME_WORDS = 0.993
-"""How alike pictures of the same words are, at the least: one letter of ten words makes more of a difference, and that
-one of them is a recording's, as good as those are that models get, makes less."""
+"""Least likeness of two pictures of the same words.
+
+One different letter in ten words lowers the likeness by more than this. The JPEG quality of recordings, which is that
+of the model's pictures, lowers it by less.
+"""
 LEAST, LARGEST = Size(6, 6), Size(4096, 4096)
 LEAST_CONTRAST = 6.0
-"""Standard deviation in grey levels below which a picture is about one color, and would be found anywhere."""
+"""Standard deviation in grey levels. A picture below it has about one color and would match anywhere."""
 _SAMPLES = 32
 _MOST_PLACES, _MOST_PIXELS = 200, 1_000_000
-"""How much is compared pixel by pixel in the end, of the likeliest places."""
+"""Most places, and most pixels in all, that the last comparison covers, the best places first."""
 _BLOCK = 4
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A picture to look for: height x width x 3 in ``pixels``."""
+    """A picture to search for; ``pixels`` is height x width x 3."""
 
     name: str
     pixels: Pixels
@@ -49,14 +53,14 @@ class Reference:
 
 @dataclass(frozen=True)
 class Found:
-    """A place where a picture is: ``likeness`` is 1.0 only where every pixel is the same."""
+    """A place where a picture was found. ``likeness`` is 1.0 only if all pixels are equal."""
 
     box: Box
     likeness: float
 
 
 def reference(png: Path | bytes) -> Reference:
-    """Load a picture to look for. Raises `InvalidUsage` for one that cannot be told from its surroundings."""
+    """Load a picture to search for. Raises `InvalidUsage` if it is unreadable, of a wrong size, or almost one color."""
     if isinstance(png, bytes):
         return _loaded(png, "the picture")
     try:
@@ -67,18 +71,18 @@ def reference(png: Path | bytes) -> Reference:
 
 
 def places_of(pixels: Pixels, wanted: Reference, likeness: float = LIKENESS) -> list[Found]:
-    """Return where a picture is on a larger one, the likest place first; places that overlap count once."""
+    """Return where a picture is on a larger one, best place first. Of overlapping places, only the best counts."""
     import numpy as np
 
     height, width = wanted.pixels.shape[:2]
     if height > pixels.shape[0] or width > pixels.shape[1]:
         return []
-    most_off = 600 * (1 - likeness)
-    tops, lefts = _likely(pixels, wanted.pixels, most_off)
+    max_difference = 600 * (1 - likeness)
+    tops, lefts = _likely(pixels, wanted.pixels, max_difference)
     found: list[Found] = []
     for top, left in zip(tops.tolist(), lefts.tolist(), strict=True):
         part = pixels[top : top + height, left : left + width]
-        rate = _likeness(part, wanted.pixels, most_off)
+        rate = _likeness(part, wanted.pixels, max_difference)
         if rate >= likeness - 1e-6:
             same = bool(np.array_equal(part, wanted.pixels))
             found.append(Found(Box(left, top, width, height), 1.0 if same else min(rate, 0.9999)))
@@ -90,14 +94,14 @@ def places_of(pixels: Pixels, wanted: Reference, likeness: float = LIKENESS) -> 
 
 
 def place_of(places: Sequence[Found]) -> Box | None:
-    """Return the one place of several that is meant; None where two are equally good. A perfect one beats others."""
+    """Return the box of the best place, or ``None`` if two are equally good. One exact match beats inexact ones."""
     if len(places) > 1 and not (places[0].likeness == 1.0 and places[1].likeness < 1.0):
         return None
     return places[0].box if places else None
 
 
 def pixels_of(frame: Frame, within: Box | None = None) -> tuple[Pixels, Box]:
-    """Return a frame's pixels, or those in a box as far as it is on the screen, and the box they are of."""
+    """Return a frame's pixels, or those of its part ``within``, and the box of these pixels on the screen."""
     import numpy as np
 
     whole = np.frombuffer(frame.rgb, np.uint8).reshape(frame.size.height, frame.size.width, 3)
@@ -109,8 +113,8 @@ def pixels_of(frame: Frame, within: Box | None = None) -> tuple[Pixels, Box]:
     return whole[box.top : box.bottom, box.left : box.right], box
 
 
-def _likely(pixels: Pixels, wanted: Pixels, most_off: float) -> tuple[Any, Any]:
-    """Return the top left corners worth a closer look."""
+def _likely(pixels: Pixels, wanted: Pixels, max_difference: float) -> tuple[Any, Any]:
+    """Return the rows and columns of the top left corners that may match."""
     import cv2
     import numpy as np
 
@@ -124,23 +128,23 @@ def _likely(pixels: Pixels, wanted: Pixels, most_off: float) -> tuple[Any, Any]:
     )
     variance, contrast = squares - means * means, float(small.std())
     low, high = max(0.0, contrast / 1.3 - 2) ** 2, (contrast * 1.3 + 2) ** 2
-    fits = (np.abs(means - float(small.mean())) <= most_off + 1) & (variance >= low - 1) & (variance <= high + 1)
+    fits = (np.abs(means - float(small.mean())) <= max_difference + 1) & (variance >= low - 1) & (variance <= high + 1)
     tops, lefts = np.nonzero(fits)
     places, flat = tops * grey.shape[1] + lefts, grey.ravel()
-    samples = _telling(small)
-    off = np.zeros(len(places), np.int16)
+    samples = _distinctive_pixels(small)
+    difference = np.zeros(len(places), np.int16)
     for top, left in samples:
         there = flat[places + (top * grey.shape[1] + left)].astype(np.int16)
-        off += np.abs(there - int(small[top, left]))
-        close = off <= (2 * most_off + 8) * len(samples)
+        difference += np.abs(there - int(small[top, left]))
+        close = difference <= (2 * max_difference + 8) * len(samples)
         if not close.all():
-            places, off = places[close], off[close]
-    best = places[np.argsort(off, kind="stable")[: max(4, min(_MOST_PLACES, _MOST_PIXELS // small.size))]]
+            places, difference = places[close], difference[close]
+    best = places[np.argsort(difference, kind="stable")[: max(4, min(_MOST_PLACES, _MOST_PIXELS // small.size))]]
     return best // grey.shape[1], best % grey.shape[1]
 
 
-def _telling(small: Any) -> list[tuple[int, int]]:
-    """Return the pixels that tell most: half of them stand out, half are spread over the picture."""
+def _distinctive_pixels(small: Any) -> list[tuple[int, int]]:
+    """Return distinctive pixels: half differ most from the mean, and half are spread over the picture."""
     import numpy as np
 
     height, width = small.shape
@@ -151,18 +155,18 @@ def _telling(small: Any) -> list[tuple[int, int]]:
     return [(place // width, place % width) for place in dict.fromkeys(chosen)]
 
 
-def _likeness(part: Pixels, wanted: Pixels, most_off: float) -> float:
-    """Return the correlation of two pictures, from 0 to 1; 0 where their colors or one spot of them differ."""
+def _likeness(part: Pixels, wanted: Pixels, max_difference: float) -> float:
+    """Return the correlation of two pictures, from 0 to 1; 0 if their colors or any small spot differs."""
     import cv2
     import numpy as np
 
     difference = cv2.absdiff(part, wanted)
-    if sum(cv2.sumElems(difference)) > most_off * wanted.size:
+    if sum(cv2.sumElems(difference)) > max_difference * wanted.size:
         return 0.0
-    # Another word on the same button correlates well as a whole, but not where the letters are.
+    # Another word on the same button correlates well overall, but differs at the letters.
     block = (min(_BLOCK, part.shape[1]), min(_BLOCK, part.shape[0]))
     red, green, blue = cv2.split(difference.astype(np.float32))
-    if float(cv2.blur((red + green + blue) / 3, block).max()) > 3 * most_off + 4:
+    if float(cv2.blur((red + green + blue) / 3, block).max()) > 3 * max_difference + 4:
         return 0.0
     one, other = part.astype(np.float32), wanted.astype(np.float32)
     one, other = one - one.mean(), other - other.mean()
@@ -178,7 +182,7 @@ def _from_file(path: Path, changed_ns: int, size: int) -> Reference:
 @lru_cache(maxsize=64)
 def _loaded(data: bytes, name: str) -> Reference:
     try:
-        import cv2  # noqa: F401  # said now, not at the first screen
+        import cv2  # noqa: F401  # fail now, not at the first screen
         import numpy as np
         from PIL import Image, UnidentifiedImageError
     except ImportError:

@@ -1,7 +1,7 @@
-"""The text cursor right behind what is written in a field: a reader takes it for one more letter.
+"""Remove the text cursor behind the text of a field before OCR, which would read it as a letter.
 
-A letter that was there is worse to lose than a cursor is to read, so what may be either stays. Where letters stand is
-told by them, and what is read without the cursor has to be what was read before, less its last sign (`less_its_last`).
+Losing a real letter is worse than reading a cursor, so doubtful bars stay. The letters show where the base line is. The
+result without the cursor must equal the former text without its last character (`less_its_last`).
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 WIDEST = 3
-"""A cursor is a bar no wider than this, in pixels."""
+"""Largest width of a cursor, in pixels."""
 BEYOND = 2
-"""So many pixels it goes below the line that letters stand on, or else above the highest of them."""
+"""Pixels by which a cursor extends below the base line of the letters, or above the highest letter."""
 DESCENDERS = frozenset("gjpqy")
-"""Letters that go below that line themselves."""
+"""Letters that extend below the base line."""
 READ_AS, READ_AS_A_DIGIT = frozenset("lI|]!i"), "1"
-"""What a cursor is taken for; for a digit only where it goes below the line that all letters stand on."""
+"""Characters that OCR reads for a cursor. The digit counts only if the bar extends below the base line."""
 _LIKE = 24
-"""Levels of a color by which the paper of a field may differ from itself."""
+"""Color levels by which the background of a field may vary."""
 _BEHIND = 4
-"""So many pixels behind a text's box its cursor may be."""
+"""Pixels behind the box of a text in which its cursor may be."""
 
 
 def without_caret(pixels: Pixels, text: str, box: Box, field: Box) -> Pixels | None:
-    """Return what is in the box of a text in a field, with paper where the cursor is; None if none is seen there.
+    """Return the pixels of a text's box with the cursor painted over, or ``None`` if no cursor is found.
 
-    ``pixels`` is the picture, height x width x 3 of 0 to 255; ``text`` was read in ``box``, the cursor as its last
-    sign. A cursor is the last thing in the row: a bar of one color, as high as all of the letters and higher.
+    ``pixels`` is the picture: height x width x 3, values from 0 to 255. ``text`` was read in ``box``, with the cursor
+    as its last character. A cursor is the last bar in the row, has one color, and is higher than the letters.
     """
     import numpy as np
 
@@ -72,15 +72,15 @@ def without_caret(pixels: Pixels, text: str, box: Box, field: Box) -> Pixels | N
 
 
 def less_its_last(before: str, after: str) -> bool:
-    """Say whether a text is another one less its last sign, and says anything."""
+    """Return whether ``after`` is ``before`` without its last character, and has a letter or digit."""
     return after == before[:-1].rstrip() and any(map(str.isalnum, after))
 
 
 def _is_cursor(text: str, bar: tuple[int, int], letters: tuple[int, int]) -> bool:
-    """Say whether a bar behind letters is none of them, by where each begins and ends, from the top.
+    """Return whether a bar behind letters is a cursor, by the first and last rows of both.
 
-    No letter with an upright at its end goes below the line that the others stand on. If one of these goes as low, the
-    bar has to be higher than all of them, too, where an l ends on the line.
+    A letter that ends in an upright never extends below the base line. If a descender goes as low as the bar, the bar
+    must be higher than all letters, because an l ends on the base line.
     """
     if bar[0] > letters[0]:
         return False
@@ -91,6 +91,6 @@ def _is_cursor(text: str, bar: tuple[int, int], letters: tuple[int, int]) -> boo
 
 
 def _is_bar(packed: Any, ink: Any, column: int, like: int, top: int, bottom: int) -> bool:
-    """Say whether a column is all of one color between two rows, that of another column, and empty elsewhere."""
+    """Return whether a column has one color between two rows, equal to column ``like``, and is empty elsewhere."""
     full = ink[top:bottom, column].all() and int(ink[:, column].sum()) == bottom - top
     return bool(full and (packed[top:bottom, column] == packed[top, like]).all())

@@ -1,4 +1,7 @@
-"""One row of text on bare ground: it can be cut out of a small box without a search for where texts are."""
+"""Cut one row of text out of a small box without text detection, which is slow.
+
+`element_check` uses it to read the text of a control.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +16,25 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 EDGE, BARE = 4, 24
-"""A frame is no wider than this, in pixels; colors that differ by less, of 255, are those of bare ground."""
+"""Largest width of a frame in pixels, and color levels of 255 within which a background counts as blank."""
 INK, FRAMED = 40, 0.6
-"""How far the colors of what is written are from the ground, and how much of a line at the end is that of a frame."""
+"""Color levels by which text differs from the background, and share of a border line that makes it a frame."""
 LEAST, HIGHEST = 5, 36
-"""How high a row of text is, in pixels."""
+"""Least and largest height of a row of text, in pixels."""
 ROOM = 4
 
 
 def is_empty(pixels: Pixels) -> bool:
-    """Say whether there is nothing within the frame of a box, in which a text would have to be."""
+    """Return whether the inside of a box, without its frame, is blank."""
     inner = pixels[EDGE:-EDGE, EDGE:-EDGE]
     return bool(inner.size) and int(inner.max(axis=(0, 1)).max()) - int(inner.min(axis=(0, 1)).min()) < BARE
 
 
 def row_in(pixels: Pixels) -> tuple[Pixels, Box] | None:
-    """Return what is written in a box on ground of one color, with some of that around it, and where it is in the box.
+    """Return the row of text in a box on one background color, with a margin, and its place in the box.
 
-    None if that is higher than a row of text, or if nothing is there. A frame around it is left out, and it is None
-    where nothing keeps the two apart.
+    Returns ``None`` if the content is higher than a row of text, or the box is empty. A frame is left out. If the text
+    touches the frame, the result is ``None`` as well.
     """
     import numpy as np
 

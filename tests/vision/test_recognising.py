@@ -178,7 +178,7 @@ async def test_what_nobody_here_can_tell_is_said_instead_of_guessed() -> None:
     without = Frame(FORM.tobytes(), SIZE, ":test")
     with pytest.raises(InvalidUsage, match="cannot say which windows"):
         await ScreenRecognizer().holds(without, State("a", Window("Ledger")))
-    with pytest.raises(InvalidUsage, match="no model to ask"):
+    with pytest.raises(InvalidUsage, match="no model can be asked"):
         await ScreenRecognizer().holds(without, State("a", Asked("Is it?")))
 
 
