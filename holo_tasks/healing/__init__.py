@@ -1,1 +1,7 @@
-"""A playbook that does not fit any more: what the model did for it is proposed beside it, and put in when asked."""
+"""Propose changes to a playbook whose steps no longer fit, and apply those that are accepted.
+
+Three modules matter most. `proposal` makes a `Proposal` from a step that the model did. `keep` stores proposals and
+counts of a run next to the playbook. `apply` writes an accepted proposal into the playbook's file.
+
+This package may import core, machine, loop, vision, contract, scripts and compiler. The packages agent and cli use it.
+"""

@@ -1,4 +1,7 @@
-"""A proposal put into the playbook's file: that one place is written anew, and all else stays as it was."""
+"""Write an accepted proposal into a playbook's file, and leave the rest of the text unchanged.
+
+`apply` does it; `keep` and `settle` call it.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,14 @@ from holo_tasks.healing.proposal import Proposal, changed
 from holo_tasks.scripts.playbook import Playbook, Rule, load_playbook, parse_playbook
 
 WIDTH = 10_000
+"""Columns of YAML that is written on one line."""
 
 
 def apply(file: Path, proposal: Proposal) -> None:
-    """Add the way that is proposed to find the step's target, or to know its screen, behind those that are there.
+    """Add the proposed target, or the proposed list of screen texts, after the present ones.
 
-    Raises `InvalidUsage`, and nothing is written, if the step is not what it was when the change was proposed, or the
-    file would say anything else that is new.
+    Raises `InvalidUsage` and writes nothing if the step has changed since the proposal, or if other parts of the
+    playbook would change.
     """
     playbook = load_playbook(file)
     text = file.read_text(encoding="utf-8")
@@ -36,7 +40,7 @@ def apply(file: Path, proposal: Proposal) -> None:
 
 
 def applied(text: str, playbook: Playbook, proposal: Proposal, source: str, folder: Path | None = None) -> str:
-    """Return a playbook's text with a proposal in it."""
+    """Return the playbook's text with the proposal added."""
     rule = _rule(playbook, proposal)
     new = _with_screen(rule, proposal) if proposal.kind == "screen" else _with_target(rule, proposal)
     if new == rule:
@@ -51,7 +55,7 @@ def applied(text: str, playbook: Playbook, proposal: Proposal, source: str, fold
 
 
 def _with_screen(rule: Rule, proposal: Proposal) -> Rule:
-    """Return a rule that knows its screen by one list more."""
+    """Return the rule with one more list of texts for its screen."""
     if list(rule.screen) != proposal.old:
         raise _stale(proposal)
     new = tuple(map(str, proposal.new))
@@ -59,10 +63,10 @@ def _with_screen(rule: Rule, proposal: Proposal) -> Rule:
 
 
 def _with_target(rule: Rule, proposal: Proposal) -> Rule:
-    """Return a rule with one more way to find the target of the step."""
+    """Return the rule with one more target for the step."""
     action = rule.do[proposal.place]
     (old,) = action.targets
-    # Other ways may have been added since: the first one says whether it is the same step.
+    # Targets may have been added since, so compare the first one.
     if as_written(old.model_copy(update={"or_": ()})) != _first(proposal.old):
         raise _stale(proposal)
     if proposal.target in old.ways:
@@ -72,8 +76,8 @@ def _with_target(rule: Rule, proposal: Proposal) -> Rule:
 
 
 def _screen_text(text: str, node: yaml.MappingNode, new: Rule) -> str:
-    """Return the text with all lists that a rule knows its screen by in other versions."""
-    lists = _flow([list(screen) for screen in new.or_screen])
+    """Return the text with all alternative lists of the rule's screen."""
+    lists = _on_one_line([list(screen) for screen in new.or_screen])
     if (known := _at(node, "or_screen")) is not None:
         return _replaced(text, known, lists)
     screen = next((key, value) for key, value in node.value if key.value == "screen")
@@ -85,7 +89,9 @@ def _screen_text(text: str, node: yaml.MappingNode, new: Rule) -> str:
 def _target_text(text: str, node: yaml.Node, new: Rule, proposal: Proposal) -> str:
     action = new.do[proposal.place]
     at = _at(_at(node, "do").value[proposal.place], action.kind)
-    return _replaced(text, _at(at, "at") if action.scroll is not None else at, _flow(as_written(action.targets[0])))
+    return _replaced(
+        text, _at(at, "at") if action.scroll is not None else at, _on_one_line(as_written(action.targets[0]))
+    )
 
 
 def _replaced(text: str, node: yaml.Node, new: str) -> str:
@@ -117,7 +123,7 @@ def _first(old: Any) -> Any:
 
 
 def _expected(playbook: Playbook, rule: Rule, changed_rule: Rule) -> Playbook:
-    """Return the playbook with that one change; a rule of a shared list is changed for all goals that include it."""
+    """Return the playbook with the one change. A rule of a shared list changes for all goals that include it."""
 
     def new(each: Any) -> Any:
         return changed_rule if each is rule else each
@@ -130,14 +136,14 @@ def _expected(playbook: Playbook, rule: Rule, changed_rule: Rule) -> Playbook:
 
 
 def _rule_node(root: Any, playbook: Playbook, proposal: Proposal) -> yaml.MappingNode:
-    """Return the node of the step's rule in the file."""
+    """Return the YAML node of the proposal's rule. Raises `InvalidUsage` if the file has no such rule."""
     lists = [_at(_at(_at(root, "goals"), proposal.goal), "rules")]
     if (shared := _at(root, "shared")) is not None:
         lists += [value for _, value in shared.value]
     for rules in lists:
         for rule in rules.value:
-            told = _at(rule, "id")
-            if told is not None and told.value == proposal.rule:
+            rule_id = _at(rule, "id")
+            if rule_id is not None and rule_id.value == proposal.rule:
                 found: yaml.MappingNode = rule
                 return found
     raise _stale(proposal)
@@ -149,7 +155,7 @@ def _at(node: Any, key: str) -> Any:
     return next((value for name, value in node.value if name.value == key), None)
 
 
-def _flow(value: Any) -> str:
-    """Return a value as YAML in one line."""
-    told = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=WIDTH)
-    return told.removesuffix("...\n").strip()
+def _on_one_line(value: Any) -> str:
+    """Return a value as YAML on one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=WIDTH)
+    return text.removesuffix("...\n").strip()

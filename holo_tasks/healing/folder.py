@@ -1,4 +1,4 @@
-"""What is kept beside a playbook: proposals with their pictures, how its steps fit, and how they looked when they did.
+"""Store proposals with pictures, counts of steps, and sample screens in a folder next to the playbook.
 
 look-up.yaml.healing/
     proposals/1a2b3c4d/proposal.json, new.jpg, old.jpg
@@ -24,11 +24,16 @@ from holo_tasks.healing.proposal import Proposal, Status
 from holo_tasks.machine.private import open_private, own_folder
 
 LAST_RUNS = 20
+"""Number of runs kept for each goal."""
 MOST_BYTES = 20_000_000
+"""Largest file that is read."""
 
 
 class Counts(BaseModel):
-    """How often a step fitted, was done by the model, and failed; and where it was found last, in thousandths."""
+    """How often a step fitted, was done by the model, and failed.
+
+    ``point`` is where the step's target was found, in thousandths of the screen.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,7 +45,7 @@ class Counts(BaseModel):
 
 
 class Fit(BaseModel):
-    """How a goal's steps fit: their counts by rule and place, and of the last runs the steps that did not fit."""
+    """Counts of a goal's steps by rule and place, and the steps that did not fit in each of the last runs."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,7 +54,7 @@ class Fit(BaseModel):
 
 
 class Fits(BaseModel):
-    """How the steps of all goals of a playbook fit."""
+    """Counts of all goals of a playbook."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -57,7 +62,7 @@ class Fits(BaseModel):
 
 
 class HealingFolder:
-    """The folder beside a playbook's file; made when something is first kept in it."""
+    """The folder next to a playbook's file, created on the first write."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -65,19 +70,19 @@ class HealingFolder:
 
     @property
     def proposals(self) -> list[Proposal]:
-        """All proposals, those that are open first, then by step."""
+        """Return all proposals: open ones first, then by step."""
         found = [self._read(path, Proposal) for path in sorted(self.path.glob("proposals/*/proposal.json"))]
         known = [one for one in found if one is not None]
         return sorted(known, key=lambda one: (one.status != "open", one.goal, one.rule, one.place, one.id))
 
     @property
     def fits(self) -> Fits:
-        """How steps fit so far."""
+        """Return the stored counts."""
         return self._read(self.path / "steps.json", Fits) or Fits()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let one process at a time change what is here, and the playbook."""
+        """Lock the folder and the playbook against changes by other processes, inside the block."""
         own_folder(self.path)
         descriptor = open_private(self.path / "lock", os.O_RDWR | os.O_CREAT)
         try:
@@ -87,11 +92,11 @@ class HealingFolder:
             os.close(descriptor)
 
     def keep(self, proposal: Proposal, pictures: Mapping[str, bytes]) -> Proposal:
-        """Keep a proposal with its pictures by their names; one that is there already only counts once more."""
+        """Store a proposal with its pictures by name. If it exists, increase its number of runs."""
         known = next((one for one in self.proposals if one.id == proposal.id), None)
         if known is not None:
-            told = {"times": known.times + 1, "verified": known.verified or proposal.verified}
-            proposal = known.model_copy(update=told)
+            changes = {"times": known.times + 1, "verified": known.verified or proposal.verified}
+            proposal = known.model_copy(update=changes)
         else:
             for name, data in pictures.items():
                 self._write(self.path / "proposals" / proposal.id / f"{name}.jpg", data)
@@ -99,31 +104,31 @@ class HealingFolder:
         return proposal
 
     def settle(self, proposal: Proposal, status: Status) -> None:
-        """Write down what became of a proposal."""
+        """Store the status of a proposal."""
         settled = proposal.model_copy(update={"status": status})
         self._write(self.path / "proposals" / proposal.id / "proposal.json", _json(settled))
 
     def count(self, fits: Fits) -> None:
-        """Keep how steps fit."""
+        """Store the counts."""
         self._write(self.path / "steps.json", _json(fits))
 
     def picture(self, proposal: Proposal, name: str) -> Path | None:
-        """Return the file of a proposal's picture, ``old`` or ``new``, if there is one."""
+        """Return the file of a proposal's picture ``old`` or ``new``, or ``None`` if the file is missing."""
         path = self.path / "proposals" / proposal.id / f"{name}.jpg"
         return path if path.is_file() else None
 
     def look(self, goal: str, rule: str, place: int) -> Path:
-        """Return the file of the screen on which a step was found."""
+        """Return the path of the sample screen of a step."""
         return self.path / "looks" / f"{re.sub(r'[^a-zA-Z0-9_-]', '_', goal)}.{rule}.{place}.jpg"
 
     def keep_look(self, goal: str, rule: str, place: int, data: bytes) -> None:
-        """Keep the screen on which a step was found."""
+        """Store the sample screen of a step."""
         self._write(self.look(goal, rule, place), data)
 
     def _read(self, path: Path, kind: Any) -> Any:
         try:
             if path.stat().st_size > MOST_BYTES:
-                raise InvalidUsage(f"{path} is larger than anything that is written there.")
+                raise InvalidUsage(f"{path} is larger than any file written by holo-tasks: move {self.path} away.")
             return kind.model_validate_json(path.read_bytes())
         except FileNotFoundError:
             return None

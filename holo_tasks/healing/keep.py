@@ -1,4 +1,7 @@
-"""What a run leaves beside a playbook that it followed: proposals, counts, a warning where it fits less and less."""
+"""Store the results of a replay next to its playbook: proposals, counts of steps, and a warning for a falling hit rate.
+
+`keep` is called by `agent.keeping` after each replay.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from holo_tasks.healing.proposal import ModelsStep, Proposal, proposal_of, scree
 from holo_tasks.scripts.step_outcome import Heal, StepOutcome
 
 NEWEST, TOO_MANY = 5, 3
-"""A playbook fits less and less if in so many of the newest runs a step did not fit."""
+"""The playbook gets a warning if a step did not fit in this many (second) of its newest runs (first)."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """The picture on which a step was found, and where on it, in thousandths."""
+    """A sample screen on which a step was found, and the point on it in thousandths."""
 
     rule: str
     place: int
@@ -30,7 +33,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Followed:
-    """A goal of a playbook that was followed in a run: what came of its steps, and what the model did."""
+    """A goal of a playbook that a run followed: the outcomes of its steps, and the steps that the model did."""
 
     goal: str
     outcomes: Sequence[StepOutcome]
@@ -40,7 +43,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Kept:
-    """What was proposed, what of it was put into the playbook, and what there is to say."""
+    """The proposals of a run, those that were applied, and messages for the user."""
 
     proposed: tuple[Proposal, ...] = ()
     applied: tuple[Proposal, ...] = ()
@@ -48,15 +51,15 @@ class Kept:
 
 
 def keep(file: Path, heal: Heal, followed: Followed) -> Kept:
-    """Keep what came of a replay beside the playbook's file: with ``off`` no more than how often each step fitted.
+    """Store the results of a replay next to the playbook's file, and apply verified proposals with ``heal="apply"``.
 
-    Raises `InvalidUsage` and OSError where that cannot be.
+    With ``heal="off"`` only the counts of steps are stored. Raises `InvalidUsage` or OSError if that fails.
     """
     if heal == "off":
         followed = replace(followed, looks=(), done=())
     folder = HealingFolder(file)
     with folder.alone():
-        proposed, applied, said = [], [], []
+        proposed, applied, messages = [], [], []
         kinds = (partial(proposal_of, folder=file.parent), screen_proposal_of)
         for found, picture in [(kind(done), picture) for done, picture in followed.done for kind in kinds]:
             if found is None:
@@ -69,35 +72,35 @@ def keep(file: Path, heal: Heal, followed: Followed) -> Kept:
                 try:
                     apply(file, kept)
                 except InvalidUsage as error:
-                    said.append(str(error))
+                    messages.append(str(error))
                     continue
                 folder.settle(kept, "applied")
-                folder.look(kept.goal, kept.rule, kept.place).unlink(missing_ok=True)  # it looks otherwise by now
+                folder.look(kept.goal, kept.rule, kept.place).unlink(missing_ok=True)  # the sample screen is outdated
                 applied.append(kept)
-                said.append(f"{file}: step ‘{kept.step}’ was changed and is found by {kept.new!r}, too.")
+                messages.append(f"{file}: step ‘{kept.step}’ was changed and is now also found by {kept.new!r}.")
         _count(folder, followed)
         waiting = [one for one in proposed if one not in applied]
         if waiting:
-            said.append(f"{len(waiting)} of its steps moved; look at the change: holo-tasks playbook review {file}")
-        said += filter(None, [warning(followed.goal, folder.fits.goals[followed.goal])])
-    return Kept(tuple(proposed), tuple(applied), tuple(said))
+            messages.append(f"{len(waiting)} of its steps moved; look at the change: holo-tasks playbook review {file}")
+        messages += filter(None, [warning(followed.goal, folder.fits.goals[followed.goal])])
+    return Kept(tuple(proposed), tuple(applied), tuple(messages))
 
 
 def warning(goal: str, fit: Fit) -> str:
-    """Say that a goal's steps fit less and less; empty if they do not."""
+    """Return a warning if a goal's steps fit less often than before, else an empty string."""
     newest = fit.runs[-NEWEST:]
     bad = [run for run in newest if run]
     before = [run for run in fit.runs[:-NEWEST] if run]
     if len(bad) < TOO_MANY or len(bad) / len(newest) <= len(before) / max(1, len(fit.runs) - NEWEST):
         return ""
-    often = Counter(key for run in bad for key in dict.fromkeys(run)).most_common(3)
-    told = ", ".join(f"‘{fit.steps[key].step}’ in {times}" for key, times in often if key in fit.steps)
+    counts = Counter(key for run in bad for key in dict.fromkeys(run)).most_common(3)
+    steps = ", ".join(f"‘{fit.steps[key].step}’ in {times}" for key, times in counts if key in fit.steps)
     runs = f"in {len(bad)} of its last {len(newest)} runs a step did not fit"
-    return f"The playbook's goal {goal!r} fits less and less: {runs} ({told})."
+    return f"The playbook's goal {goal!r} fits less and less: {runs} ({steps})."
 
 
 def _with_pictures(folder: HealingFolder, found: Proposal, picture: bytes) -> tuple[Proposal, dict[str, bytes]]:
-    """Return a proposal and its pictures: the new one, and the one on which the step was found last."""
+    """Return the proposal and its pictures: the new screen and, if there is a sample, the old one."""
     pictures = {"new": picture}
     look = folder.look(found.goal, found.rule, found.place)
     counts = folder.fits.goals.get(found.goal, Fit()).steps.get(_key(found.rule, found.place))

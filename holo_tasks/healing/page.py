@@ -1,4 +1,7 @@
-"""The proposals of a playbook as one page: what changes, and both pictures with the place on each."""
+"""Render the open proposals of a playbook as one HTML page, with the change and both pictures.
+
+`page` is called by the command line and the review flow.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ td, th {{ padding: .1rem .8rem .1rem 0; text-align: left }}
 
 
 def page(folder: HealingFolder) -> str:
-    """Return the page: it loads nothing from anywhere, and runs nothing."""
+    """Return the page. It loads no resources and runs no scripts."""
     parts = [_HEAD.format(title=escape(f"Proposals for {folder.file.name}"))]
     opened = [one for one in folder.proposals if one.status == "open"]
     parts += [_section(folder, one) for one in opened] or ["<p>Nothing is proposed.</p>"]
@@ -40,10 +43,10 @@ def page(folder: HealingFolder) -> str:
 
 def _section(folder: HealingFolder, one: Proposal) -> str:
     checked = "verified" if one.verified else "not verified"
-    told = f"<p>{escape(one.why)}; in {one.times} runs; {checked}; from {escape(one.run)}</p>"
+    summary = f"<p>{escape(one.why)}; in {one.times} runs; {checked}; from {escape(one.run)}</p>"
     diff = f"<pre>{escape(chr(10).join(one.diff))}</pre>"
     pictures = _figure(folder, one, "old", one.old_point) + _figure(folder, one, "new", one.point)
-    return f"<section><h2>{escape(one.id)}: {escape(one.step)}</h2>{told}{diff}{pictures}</section>"
+    return f"<section><h2>{escape(one.id)}: {escape(one.step)}</h2>{summary}{diff}{pictures}</section>"
 
 
 def _figure(folder: HealingFolder, one: Proposal, name: str, point: tuple[int, int] | None) -> str:

@@ -1,4 +1,7 @@
-"""A change of a playbook that is proposed: another way to find what a step is done to, or to know its screen."""
+"""Propose a change to a playbook: one more target for a step, or one more list of texts for its screen.
+
+`proposal_of` and `screen_proposal_of` make a `Proposal` from a step that the model did.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +33,15 @@ _PLACE = re.compile(r"\{[a-z_][a-z0-9_]*\}")
 
 
 class Proposal(BaseModel):
-    """A change of one step, by its rule and the place of its action there: ``target``, what it is done to, or
-    ``screen``, what its rule knows the screen by.
+    """A proposed change of one step, identified by its rule and the place of the action in the rule.
 
-    ``old`` is how the step finds its target and ``new`` the way that is proposed beside that, as a playbook writes
-    them; ``verified`` says that the new way finds just one thing on the new screen, which the model did the step on,
-    and that what must come of the step was seen after it. ``run`` is the trace that it comes from, ``times`` how many
-    runs proposed it. ``reason`` is what the person says who applied or rejected it, and ``by`` who that is. ``point``
-    is where it is on the new picture, in thousandths, and ``old_point`` on the old one.
+    ``kind`` is ``target`` for one more way to find the step's target. It is ``screen`` for one more list of texts that
+    identifies the rule's screen. ``old`` is the present value and ``new`` the proposed one, as a playbook writes them.
+
+    ``verified`` means that the new target is unique on the screen on which the model acted, and that the expected
+    result followed. ``run`` is the trace of the first run, and ``times`` counts the runs that proposed it. ``reason``
+    and ``by`` are the reason and name of the person who decided. ``point`` is the target on the new picture, in
+    thousandths, and ``old_point`` on the old one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,12 +66,12 @@ class Proposal(BaseModel):
 
     @property
     def target(self) -> Target:
-        """The way that is proposed; raises ValueError if it is none."""
+        """Return the proposed target. Raises ValueError for a proposal of another kind."""
         return Target.model_validate(self.new)
 
     @property
     def diff(self) -> list[str]:
-        """The change in lines, as one reads a diff."""
+        """Return the change as lines of a diff."""
         old, new = _yaml(self.old), _yaml(self.new)
         if self.kind == "screen":
             return [f"  rule {self.rule}", f"    screen: {old}", f"  + or_screen: {new}"]
@@ -76,9 +80,10 @@ class Proposal(BaseModel):
 
 @dataclass(frozen=True)
 class ModelsStep:
-    """A step that did not fit and that the model did: where, on which screen, and whether it counted as the step.
+    """A step that did not fit and that the model did instead.
 
-    ``held`` says whether what must come of it was seen; None where the playbook does not say what that is.
+    ``point`` is where the model acted. ``counted`` says whether its action counted as the step. ``held`` says whether
+    the expected result was seen, or ``None`` if the playbook names none.
     """
 
     goal: str
@@ -92,10 +97,10 @@ class ModelsStep:
 
 
 def proposal_of(done: ModelsStep, folder: Path | None = None) -> Proposal | None:
-    """Return what a step of the model's proposes; None if it is no other way to find the same target.
+    """Return the proposed target, or ``None`` if the model's action does not give another way to the same target.
 
-    Only what may be known outside this machine gets into it, and no value of an item. A target with a picture is
-    changed only where that is of its text and in the playbook's ``folder`` itself.
+    The proposal contains only text that may leave this machine, and no value of an item. A target with a picture is
+    changed only if it also has a text, and if the picture is in ``folder`` itself.
     """
     targets = done.misfit.action.targets
     if done.misfit.cause not in ("target", "failed", "screen") or not done.counted or done.point is None:
@@ -111,28 +116,28 @@ def proposal_of(done: ModelsStep, folder: Path | None = None) -> Proposal | None
 
 
 def _is_by_picture(way: Target, folder: Path | None) -> bool:
-    """Say whether a way to find a target hangs on a picture, or has one that no name beside the playbook tells."""
+    """Return whether a target depends on a picture, or on one outside the playbook's folder."""
     if way.picture is None:
         return False
     return way.text is None or folder is None or way.picture.resolve().parent != folder.resolve()
 
 
 def screen_proposal_of(done: ModelsStep) -> Proposal | None:
-    """Return what a step of the model's proposes where the rule did not know its screen; None if that is not why.
+    """Return the proposed list of texts if the rule did not recognize its screen, or ``None`` for another cause.
 
-    It is what the rule knows of it that was there all the same, the item among it, and the heading that is there now.
-    Nobody but a person can say whether that is this screen and no other one: it is never verified.
+    The list has the rule's texts that were visible, including the item's, and the present heading. It is never
+    verified, since only a person can decide whether this is the same screen.
     """
     rule, shown = done.misfit.rule, done.sight.shown or done.sight
     known = [wanted for wanted in rule.screen if isinstance(wanted, str)]
     if done.misfit.cause != "screen" or not done.counted or done.point is None or len(known) < len(rule.screen):
         return None
-    left = [wanted for wanted in known if is_visible(wanted, done.values, shown)]
+    visible = [wanted for wanted in known if is_visible(wanted, done.values, shown)]
     of_item = [wanted for wanted in known if _PLACE.search(wanted)]
-    if len(left) == len(known) or not set(of_item) <= set(left) or len(left) == len(of_item):
+    if len(visible) == len(known) or not set(of_item) <= set(visible) or len(visible) == len(of_item):
         return None
     headings = [line.text for line in shown.lines if is_heading(line) and is_label(line, shown, done.values, ())]
-    new = [*(text for text in headings[:1] if text not in left), *left]
+    new = [*(text for text in headings[:1] if text not in visible), *visible]
     if any(set(new) == set(screen) for screen in rule.screens):
         return None
     return _proposal(done, done.point, "screen", known, new, verified=False)
@@ -160,7 +165,7 @@ def _proposal(
 
 
 def _way_to(point: Point, shown: Sight, values: Mapping[str, Value], *, of_field: bool) -> Target | None:
-    """Return how what is at a point is found on its picture, and nothing else: by words, else as a program tells."""
+    """Return a target that finds only the control at a point: by text, or else by the accessibility tree."""
     found = target_at(point, shown, values)
     if found is None and shown.elements is not None:
         here = [each for each in shown.elements.elements if each.on_screen and each.name and each.box.contains(point)]
@@ -182,7 +187,7 @@ def _is_at(target: Target, values: Mapping[str, Value], sight: Sight, point: Poi
 
 
 def _finds(done: ModelsStep, old: Target, new: Target) -> bool:
-    """Say whether the step, with the new way beside the old ones, finds on the screen as it was what was pressed."""
+    """Return whether the new target, alone and after the old ones, finds the control that was pressed."""
     assert done.point is not None
     try:
         alone, together = (find(way, done.values, done.sight) for way in (new, beside(old, new)))
@@ -192,7 +197,7 @@ def _finds(done: ModelsStep, old: Target, new: Target) -> bool:
 
 
 def beside(old: Target, new: Target) -> Target:
-    """Return a target with one more way to find it: the last that is tried."""
+    """Return a target with one more way to find it, which is tried last."""
     return old.model_copy(update={"or_": (*old.or_, new)})
 
 
@@ -206,10 +211,10 @@ def changed(action: Action, new: Target) -> Action:
 
 
 def _holds_item(target: Target) -> bool:
-    """Say whether a target names what may be of an item, or a secret: a number that is no parameter's."""
+    """Return whether a target contains a secret, or digits outside a parameter, which may be an item's value."""
     texts = [text for text in (target.text, target.field, target.name, *target.relations.values()) if text]
     return any(is_placeholder(text) or any(map(str.isdigit, _PLACE.sub("", text))) for text in texts)
 
 
-def _yaml(told: Any) -> str:
-    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+def _yaml(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

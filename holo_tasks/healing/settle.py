@@ -1,4 +1,7 @@
-"""What a person decides on a proposal: it is put into the playbook, or not made again."""
+"""Apply or reject a proposal, as a person decided.
+
+`settle_one` is called by the command line and the review flow.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +14,27 @@ LONGEST_REASON = 1000
 
 
 def opened(folder: HealingFolder) -> dict[str, Proposal]:
-    """Return the proposals that nobody has decided on yet, by their ids."""
+    """Return the open proposals by id."""
     return {one.id: one for one in folder.proposals if one.status == "open"}
 
 
 def settle_alone(folder: HealingFolder, proposal: Proposal, status: Status, reason: str = "", by: str = "") -> None:
-    """Apply or reject a proposal, while nobody else changes the folder (`HealingFolder.alone`).
+    """Apply or reject a proposal. The caller holds the folder's lock (`HealingFolder.alone`).
 
-    Raises `InvalidUsage`, and nothing is written, if it cannot be applied.
+    Raises `InvalidUsage` and writes nothing if the proposal cannot be applied.
     """
     if status == "applied":
         apply(folder.file, proposal)
         look = folder.look(proposal.goal, proposal.rule, proposal.place)
-        look.unlink(missing_ok=True)  # it looks otherwise by now
-    said = proposal.model_copy(update={"reason": reason.strip()[:LONGEST_REASON], "by": by})
-    folder.settle(said, status)
+        look.unlink(missing_ok=True)  # the sample screen is outdated
+    decided = proposal.model_copy(update={"reason": reason.strip()[:LONGEST_REASON], "by": by})
+    folder.settle(decided, status)
 
 
 def settle_one(folder: HealingFolder, id_: str, status: Status, reason: str = "", by: str = "") -> None:
-    """Apply or reject a proposal by its id. Raises `InvalidUsage` if it is not open any more, or cannot be applied."""
+    """Apply or reject a proposal by its id. Raises `InvalidUsage` if it is not open, or cannot be applied."""
     with folder.alone():
         found = opened(folder).get(id_)
         if found is None:
-            raise InvalidUsage(f"The proposal {id_!r} is not open any more: somebody else has decided on it.")
+            raise InvalidUsage(f"The proposal {id_!r} is not open any more: another person has decided on it.")
         settle_alone(folder, found, status, reason, by)

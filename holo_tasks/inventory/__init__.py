@@ -1,1 +1,7 @@
-"""What a machine has for an agent to work with, read without starting or opening anything."""
+"""Read the programs, menus and recent files of a machine, without starting or opening them.
+
+The modules are `desktop_files` (startable programs), `menus` (menu entries by version of a program) and `recent_files`.
+`bounded` reads files of other programs within limits.
+
+This package may import core and machine. `run.discovery` uses it.
+"""

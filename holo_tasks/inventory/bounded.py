@@ -1,4 +1,4 @@
-"""Reading files that others wrote: regular ones only, so much of them, and not for ever."""
+"""Read files that other programs wrote: regular files only, up to a size, within a time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def read_bounded(path: Path, most: int) -> bytes | None:
-    """Return a file's content; None for what is no regular file, is larger than ``most``, or cannot be read."""
+    """Return a file's content, or ``None`` if it is unreadable, not a regular file, or larger than ``most`` bytes."""
     try:
-        # Not to wait for whoever writes into a pipe, nor to become the terminal's process.
+        # O_NONBLOCK: do not wait for the writer of a pipe. O_NOCTTY: do not take over a terminal.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
@@ -30,12 +30,15 @@ def read_bounded(path: Path, most: int) -> bytes | None:
 
 
 def data_home(environment: Mapping[str, str]) -> Path:
-    """Return where a user's programs keep what they share."""
+    """Return the folder of a user's shared data (XDG_DATA_HOME)."""
     return Path(environment.get("XDG_DATA_HOME") or Path(environment.get("HOME", "/")) / ".local" / "share")
 
 
 def files_below(folder: Path, suffix: str, *, most: int, until_s: float, depth: int = 2) -> Iterator[Path]:
-    """Yield files by the end of their names, in order: so many at most, until a time (`time.monotonic`)."""
+    """Yield files by suffix, in order of their folders and names.
+
+    It stops after ``most`` entries of folders, or at the time ``until_s`` (`time.monotonic`).
+    """
     seen, waiting = 0, [(folder, 0)]
     while waiting:
         here, level = waiting.pop(0)

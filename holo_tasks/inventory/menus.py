@@ -1,4 +1,7 @@
-"""The entries of programs' menus, unopened, and what is kept of them for each version of a program."""
+"""Read the menu entries of running programs from the accessibility tree, and cache them by program version.
+
+`menus_of` reads, `version_of` identifies the version, and `keep` and `kept` store the entries under ``HOLO_HOME``.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +21,25 @@ from holo_tasks.machine.proc import process
 
 FOLDER = "inventory"
 LARGEST, MOST_ENTRIES, ENTRY_CHARACTERS, DEEPEST = 64 * 1024, 60, 80, 4
+"""Limits: bytes of a cache file, number of entries, characters of an entry, and depth of menus."""
 ENTRIES = frozenset({"menu item", "check menu item", "radio menu item"})
 MENUS = ENTRIES | {"menu"}
 INTERPRETERS = re.compile(
     r"(?:ba|da|z)?sh\b|python|java|node|electron|perl|ruby|php|mono|wine|tclsh|wish|gjs|lua|guile"
 )
-"""Programs that are another one for each file that they run."""
-OF_LATE = ("recent", "histor", "zuletzt", "verlauf", "récent")
-"""Menus of these names list what a person has worked on: that is nothing of the program's."""
+"""Programs that run another program's file, such as a script."""
+HISTORY_WORDS = ("recent", "histor", "zuletzt", "verlauf", "récent")
+"""Parts of names of menus that list a person's documents. Their entries do not belong to the program."""
 
 
 def menus_of(tree: ElementTree, pid: int) -> tuple[str, ...]:
-    """Return the entries of a program's menus, as ``File > Save (Ctrl+S)``, in their order."""
+    """Return the menu entries of a program, such as ``File > Save (Ctrl+S)``, in order."""
     found: dict[str, None] = {}
     for element in tree.elements:
         if element.pid == pid and element.role in ENTRIES and element.name and not _has_entries(tree, element):
             path = [one for one in reversed(tree.ancestors(element)) if one.role in MENUS and one.name]
             names = [one_line(one.name, 40) for one in (*path[-DEEPEST:], element)]
-            if not any(word in name.casefold() for name in names[:-1] for word in OF_LATE):
+            if not any(word in name.casefold() for name in names[:-1] for word in HISTORY_WORDS):
                 keys = f" ({element.shortcut})" if element.shortcut else ""
                 found.setdefault(one_line(" > ".join(names), ENTRY_CHARACTERS - len(keys)) + keys)
         if len(found) >= MOST_ENTRIES:
@@ -48,29 +52,29 @@ def _has_entries(tree: ElementTree, element: Element) -> bool:
 
 
 def version_of(pid: int) -> str:
-    """Name the version of the program that a process runs; empty if nobody can say.
+    """Return an id of the program version that a process runs, or an empty string if it is unknown.
 
-    What an interpreter runs is another program for each script, and another version where that was changed. How a
-    program was started counts, but not which document it was started with: only of which kind that is.
+    An interpreter counts as a different program for each script, and as a different version after a change of the
+    script. Options of the command line count. A document counts only by its suffix.
     """
     place = process(pid)
     try:
         program = (place / "exe").readlink()
-        what: list[object] = [_stamp(place / "exe", str(program))]
+        parts: list[object] = [_stamp(place / "exe", str(program))]
         words = (place / "cmdline").read_bytes()[:4096].decode(errors="replace").split("\0")[1:]
     except OSError:
         return ""
-    runs = bool(INTERPRETERS.match(program.name))
+    is_interpreter = bool(INTERPRETERS.match(program.name))
     for word in filter(None, words):
         try:
             file = place / ("root" if word.startswith("/") else "cwd") / word.lstrip("/")
-            told = None if word.startswith("-") or not file.is_file() else _stamp(file, word)
+            stamp = None if word.startswith("-") or not file.is_file() else _stamp(file, word)
         except (OSError, ValueError):
-            told = None
-        # The first file is the script, the others are what it works on.
-        what.append(word if told is None else told if runs else Path(word).suffix)
-        runs = runs and told is None
-    return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
+            stamp = None
+        # The first file of an interpreter is the script; other files are documents.
+        parts.append(word if stamp is None else stamp if is_interpreter else Path(word).suffix)
+        is_interpreter = is_interpreter and stamp is None
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
 
 def _stamp(file: Path, name: str) -> tuple[str, int, int]:
@@ -79,7 +83,7 @@ def _stamp(file: Path, name: str) -> tuple[str, int, int]:
 
 
 def keep(home: Path | None, version: str, menus: Sequence[str]) -> None:
-    """Keep the menus of a version of a program; what cannot be written is no reason to stop."""
+    """Store the menu entries of a program version. Write errors are ignored."""
     if home is None or not version or not menus:
         return
     with suppress(OSError):
@@ -89,7 +93,7 @@ def keep(home: Path | None, version: str, menus: Sequence[str]) -> None:
 
 
 def kept(home: Path | None, version: str) -> tuple[str, ...]:
-    """Return the menus of a version of a program, as an earlier run found them."""
+    """Return the menu entries that an earlier run stored for a program version, or ()."""
     content = read_bounded(home / FOLDER / f"{version}.json", LARGEST) if home is not None and version else None
     if content is None:
         return ()

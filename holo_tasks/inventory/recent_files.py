@@ -1,7 +1,7 @@
-"""Files that were used of late, as far as they are in folders that may be named.
+"""List recently used files in allowed folders.
 
-The list is a file that every program writes into. It is not read as XML: entities and what they may grow into are
-nothing that is looked at.
+Every program writes to the list ``recently-used.xbel``. It is searched with patterns and not parsed as XML, so entity
+expansion cannot exhaust memory. `recent_files` is the main function.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from holo_tasks.core.visible_text import one_line
 from holo_tasks.inventory.bounded import data_home, read_bounded
 
 LARGEST, MOST_MARKS, MOST_FILES = 4 * 1024 * 1024, 5000, 10
+"""Limits: bytes of the list, number of its entries, and number of files."""
 _MARK = re.compile(r"<bookmark\s([^<>]{1,6000})>")
 _HREF, _MODIFIED = re.compile(r'href="([^"]{1,4096})"'), re.compile(r'modified="([0-9TZ:.+-]{1,40})"')
 
 
 def recent_files(allowed: Sequence[str], environment: Mapping[str, str], *, until_s: float) -> tuple[str, ...]:
-    """Return the newest files that lie in allowed folders and are there, by what they are called in those."""
+    """Return the newest existing files below the allowed folders, as names relative to these folders' parents."""
     roots = [Path(os.path.realpath(expanded(one))) for one in allowed]
     content = read_bounded(data_home(environment) / "recently-used.xbel", LARGEST) if roots else None
     found: list[str] = []
     for _, path in _newest(content.decode("utf-8", errors="replace") if content else ""):
         if time.monotonic() > until_s or len(found) >= MOST_FILES:
             break
-        if (told := _told(path, roots)) and told not in found:
-            found.append(told)
+        if (name := _allowed_name(path, roots)) and name not in found:
+            found.append(name)
     return tuple(found)
 
 
@@ -49,12 +50,12 @@ def _newest(text: str) -> list[tuple[str, str]]:
     return sorted(marks, reverse=True)
 
 
-def _told(path: str, roots: Sequence[Path]) -> str:
-    """Return how a file is called below the allowed folder that it really lies in; empty if it lies in none."""
+def _allowed_name(path: str, roots: Sequence[Path]) -> str:
+    """Return the file's name below the allowed folder that it really lies in, or an empty string."""
     if not path.startswith("/") or "\0" in path:
         return ""
     if not any(path.startswith(f"{root}{os.sep}") for root in roots):
-        return ""  # nothing elsewhere is even looked for
+        return ""  # paths outside the allowed folders are not even checked for existence
     real = Path(os.path.realpath(path))
     root = next((root for root in roots if real.is_relative_to(root)), None)
     try:

@@ -1,5 +1,8 @@
-"""Steps without a screen that a flow chains with an agent.
+"""Read mail and write workbooks, as steps without a screen that a flow combines with an agent.
 
-A mailbox is read into letters, a letter into a receipt, and what came of it goes into a workbook. Nothing
-here knows Prefect; openpyxl and pypdf are imported only when a workbook or a PDF is really met.
+Three modules matter most. `mailbox` reads a Maildir or an IMAP folder into letters. `letter` parses one message.
+`workbook` keeps one row per key in an Excel file.
+
+This package may import core, machine and loop, and does not know Prefect. It imports openpyxl and pypdf only when a
+workbook or a PDF is opened.
 """

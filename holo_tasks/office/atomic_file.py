@@ -1,4 +1,7 @@
-"""A file that is replaced as a whole or not at all, by one writer at a time."""
+"""Replace a file atomically, by one writer at a time.
+
+`sole_writer` locks the file and `replace_whole` writes it. `workbook` uses both.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,23 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class FileBusy(InvalidUsage):
-    """Another writer holds the file; it will let go."""
+    """Another writer holds the lock of the file. A later try may succeed."""
 
     transient = True
 
 
 class FileNotWritten(InvalidUsage):
-    """The disk is full or refuses; what was there before is untouched."""
+    """The file was not written, because the disk is full. Its former content is unchanged."""
 
     transient = True
 
 
 @contextmanager
 def sole_writer(path: Path, *, timeout_s: float) -> Iterator[None]:
-    """Hold the lock of ``path``; the system takes it back when its holder dies.
+    """Hold the lock of ``path`` inside the block. The system releases it if the process dies.
 
-    The lock is on a sibling file, because the file itself is replaced. It stays behind: removing it
-    would let two writers hold two different files.
+    The lock is on a sibling file, because the file itself is replaced. The lock file stays: if it were removed, two
+    writers could lock two different files. Raises `FileBusy` after ``timeout_s`` seconds.
     """
     with naming_the_cause(path):
         make_private(path.parent)
@@ -51,17 +54,17 @@ def sole_writer(path: Path, *, timeout_s: float) -> Iterator[None]:
                         f"{path} has been held by another writer for {timeout_s:g} s: wait for it to end."
                     ) from None
                 time.sleep(0.01)
-        # Only the holder of the lock writes, so what lies there was left by the dead.
-        for left in path.parent.glob(f".{_literal(path.name)}.*.part"):
+        # Only the holder of the lock writes, so these parts were left by dead processes.
+        for part in path.parent.glob(f".{_literal(path.name)}.*.part"):
             with suppress(OSError):
-                left.unlink()
+                part.unlink()
         yield
     finally:
         os.close(handle)
 
 
 def _open_lock(path: Path) -> int:
-    """Open the lock: whoever may write the file may take it."""
+    """Open the lock file, with the permissions of the file that it protects."""
     lock = path.with_name(f".{path.name}.lock")
     with suppress(FileExistsError):
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE)
@@ -71,7 +74,7 @@ def _open_lock(path: Path) -> int:
 
 
 def _mode_of(path: Path) -> int:
-    """Return the mode of a file; of one that is to be made, that it is for this user alone."""
+    """Return the mode of a file; a new file is for this user alone."""
     try:
         return path.stat().st_mode & 0o777
     except FileNotFoundError:
@@ -79,7 +82,7 @@ def _mode_of(path: Path) -> int:
 
 
 def replace_whole(path: Path, content: bytes) -> None:
-    """Put ``content`` in place of the file, durably; call it as the sole writer."""
+    """Replace the file's content durably. The caller holds the lock (`sole_writer`)."""
     part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     with naming_the_cause(path):
         mode = _mode_of(path)
@@ -104,7 +107,7 @@ def replace_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def naming_the_cause(path: Path) -> Iterator[None]:
-    """Turn what the system says about a file into one sentence."""
+    """Convert an OSError of the block into an error that says what to do."""
     try:
         yield
     except OSError as fault:
@@ -120,5 +123,5 @@ def naming_the_cause(path: Path) -> Iterator[None]:
 
 
 def _literal(name: str) -> str:
-    """The name with what glob would read as a wildcard put in brackets."""
+    """Return the name with wildcards of glob escaped."""
     return "".join(f"[{one}]" if one in "*?[" else one for one in name)

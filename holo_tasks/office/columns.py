@@ -1,4 +1,7 @@
-"""What a column of a workbook holds, checked and styled as a person would expect."""
+"""Convert and style the values of a workbook's columns.
+
+`Column` declares a column. `content` checks a value, and `put` and `held` write and read a cell.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _MONEY = {
     "GBP": "[$£-809]#,##0.00",
     "JPY": "[$¥-411]#,##0",
 }
-# Pairs of fill and text color, by how the status begins.
+# Fill and text colors, by the first letters of the status.
 _STATUS = {
     "match": ("C6EFCE", "006100"),
     "flagged": ("FFEB9C", "7F6000"),
@@ -43,11 +46,11 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class Column:
-    """A column by its heading.
+    """A column, identified by its heading.
 
-    ``money`` takes numbers; their currency is ``currency``, or what the row says in ``currency_column``.
-    ``datetime`` is stored in UTC, since a sheet knows no time zones. ``link`` takes an address or a path
-    relative to the workbook; its text is the address unless the row's value is ``"text <address>"``.
+    ``money`` takes numbers. Their currency is ``currency``, or the row's value in ``currency_column``. ``datetime`` is
+    stored in UTC, because a sheet has no time zones. ``link`` takes an address or a path relative to the workbook. Its
+    text is the address, unless the row's value is ``"text <address>"``.
     """
 
     name: str
@@ -63,7 +66,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Content:
-    """What goes into one cell: two equal contents look the same in the sheet."""
+    """The value and format of a cell. Equal contents look the same in the sheet."""
 
     value: Value
     number_format: str = "General"
@@ -71,7 +74,7 @@ class Content:
 
 
 def content(column: Column, value: object, currency: str = "") -> Content:
-    """The checked content of a cell; InvalidUsage when the value does not fit the column."""
+    """Return the checked content of a cell. Raises `InvalidUsage` if the value does not fit the column."""
     if value is None or value == "":
         return Content(None)
     if column.kind == "money":
@@ -95,7 +98,7 @@ def content(column: Column, value: object, currency: str = "") -> Content:
 
 
 def clean_text(text: str) -> str:
-    """Text as a workbook can hold it: no control characters, no half characters, not too long."""
+    """Return text that a workbook can hold: no control characters or lone surrogates, and at most 32,767 characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = re.sub(r"[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", text)
     text = text.encode("utf-8", "replace").decode("utf-8")
@@ -103,7 +106,7 @@ def clean_text(text: str) -> str:
 
 
 def held(cell: Cell, column: Column) -> Content:
-    """What a cell holds now, in the same terms as `content`."""
+    """Return the present content of a cell, comparable with the result of `content`."""
     value: Any = cell.value
     if value is None or value == "":
         return Content(None)
@@ -119,7 +122,7 @@ def held(cell: Cell, column: Column) -> Content:
 
 
 def put(cell: Cell, column: Column, what: Content) -> None:
-    """Write the content into the cell; what a person styled there stays, except what its value implies."""
+    """Write content into a cell. A person's formatting stays, except for formats that follow from the value."""
     from openpyxl.styles import Font, PatternFill
 
     cell.value = what.value
@@ -152,7 +155,7 @@ def _money(column: Column, value: object, currency: str) -> Content:
 
 
 def _plain(amount: Decimal) -> Decimal:
-    """The same number in one form, so that 5, 5.0 and 5.00 are equal and hash alike."""
+    """Return the number in one form, so that 5, 5.0 and 5.00 are equal and have one hash."""
     return amount.normalize() + 0
 
 
@@ -160,8 +163,8 @@ def _link(value: str) -> Content:
     match = re.fullmatch(r"(.+?)\s*<([^<>]+)>", value, re.S)
     text, address = (match[1], match[2]) if match else (value, value)
     scheme = re.match(r"\s*([a-zA-Z][a-zA-Z0-9+.\-]*):", address)
-    # Only what an office program opens harmlessly becomes a link: to a file on a share, which two slashes of either
-    # kind begin and `file:` may name, Windows gives the user's password hash as it opens it.
+    # Only harmless addresses become links. When Windows opens a file on a network share (`//`, `\\` or `file:`), it
+    # sends the user's password hash to the server.
     place = not scheme and not address.lstrip().startswith(("/", "\\"))
     opens = place or (scheme is not None and scheme[1].lower() in ("http", "https", "mailto"))
     usable = opens and len(address) <= _MAX_LINK and not re.search(r"[\0-\x1f]", address)

@@ -1,6 +1,7 @@
-"""HTML turned into plain text, table cells kept apart by tabs.
+"""Convert HTML to plain text, with tabs between table cells.
 
-With the parser of Python, behind a guard: of a hostile page the time is limited and what is hidden stays hidden.
+It uses Python's own parser, with limits against hostile pages: linear time, and hidden content stays hidden. `letter`
+uses it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _VOID = frozenset(
 )
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.I)
 _DECLARATION = re.compile(r"<[!?][^<>]*>")
-# A "<" that no ">" closes before the next "<" is a character, not a tag.
+# A "<" without a ">" before the next "<" is a character, not a tag.
 _STRAY = re.compile(r"<(?![a-zA-Z/][^<>]*>)")
 
 
 def html_to_text(html: str) -> str:
-    """What a reader of the page would see, a line per row or paragraph, a tab between table cells."""
+    """Return the visible text of a page: one line per row or paragraph, with tabs between table cells."""
     reader = _Reader()
     reader.feed(_tame(html[:MAX_HTML_CHARS]))
     reader.close()
@@ -38,29 +39,29 @@ def html_to_text(html: str) -> str:
 
 
 def _tame(html: str) -> str:
-    """Drop comments and declarations and escape stray brackets, in linear time.
+    """Remove comments and declarations, and escape stray brackets, in linear time.
 
-    html.parser of Python 3.11 needs quadratic time on unclosed comments and tags (CVE-2025-6069); one
-    message could otherwise hold a worker for hours.
+    html.parser of Python 3.11 needs quadratic time for unclosed comments and tags (CVE-2025-6069). One message could
+    otherwise block a worker for hours.
     """
-    kept = []
+    pieces = []
     position = 0
     while (start := html.find("<!--", position)) >= 0:
-        kept.append(html[position:start])
+        pieces.append(html[position:start])
         end = html.find("-->", start + 4)
         if end < 0:
             position = len(html)
             break
         position = end + 3
-    kept.append(html[position:])
-    return _STRAY.sub("&lt;", _DECLARATION.sub("", "".join(kept)))
+    pieces.append(html[position:])
+    return _STRAY.sub("&lt;", _DECLARATION.sub("", "".join(pieces)))
 
 
 class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.pieces: list[str] = []
-        self._hidden_by = ""  # the tag whose content is not shown, "" while everything is
+        self._hidden_by = ""  # the tag whose content is hidden, "" outside such a tag
         self._hidden_depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -95,5 +96,5 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._hidden_by:
-            # Line ends in the source are only spaces on the page.
+            # Line ends in the source are rendered as spaces.
             self.pieces.append(re.sub(r"\s+", " ", data))

@@ -1,6 +1,7 @@
-"""The letters in an IMAP folder, opened read-only.
+"""Read the letters of an IMAP folder in read-only mode.
 
-By `imaplib` alone: what a server sends is bounded in size and time here, which no wrapper of it does.
+It uses `imaplib` directly, because no wrapper library limits the size and time of a server's answers. `read_imap` is
+the main function.
 """
 
 from __future__ import annotations
@@ -26,27 +27,30 @@ from holo_tasks.office.letter_reader import HEAD_BYTES, LetterReader
 from holo_tasks.office.plain import plain_text
 
 _BATCH_BYTES = 64 * 2**20
-"""So much is fetched in one session, and read after it: what a letter costs to read must not keep a server waiting."""
-_MOST_HEARD = MAX_MESSAGE_BYTES + 2**20
-_NONSENSE = (ValueError, AttributeError, TypeError, IndexError, KeyError)
-"""What imaplib falls over when answers make no sense, or when the watchdog has closed the socket under it."""
-# IMAP wants English month names, whatever the locale.
+"""Bytes fetched in one session. The letters are parsed after the session, so that slow parsing does not block a
+server.
+"""
+_MOST_RECEIVED = MAX_MESSAGE_BYTES + 2**20
+"""Most bytes that are accepted as the answer to one command."""
+_INVALID_ANSWER = (ValueError, AttributeError, TypeError, IndexError, KeyError)
+"""Exceptions that imaplib raises for invalid answers, and after the watchdog has closed the socket."""
+# IMAP requires English month names in every locale.
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class MailboxUnreachable(InvalidUsage):
-    """The mail server did not answer, or broke off; it may later."""
+    """The mail server did not answer, or broke the connection. A later try may succeed."""
 
     transient = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImapAccount:
-    """Where to read mail and as whom.
+    """A mail server, the user and the folder to read.
 
-    ``security`` "plain" sends the password unencrypted: only to this machine, unless
-    ``allow_plain_password``. ``timeout_s`` bounds each wait for the server, ``deadline_s`` each session
-    with it. ``tls`` replaces the usual checks of the server's certificate.
+    ``security`` "plain" sends the password unencrypted. It is allowed to this machine only, unless
+    ``allow_plain_password`` is set. ``timeout_s`` limits each wait for the server, and ``deadline_s`` each session.
+    ``tls`` replaces the default checks of the server's certificate.
     """
 
     host: str
@@ -83,10 +87,10 @@ class ImapAccount:
 
 
 def read_imap(account: ImapAccount, *, since: date | None = None) -> list[Letter]:
-    """Every message of the folder (since a day, if given), by date and then id; no flag is changed.
+    """Return every message of the folder, since a day if given, by date and then id. No flag is changed.
 
-    Raises MailboxUnreachable when the server does not answer in time, InvalidUsage when it refuses the
-    user, the folder or when the folder holds more than ``max_messages``.
+    Raises `MailboxUnreachable` if the server does not answer in time. Raises `InvalidUsage` if it refuses the user or
+    the folder, or if the folder has more than ``max_messages``.
     """
     letters: list[Letter] = []
     left: list[int] | None = None
@@ -109,7 +113,7 @@ def _session(account: ImapAccount) -> Iterator[imaplib.IMAP4]:
     timers: list[threading.Timer] = []
 
     def watch(server: imaplib.IMAP4) -> None:
-        # A server that drips bytes never meets the socket's own time-out.
+        # The socket's own timeout never fires for a server that sends byte by byte.
         def give_up() -> None:
             late.set()
             with suppress(OSError):
@@ -134,9 +138,9 @@ def _session(account: ImapAccount) -> Iterator[imaplib.IMAP4]:
             f"The certificate of {account.address} is not trusted ({fault.verify_message}): "
             "give the host's real name or a certificate this machine trusts."
         ) from None
-    except (OSError, imaplib.IMAP4.error, *_NONSENSE) as fault:
+    except (OSError, imaplib.IMAP4.error, *_INVALID_ANSWER) as fault:
         why = f"no end within {account.deadline_s:g} s" if late.is_set() else _why(fault, account)
-        if isinstance(fault, _NONSENSE) and not late.is_set():
+        if isinstance(fault, _INVALID_ANSWER) and not late.is_set():
             why = f"its answers are not those of a mail server: {why}"
         raise MailboxUnreachable(
             f"The mail server {account.address} could not be read ({why}): check host and port, or try later."
@@ -146,13 +150,13 @@ def _session(account: ImapAccount) -> Iterator[imaplib.IMAP4]:
             timer.cancel()
 
 
-class _Wary(imaplib.IMAP4):
-    """Takes in no more for one command than a message can take: how long an answer is, the server says."""
+class _BoundedImap(imaplib.IMAP4):
+    """IMAP client that limits the size of the answer to a command. The server alone decides the length otherwise."""
 
-    _heard = 0
+    _received = 0
 
     def send(self, data: Any) -> None:
-        self._heard = 0
+        self._received = 0
         super().send(data)
 
     def read(self, size: int) -> bytes:
@@ -163,21 +167,21 @@ class _Wary(imaplib.IMAP4):
         return self._taken(len(line), lambda _: line)
 
     def _taken(self, size: int, take: Callable[[int], bytes]) -> bytes:
-        self._heard += size
-        if self._heard > _MOST_HEARD:
-            raise self.abort(f"an answer has more than {_MOST_HEARD // 2**20} MB")
+        self._received += size
+        if self._received > _MOST_RECEIVED:
+            raise self.abort(f"an answer has more than {_MOST_RECEIVED // 2**20} MB")
         return take(size)
 
 
 def _connected(account: ImapAccount, context: ssl.SSLContext, watch: Callable[[imaplib.IMAP4], None]) -> imaplib.IMAP4:
-    """A server that has greeted; ``watch`` is called before the greeting is waited for."""
+    """Return a connection after the server's greeting. ``watch`` is called before the wait for the greeting."""
 
-    class Plain(_Wary, imaplib.IMAP4):
+    class Plain(_BoundedImap, imaplib.IMAP4):
         def open(self, *args: Any, **more: Any) -> None:
             super().open(*args, **more)
             watch(self)
 
-    class Tls(_Wary, imaplib.IMAP4_SSL):
+    class Tls(_BoundedImap, imaplib.IMAP4_SSL):
         def open(self, *args: Any, **more: Any) -> None:
             super().open(*args, **more)
             watch(self)
@@ -207,7 +211,7 @@ def _log_in(server: imaplib.IMAP4, account: ImapAccount) -> None:
 
 @dataclass(frozen=True)
 class _Message:
-    """What a server gave of a message; ``raw`` is None if it gave nothing."""
+    """A fetched message; ``raw`` is ``None`` if the server returned no content."""
 
     source: str
     size: int
@@ -215,7 +219,7 @@ class _Message:
 
 
 def _listed(server: imaplib.IMAP4, account: ImapAccount, since: date | None) -> list[int]:
-    """The messages of the folder, the last one first."""
+    """Return the UIDs of the messages, the newest first."""
     criteria = f"SINCE {since.day}-{_MONTHS[since.month - 1]}-{since.year}" if since else "ALL"
     found = server.uid("SEARCH", criteria)[1]
     uids = {int(uid) for uid in re.findall(rb"\b\d{1,10}\b", b" ".join(one for one in found if one))}
@@ -228,7 +232,7 @@ def _listed(server: imaplib.IMAP4, account: ImapAccount, since: date | None) -> 
 
 
 def _fetched(server: imaplib.IMAP4, account: ImapAccount, left: list[int]) -> list[_Message]:
-    """Take messages off the list and fetch them, until it is empty or they are enough for a session."""
+    """Fetch messages and remove them from ``left``, until it is empty or a session's bytes are used up."""
     fetched: list[_Message] = []
     had = 0
     while left and had < _BATCH_BYTES:
@@ -258,7 +262,7 @@ def _joined(answer: list[Any]) -> bytes:
 
 
 def _why(fault: Exception, account: ImapAccount) -> str:
-    """What the server or the system said, on one line and without the password."""
+    """Return the error of the server or system on one line, without the password."""
     text = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
     if fault.args and isinstance(fault.args[0], bytes):
         text = fault.args[0].decode("utf-8", "replace")
@@ -272,7 +276,7 @@ def _quoted(text: str) -> str:
 
 
 def _utf7(folder: str) -> str:
-    """The folder's name in the modified UTF-7 of RFC 3501, 5.1.3."""
+    """Return the folder's name in modified UTF-7 (RFC 3501, section 5.1.3)."""
 
     def shifted(run: re.Match[str]) -> str:
         code = base64.b64encode(run[0].encode("utf-16-be"), b"+,").decode().rstrip("=")

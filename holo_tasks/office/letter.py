@@ -1,6 +1,7 @@
-"""One e-mail message, read as far as it can be read.
+"""Parse one e-mail message as far as possible.
 
-Not by a library for mail: each depth, size and time is limited here, since a sender may wish a worker to hang.
+No mail library is used, because each depth, size and time has a limit here: a sender may try to block the worker.
+`read_letter` returns a `Letter`; `letter_reader` calls it in a child process.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ MAX_MESSAGE_BYTES = 25 * 1024 * 1024
 MAX_PARTS = 200
 MAX_HEADER_CHARS = 5_000
 MAX_TEXT_CHARS = 1_000_000
-"""What is read of all the texts of a message together."""
+"""Characters that are read of all texts of a message together."""
 MAX_BOUNDARIES = 40
-"""So many parts with parts: the standard library looks for every open one's end on each line."""
+"""Most multipart parts. The standard library compares each line with the boundary of every open one."""
 MAX_PDFS, PDF_SECONDS = 5, 15
-"""How many PDFs of a message are read, and how long together, in seconds of processor time."""
+"""Most PDFs of a message that are read, and their processor seconds together."""
 _TEXT_TYPES = ("text/plain", "text/csv", "text/html", "text/tab-separated-values", "text/markdown")
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _SAME_BYTES = 16 * 1024
-"""So much of a message that is not read tells it from others; how much of its beginning is had varies."""
+"""Bytes at the start of an unread body that identify the message. The length of the available start varies."""
 _TYPE_BY_SUFFIX = {"txt": "text/plain", "csv": "text/csv", "htm": "text/html", "html": "text/html"}
 _DEFECTS = {
     "InvalidBase64PaddingDefect": "base64 content is cut off",
@@ -53,7 +54,7 @@ _DEFECTS = {
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file that came with a letter; ``text`` is None when its kind holds no text that can be read."""
+    """A file attached to a letter. ``text`` is ``None`` if its type has no readable text."""
 
     name: str
     media_type: str
@@ -65,11 +66,13 @@ class Attachment:
 class Letter:
     """An e-mail message as a person would read it.
 
-    ``message_id`` is its Message-ID (if it has one) and a digest of its content: careless mail scripts give several
-    messages one Message-ID. What another delivery of the same message changes does not count: headers other than
-    Message-ID, Date, From and Subject, line ends, folding and transfer encoding. ``date`` is aware. ``text`` is the
-    plain body, or the HTML body as text. ``other_text`` is the HTML alternative of a plain body, "" when there is none.
-    ``problems`` says what was wrong with the message; ``source`` where it was found.
+    ``message_id`` is the Message-ID, if present, with a digest of the content. Careless mail scripts send several
+    messages with one Message-ID. Differences between deliveries do not change it: other headers than Message-ID, Date,
+    From and Subject, line ends, folding, and transfer encoding.
+
+    ``date`` has a time zone. ``text`` is the plain body, or the HTML body as text. ``other_text`` is the HTML
+    alternative of a plain body, or "". ``problems`` lists defects of the message, and ``source`` says where it was
+    found.
     """
 
     message_id: str
@@ -84,18 +87,20 @@ class Letter:
 
 
 def read_letter(raw: bytes, *, source: str, pdf_seconds: float = PDF_SECONDS) -> Letter:
-    """Read the bytes of a message; never raises over their content. It may take long: `LetterReader` has limits."""
+    """Parse the bytes of a message. Its content never causes an exception. It may take long; `LetterReader` has
+    limits.
+    """
     return _Reading(source, pdf_seconds).letter(raw)
 
 
 def oversized_letter(head: bytes, size: int, *, source: str) -> Letter:
-    """Stand in for a message that is too big to read, from its first bytes."""
+    """Return a letter for a message that is too big to read, from its first bytes."""
     why = f"the message is {size / 2**20:.0f} MB, more than {MAX_MESSAGE_BYTES // 2**20} MB: not read"
     return headed_letter(head, why, source=source)
 
 
 def headed_letter(head: bytes, why: str, *, source: str) -> Letter:
-    """Stand in for a message of which only the header is read."""
+    """Return a letter made from the header only, with ``why`` as its problem."""
     reading = _Reading(source)
     reading.problem(why)
     reading.content.append([_digest(_body_of(head)[:_SAME_BYTES])])
@@ -103,14 +108,15 @@ def headed_letter(head: bytes, why: str, *, source: str) -> Letter:
 
 
 def unread_letter(source: str, why: str) -> Letter:
-    """Stand in for a message whose bytes could not be had at all."""
+    """Return a letter for a message whose bytes could not be fetched."""
     return Letter(f"sha256:{_digest(source.encode('utf-8', 'replace'))}", "", "", None, "", (), (why,), source)
 
 
-class _Tame(Compat32):
-    """Cuts what is too long for a header; of too many parts with parts it takes away what separates those.
+class _BoundedPolicy(Compat32):
+    """Shortens long headers, and removes the boundary parameter from too many multiparts.
 
-    The standard library reads parameters in quadratic time, and looks for the end of every open part on each line.
+    The standard library parses header parameters in quadratic time, and compares each line with the boundary of every
+    open part.
     """
 
     counted: list[str] | None = None
@@ -130,7 +136,7 @@ def _header_of(raw: bytes) -> bytes:
 
 
 def _body_of(raw: bytes) -> bytes:
-    """What follows the header, without the line ends that deliveries change."""
+    """Return the bytes after the header, with normalized line ends."""
     return _bare(b"".join(_HEADER_END.split(raw, maxsplit=1)[1:]))
 
 
@@ -143,7 +149,7 @@ def _bare(data: bytes) -> bytes:
 
 
 class _Reading:
-    """The parts and problems found so far while one message is read."""
+    """The state of parsing one message: its parts and problems, and the remaining limits."""
 
     def __init__(self, source: str, pdf_seconds: float = PDF_SECONDS) -> None:
         self.source = source
@@ -161,7 +167,7 @@ class _Reading:
     def letter(self, raw: bytes) -> Letter:
         try:
             counted: list[str] = []
-            message = message_from_bytes(raw, policy=_Tame(counted=counted))  # type: ignore[call-arg]  # any attribute may be given
+            message = message_from_bytes(raw, policy=_BoundedPolicy(counted=counted))  # type: ignore[call-arg]  # any attribute may be given
             if len(counted) > MAX_BOUNDARIES:
                 self.problem(
                     f"the message has more than {MAX_BOUNDARIES} parts with parts; the rest was not taken apart"
@@ -169,7 +175,7 @@ class _Reading:
             plain, html = self.bodies(message)
         except RecursionError:
             self.problem("the message nests parts too deeply")
-            message = message_from_bytes(_header_of(raw), policy=_Tame())
+            message = message_from_bytes(_header_of(raw), policy=_BoundedPolicy())
             plain, html = "", ""
             self.content = []
             self.note_content(message, "", _body_of(raw))
@@ -186,13 +192,13 @@ class _Reading:
         )
 
     def bodies(self, part: Message) -> tuple[str, str]:
-        """The plain and the HTML body; attachments are collected on the way."""
+        """Return the plain and the HTML body, and collect attachments."""
         self.parts += 1
         if self.parts > MAX_PARTS:
             self.problem(f"the message has more than {MAX_PARTS} parts; the rest was not read")
             return "", ""
         self.note_defects(part.defects)
-        # Of one that has no parts, get_payload() decodes the text, and falls over a charset in RFC 2231's form.
+        # For a single part, get_payload() would decode the text, and fail on a charset in RFC 2231 form.
         payload = part.get_payload() if part.is_multipart() else None
         if isinstance(payload, list):
             self.note_content(part, "", b"")
@@ -211,13 +217,13 @@ class _Reading:
         return "", ""
 
     def multipart(self, part: Message, payload: list[Message]) -> tuple[str, str]:
-        # Shown one after the other unless they are alternatives, where the first of a kind is taken.
+        # Parts are joined in order. Of alternatives, the first of each kind is taken.
         children = [self.bodies(child) for child in payload]
         if part.get_content_type() == "multipart/alternative":
             plain = next((one for one, _ in children if one), "")
             html = next((one for _, one in children if one), "")
         else:
-            # A part that is only HTML belongs to the body as well as the plain parts around it.
+            # In a mixed message, an HTML part belongs to the body as well.
             plain = "\n\n".join(one or two for one, two in children if one or two)
             html = "\n\n".join(two or one for one, two in children if one or two)
             if not any(one for one, _ in children):
@@ -232,7 +238,7 @@ class _Reading:
         return plain, html
 
     def kind(self, part: Message) -> tuple[str, str]:
-        """The media type, corrected by the file name when it says nothing, and the file name."""
+        """Return the media type, corrected by the file suffix if it is generic, and the file name."""
         try:
             name = self.decoded(part.get_filename() or "")
         except (ValueError, LookupError, TypeError):
@@ -260,7 +266,7 @@ class _Reading:
         self.attachments.append(Attachment(name, media_type, text, len(data)))
 
     def pdf(self, data: bytes) -> tuple[str, str | None]:
-        """The text of a PDF and what is wrong with it; all of a message share what one may cost."""
+        """Return the text of a PDF and its problem. All PDFs of a message share one time limit."""
         self.pdfs += 1
         if self.pdfs > MAX_PDFS:
             return "", f"was not read: the message has more than {MAX_PDFS}"
@@ -272,7 +278,7 @@ class _Reading:
         return self.bounded(text), wrong
 
     def bounded(self, text: str) -> str:
-        """What of a text is within what is read of a message."""
+        """Return the text, cut to the remaining limit of the message."""
         if len(text) > self.chars_left:
             self.problem("the text is very long; only its beginning was read")
             text = text[: self.chars_left]
@@ -289,7 +295,7 @@ class _Reading:
             return re.sub(r"<[^<>]*>", " ", html[:MAX_HTML_CHARS])
 
     def decode(self, data: bytes, part: Message) -> str:
-        """Text of the bytes, in the declared charset if that is true."""
+        """Return the bytes as text, in the declared charset if that is right."""
         text = self.clean(self.decode_as(data, self.charset(part))).replace("\r\n", "\n").replace("\r", "\n")
         return self.bounded(text).strip()
 
@@ -320,7 +326,7 @@ class _Reading:
         return re.sub(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "", text.lstrip("\ufeff"))
 
     def decoded(self, value: object) -> str:
-        """A header's value with its encoded words decoded."""
+        """Return a header's value with encoded words decoded."""
         raw = str(value).encode("utf-8", "surrogateescape")
         try:
             text = raw.decode("utf-8")
@@ -349,8 +355,10 @@ class _Reading:
         return f"{given}+{digest[:16]}" if given and len(given) <= 250 else f"sha256:{digest}"
 
     def note_content(self, part: Message, name: str, data: bytes) -> None:
-        """Note what tells a part from others. Not what is read from it: that may change with what reads it."""
-        # Mail servers put quotes around names, or take them away.
+        """Record the fields that identify a part. Text extracted from it is not used, since a new parser may extract
+        another.
+        """
+        # Mail servers add or remove quotes around names.
         headers = (self.header(part, "From").replace('"', ""), self.header(part, "Subject"))
         self.content.append([part.get_content_type(), name, self.charset(part), *headers, _digest(_bare(data))])
 
@@ -372,21 +380,21 @@ class _Reading:
 
 
 def used_s(who: int = resource.RUSAGE_SELF) -> float:
-    """The processor time of this process, or of its children that have ended."""
+    """Return the processor seconds of this process, or of its ended children."""
     used = resource.getrusage(who)
     return used.ru_utime + used.ru_stime
 
 
 def sender_name(sender: str) -> str:
-    """The display name in a From header, "" when there is only an address."""
+    """Return the display name in a From header, or "" if it has only an address."""
     # Not email.utils.parseaddr, which recurses once per open bracket.
     return sender.partition("<")[0].strip(" \"'") if "<" in sender else ""
 
 
 def in_order(letters: Iterable[Letter]) -> list[Letter]:
-    """By date, then id; letters without a date last. Of several deliveries of one message one is kept."""
-    far = datetime.max.replace(tzinfo=UTC)
-    kept: dict[str, Letter] = {}
-    for one in sorted(letters, key=lambda one: (one.date or far, one.message_id, one.source)):
-        kept.setdefault(one.message_id, one)
-    return list(kept.values())
+    """Return letters by date, then id; letters without a date last. Duplicate deliveries of a message are dropped."""
+    latest = datetime.max.replace(tzinfo=UTC)
+    unique: dict[str, Letter] = {}
+    for one in sorted(letters, key=lambda one: (one.date or latest, one.message_id, one.source)):
+        unique.setdefault(one.message_id, one)
+    return list(unique.values())

@@ -1,7 +1,7 @@
-"""The program that reads letters for `letter_reader`: one request after the other, each with a limit of its own.
+"""Child process of `letter_reader`: parse one letter per request, within limits for each.
 
-A request is a line of JSON and the bytes of a message; the answer is a line of JSON. The limits are those of the
-operating system: whatever a letter makes the reader do, it ends.
+A request is a line of JSON followed by the bytes of a message. The answer is a line of JSON. The operating system
+enforces the limits, so parsing always ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MEMORY_BYTES = 1 << 30
 
 
 def main() -> None:
-    """Answer until there are no more requests."""
+    """Answer requests until the input ends."""
     _limit(resource.RLIMIT_AS, _MEMORY_BYTES)
     _limit(resource.RLIMIT_CORE, 0)
     while line := sys.stdin.buffer.readline():
@@ -30,17 +30,17 @@ def main() -> None:
         before_s = own_s + used_s(resource.RUSAGE_CHILDREN)
         _limit(resource.RLIMIT_CPU, int(own_s) + 1 + asked.pop("cpu_seconds"))
         try:
-            told: dict[str, Any] = {"letter": asdict(_read(raw, **asked))}
-        except InvalidUsage as error:  # what the reader needs is not installed
-            told = {"error": str(error)}
-        told["cpu_s"] = used_s() + used_s(resource.RUSAGE_CHILDREN) - before_s
-        told["rss_kb"] = _most_kb()
-        sys.stdout.write(json.dumps(told, default=str) + "\n")
+            answer: dict[str, Any] = {"letter": asdict(_read(raw, **asked))}
+        except InvalidUsage as error:  # a needed package is not installed
+            answer = {"error": str(error)}
+        answer["cpu_s"] = used_s() + used_s(resource.RUSAGE_CHILDREN) - before_s
+        answer["rss_kb"] = _most_kb()
+        sys.stdout.write(json.dumps(answer, default=str) + "\n")
         sys.stdout.flush()
 
 
 def _most_kb() -> int:
-    """Return how big this process has been; getrusage tells of whoever started it, if that was bigger."""
+    """Return this process's peak memory in kB. getrusage would include the peak of the parent process."""
     return int(status_of(OURS).get("VmHWM", "0").split()[0])
 
 

@@ -1,4 +1,7 @@
-"""Letters read by a child process, so that neither one nor all of them cost more than so much, whatever is in them."""
+"""Parse letters in a child process, with limits on time and memory for each letter and for a mailbox.
+
+`LetterReader` is used by `mailbox` and `imap`.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,19 @@ from holo_tasks.office.letter import PDF_SECONDS, Attachment, Letter, unread_let
 from holo_tasks.office.pdf_text import environment
 
 HEAD_BYTES = 64 * 1024
+"""Bytes of a message that are fetched if only its header is read."""
 CPU_SECONDS = 15
-"""What a letter may take, besides its PDFs, in processor time."""
+"""Processor seconds for a letter without its PDFs."""
 READING_SECONDS = 120
-"""What costly letters may take together while a mailbox is read; that comes again at every run."""
+"""Processor seconds for all expensive letters of one reading of a mailbox. Each run spends them again."""
 _QUICK_SECONDS = 1
-"""What a letter is given once two thirds of that are gone: enough for one that is not made to cost."""
+"""Processor seconds for a letter after two thirds of that time are used. An ordinary letter needs less."""
 _FREE_SECONDS = 2
-"""What a letter that was read takes without being a costly one: several PDFs are in it."""
+"""Processor seconds up to which a letter does not count as expensive. Several PDFs fit into them."""
 _WALL_SECONDS = 120
+"""Seconds after which a child that does not answer is killed."""
 _MOST_RSS_KB = 256 * 1024
-"""A child that has become as big is ended after its letter: the next one must not pay for what that left behind."""
+"""A child above this memory is ended after its letter, so that the next letter has enough."""
 _TOO_MUCH = "the message takes more time or memory than one is given: not read"
 _TOO_MANY = "too many letters of this mailbox take too much time: not read"
 _BOOT = (
@@ -36,19 +41,19 @@ _BOOT = (
 
 
 class LetterReader:
-    """Reads one letter after the other, in a child that has no environment of ours and limits for each.
+    """Parses letters one after the other, in a child process without this process's environment.
 
-    A letter that would take more is still a letter, with its header and what was wrong. To start a child takes a tenth
-    of a second: one reads many letters, and another takes its place where it had to be ended. What costly letters take
-    together is limited, too; when most of that is gone others are read only if they are quick, and at its end none is.
+    A letter that exceeds a limit is still returned, with its header and the problem. Starting a child takes a tenth of
+    a second, so one child parses many letters. It is replaced if it had to be ended. Expensive letters share a limit.
+    When two thirds of that limit are used, each letter gets little time. At its end, only headers are read.
     """
 
     def __init__(self, *, cpu_seconds: int = CPU_SECONDS, reading_seconds: float = READING_SECONDS) -> None:
         self.cpu_seconds = cpu_seconds
         self.left_s = self.reading_s = reading_seconds
         self._child: subprocess.Popen[bytes] | None = None
-        self._told_s = 0.0
-        """What the child has taken for the letters it was done with."""
+        self._reported_s = 0.0
+        """Processor seconds that the child reported for finished letters."""
 
     def __enter__(self) -> Self:
         return self
@@ -57,7 +62,7 @@ class LetterReader:
         self._end()
 
     def read(self, raw: bytes, *, source: str) -> Letter:
-        """Read the bytes of a message; raises `InvalidUsage` only if what that takes is not installed."""
+        """Parse the bytes of a message. Raises `InvalidUsage` only if a needed package is not installed."""
         if self.left_s <= 0:
             return self._headed(raw, source, _TOO_MANY)
         scarce = self.left_s <= self.reading_s / 3
@@ -66,7 +71,7 @@ class LetterReader:
         return self._ask(raw, cpu_seconds, **asked) or self._headed(raw, source, _TOO_MUCH)
 
     def read_oversized(self, head: bytes, size: int, *, source: str) -> Letter:
-        """Stand in for a message that is too big to read, from its first bytes."""
+        """Return a letter for a message that is too big to read, from its first bytes."""
         return self._header(head, source=source, size=size) or unread_letter(source, _TOO_MUCH)
 
     def _headed(self, raw: bytes, source: str, why: str) -> Letter:
@@ -76,10 +81,10 @@ class LetterReader:
         return self._ask(raw[:HEAD_BYTES], min(self.cpu_seconds, _QUICK_SECONDS), **asked)
 
     def _ask(self, raw: bytes, cpu_seconds: int, **asked: Any) -> Letter | None:
-        """Have the child read; return None if it had to be ended."""
+        """Let the child parse a message; return ``None`` if the child had to be ended."""
         child = self._started()
         asked |= {"bytes": len(raw), "cpu_seconds": cpu_seconds}
-        # It is ended with what it has started itself: the reader of PDFs.
+        # Its process group is killed, which includes the reader of PDFs.
         watch = threading.Timer(_WALL_SECONDS, _kill, (child,))
         watch.daemon = True
         watch.start()
@@ -94,21 +99,21 @@ class LetterReader:
         finally:
             watch.cancel()
         if not line.endswith(b"\n"):
-            told_s = self._told_s
-            self.left_s -= max(self._end() - told_s, cpu_seconds)
+            reported_s = self._reported_s
+            self.left_s -= max(self._end() - reported_s, cpu_seconds)
             return None
-        told = json.loads(line)
-        self._told_s += told["cpu_s"]
-        self.left_s -= max(0.0, told["cpu_s"] - _FREE_SECONDS)
-        if told["rss_kb"] > _MOST_RSS_KB:
+        answer = json.loads(line)
+        self._reported_s += answer["cpu_s"]
+        self.left_s -= max(0.0, answer["cpu_s"] - _FREE_SECONDS)
+        if answer["rss_kb"] > _MOST_RSS_KB:
             self._end()
-        if "error" in told:
-            raise InvalidUsage(told["error"])
-        return _letter(told["letter"])
+        if "error" in answer:
+            raise InvalidUsage(answer["error"])
+        return _letter(answer["letter"])
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._child is None:
-            self._told_s = 0.0
+            self._reported_s = 0.0
             path = json.dumps([entry or os.getcwd() for entry in sys.path])  # noqa: PTH109
             self._child = subprocess.Popen(
                 [sys.executable, "-I", "-c", _BOOT, path],
@@ -121,7 +126,7 @@ class LetterReader:
         return self._child
 
     def _end(self) -> float:
-        """End the child; return what it has taken of the processor, with what it had started and waited for."""
+        """End the child; return the processor seconds that it and its ended children used."""
         child, self._child = self._child, None
         if child is None:
             return 0.0
@@ -131,7 +136,7 @@ class LetterReader:
                 cast("IO[bytes]", pipe).close()
         try:
             _, status, used = os.wait4(child.pid, 0)
-        except ChildProcessError:  # nobody waits where this process ignores the end of its children
+        except ChildProcessError:  # SIGCHLD is ignored, so the system has reaped the child
             child.wait()
             return 0.0
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -143,8 +148,8 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def _letter(told: dict[str, Any]) -> Letter:
-    told["date"] = datetime.fromisoformat(told["date"]) if told["date"] else None
-    told["attachments"] = tuple(Attachment(**one) for one in told["attachments"])
-    told["problems"] = tuple(told["problems"])
-    return Letter(**told)
+def _letter(fields: dict[str, Any]) -> Letter:
+    fields["date"] = datetime.fromisoformat(fields["date"]) if fields["date"] else None
+    fields["attachments"] = tuple(Attachment(**one) for one in fields["attachments"])
+    fields["problems"] = tuple(fields["problems"])
+    return Letter(**fields)

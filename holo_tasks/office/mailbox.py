@@ -1,4 +1,7 @@
-"""The letters in a mailbox, read without changing anything in it."""
+"""Read the letters of a mailbox without changing it.
+
+`read_maildir` reads a Maildir. `read_imap` is exported from `imap`.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,16 @@ __all__ = ["Attachment", "ImapAccount", "Letter", "MailboxUnreachable", "read_im
 
 
 def read_maildir(path: str | Path) -> list[Letter]:
-    """Every message in ``cur`` and ``new``, by date and then id; files are never moved or re-flagged.
+    """Return every message in ``cur`` and ``new``, by date and then id. Files are not moved, and flags stay.
 
-    A message that is broken, too big or takes too long is still a letter, with its ``problems``. Raises
-    InvalidUsage when the folder is missing, is not a Maildir or may not be read.
+    A message that is broken, too big or too slow to parse is still returned, with its ``problems``. Raises
+    `InvalidUsage` if the folder is missing, unreadable or not a Maildir.
     """
     folder = Path(path).expanduser()
     if not folder.is_dir():
         raise InvalidUsage(f"There is no mail folder {folder}: give the path of a Maildir.")
     try:
-        # A FIFO in there would hold the reader for ever.
+        # Opening a FIFO would block forever.
         odd = {
             entry.name.split(":")[0]
             for sub in ("cur", "new")

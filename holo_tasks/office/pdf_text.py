@@ -1,8 +1,8 @@
-"""The text of a PDF, read by a child process with limits.
+"""Extract the text of a PDF in a child process with limits.
 
-A hostile or broken PDF can cost any amount of memory or time inside the reader; the limits hold because
-they are those of the operating system. Run as a program, this file reads a PDF from standard input and
-writes its text; it must import nothing of this package, whose ``mailbox.py`` would hide the stdlib's.
+A hostile or broken PDF can cost any amount of memory or time inside the parser. The operating system enforces the
+limits. Run as a program, this file reads a PDF from standard input and writes its text. It must not import this
+package, whose ``mailbox.py`` would hide the module of the standard library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _PROBLEMS = {3: "is encrypted", 4: "is damaged"}
 
 
 def pdf_to_text(data: bytes, *, cpu_seconds: int = CPU_SECONDS) -> tuple[str, str | None]:
-    """The text and what was wrong, if anything, as the end of a sentence ("is encrypted")."""
+    """Return the text and the problem, or ``None`` for a good PDF.
+
+    The problem is the end of a sentence, such as "is encrypted". Raises `InvalidUsage` if pypdf is not installed.
+    """
     if importlib.util.find_spec("pypdf") is None:
         from holo_tasks.core.errors import InvalidUsage
 
@@ -43,7 +46,10 @@ def pdf_to_text(data: bytes, *, cpu_seconds: int = CPU_SECONDS) -> tuple[str, st
 
 
 def environment() -> dict[str, str]:
-    """What Python itself needs: whoever reads what strangers send has no use for keys, and may be taken over by it."""
+    """Return the environment variables that Python itself needs.
+
+    The child parses content from strangers and might be taken over by it, so it gets no keys.
+    """
     needed = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
     return {name: os.environ[name] for name in needed if name in os.environ}
 
@@ -74,7 +80,7 @@ def _child(cpu_seconds: int) -> int:
         sys.stdout.buffer.flush()
     except MemoryError:
         return 5
-    except Exception as fault:  # pypdf lets any error of a broken file through, of any class
+    except Exception as fault:  # pypdf raises errors of any class for a broken file
         return 3 if "crypt" in f"{type(fault).__name__} {fault}".lower() else 4
     return 0
 

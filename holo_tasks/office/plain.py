@@ -1,4 +1,4 @@
-"""Text of a mail made fit to stand among words of our own: on a page, in a log, in a note."""
+"""Clean text of a mail before it is put into a page, a log line or a typed field."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from holo_tasks.core.outside import named
 
 MOST_NAME, MOST_TEXT = 60, 200
 _NOT_IN_NAMES = set('"{}<>[]\\|`')
-"""What quotes, fills in, links or marks up, wherever a name may get to; no merchant is called so."""
+"""Characters that quote, fill in, link or mark up in some target of the name. Merchants' names do not contain them."""
 
 
 def plain_text(text: str) -> str:
-    """Return one line of what shows as itself, not too long."""
+    """Return one line of visible characters, at most ``MOST_TEXT`` long."""
     return named(text, MOST_TEXT)
 
 
 def plain_name(text: str) -> str:
-    """Return a name as it may be typed into a program: short, and without what quotes, fills in or marks up."""
-    # Bounded before it is looked at: a line of a mail may have millions of characters.
-    usual = unicodedata.normalize("NFKC", text[: 8 * MOST_NAME])  # else what marks up slips through in other letters
-    kept = "".join(" " if one in _NOT_IN_NAMES else one for one in usual)
-    return named(kept, 8 * MOST_NAME)[:MOST_NAME].strip(" .,;")
+    """Return a name that is safe to type into a program: short, and without quotes, placeholders or markup."""
+    # Cut first: a line of a mail may have millions of characters.
+    usual = unicodedata.normalize("NFKC", text[: 8 * MOST_NAME])  # replaces full-width forms of markup characters
+    allowed = "".join(" " if one in _NOT_IN_NAMES else one for one in usual)
+    return named(allowed, 8 * MOST_NAME)[:MOST_NAME].strip(" .,;")

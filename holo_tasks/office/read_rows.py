@@ -1,4 +1,4 @@
-"""Reading the rows of a table that somebody has saved: a CSV file, or the first sheet of a workbook."""
+"""Read the rows of a saved table: a CSV file, or the first sheet of a workbook."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ MOST_BYTES, MOST_ROWS = 50_000_000, 200_000
 
 
 def read_rows(path: str | Path) -> list[dict[str, Any]]:
-    """Return the rows of a table, by the names in its first row; rows without anything in them are left out.
+    """Return the rows of a table as dicts by the names in its first row. Empty rows are left out.
 
-    A CSV file is UTF-8, with commas, semicolons or tabs, and all in it is text. Of a workbook (``.xlsx``) it is the
-    first sheet, with its numbers and dates; an empty cell is an empty text. Raises `InvalidUsage` for anything else.
+    A CSV file is UTF-8 with commas, semicolons or tabs, and all its values are text. A workbook (``.xlsx``) gives its
+    first sheet, with numbers and dates. An empty cell is an empty string. Raises `InvalidUsage` for other files, and
+    above 50 MB or 200,000 rows.
     """
     place = Path(path)
     try:
@@ -75,7 +76,7 @@ def _of_csv(place: Path, data: bytes) -> Iterable[list[Any]]:
     try:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
-        raise InvalidUsage(f"{place} is no CSV file ({error}).") from None
+        raise InvalidUsage(f"{place} is not a valid CSV file ({error}); save it again as CSV.") from None
 
 
 def _of_workbook(place: Path, data: bytes) -> Iterable[list[Any]]:
@@ -92,4 +93,4 @@ def _of_workbook(place: Path, data: bytes) -> Iterable[list[Any]]:
         sheet = load_workbook(io.BytesIO(data), read_only=True, data_only=True).worksheets[0]
         return [list(row) for row in sheet.iter_rows(values_only=True, max_row=MOST_ROWS + 10)]
     except BROKEN as error:
-        raise InvalidUsage(f"{place} is no workbook that can be read ({type(error).__name__}); save it anew.") from None
+        raise InvalidUsage(f"{place} is not a readable workbook ({type(error).__name__}); save it again.") from None

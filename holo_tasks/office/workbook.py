@@ -1,4 +1,7 @@
-"""An Excel workbook that keeps one row per key, whatever happens to its writers."""
+"""Keep one row per key in an Excel workbook, safely with several writers.
+
+`Workbook` is the main class.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ __all__ = ["Column", "FileBusy", "FileNotWritten", "Workbook"]
 _log = logging.getLogger(__name__)
 _OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 MAX_UNPACKED = 300 * 1024 * 1024
-# openpyxl lets any of these through when a file is not what it says.
+# openpyxl raises any of these for an invalid file.
 BROKEN = (
     zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError,
     IndexError, EOFError, NotImplementedError, ArithmeticError, RecursionError, AssertionError,
@@ -34,12 +37,11 @@ BROKEN = (
 
 
 class Workbook:
-    """A sheet of a workbook whose rows are told apart by one column.
+    """A sheet of a workbook whose rows are identified by one column.
 
-    Every call of `upsert` or `upsert_many` reads the file, changes it and puts the new one in place of
-    the old one, alone among all processes. A person may sort, filter, add columns, sheets and comments in
-    between. Every method raises InvalidUsage (its message says what to do) when the file is something
-    else, FileBusy after ``lock_timeout_seconds``, FileNotWritten when the disk is full.
+    `upsert` and `upsert_many` lock the file, read it, change it and replace it. A person may sort, filter, and add
+    columns, sheets and comments in between. Methods raise `InvalidUsage` if the file is something else, `FileBusy`
+    after ``lock_timeout_seconds``, and `FileNotWritten` if the disk is full. The message says what to do.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Workbook:
         title: str = "",
         lock_timeout_seconds: float = 30.0,
     ) -> None:
-        # A link is followed, so that the file it names is replaced and not the link.
+        # Follow a link, so that its target is replaced and not the link.
         self.path = Path(path).expanduser().resolve()
         self.columns = {column.name: column for column in columns}
         self.key = key
@@ -70,7 +72,7 @@ class Workbook:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What a person should know, such as that the file is open in an office program."""
+        """Return notices for a person, for example that an office program has the file open."""
         marks = {f".~lock.{self.path.name}#": "LibreOffice", f"~${self.path.name}": "Excel"}
         return tuple(
             f"{self.path.name} is open in {program}: reload it there to see the new rows, and do not save over it."
@@ -79,14 +81,14 @@ class Workbook:
         )
 
     def upsert(self, row: Mapping[str, object]) -> bool:
-        """Add the row, or bring the one with its key up to date; True if it is new.
+        """Add the row, or update the one with its key; return whether it is new.
 
-        Columns the row does not name stay as they are. When nothing differs the file is not touched.
+        Columns that the row does not name stay unchanged. If nothing differs, the file is not written.
         """
         return self.upsert_many([row]) == 1
 
     def upsert_many(self, rows: Iterable[Mapping[str, object]]) -> int:
-        """`upsert` for many rows, all of them or none; returns how many were new."""
+        """Add or update all rows or none, as `upsert` does; return the number of new rows."""
         checked = [self._checked(row) for row in rows]
         _require_openpyxl()
         with sole_writer(self.path, timeout_s=self.lock_timeout_seconds):
@@ -109,7 +111,7 @@ class Workbook:
         return added
 
     def rows(self) -> list[dict[str, object]]:
-        """The rows as they are now, by column; dates, numbers and text, None where a cell is empty."""
+        """Return the rows by column name, with dates, numbers and text; ``None`` for an empty cell."""
         _require_openpyxl()
         if not self.path.exists():
             return []
@@ -122,7 +124,7 @@ class Workbook:
         ]
 
     def has_sheet(self) -> bool:
-        """Say whether the file has a sheet of this name; `upsert` adds one where there is none."""
+        """Return whether the file has this sheet. `upsert` adds a missing one."""
         _require_openpyxl()
         with naming_the_cause(self.path):
             data = self.path.read_bytes()
@@ -140,7 +142,7 @@ class Workbook:
         return out
 
     def _open(self) -> tuple[Book, bool]:
-        """The workbook with our sheet in it, and whether the sheet was there before."""
+        """Return the workbook with the sheet in it, and whether the sheet existed before."""
         import openpyxl
 
         with naming_the_cause(self.path):
@@ -182,13 +184,13 @@ class Workbook:
                     raise InvalidUsage(f"{self.path} is too big to be added to: give another path.")
             macros = self.path.suffix.lower() == ".xlsm"
             return openpyxl.load_workbook(io.BytesIO(data), rich_text=True, keep_vba=macros)
-        except (*BROKEN, OSError):  # of bytes in memory: it is about what they say
+        except (*BROKEN, OSError):  # the bytes are in memory, so an OSError is about their content
             raise InvalidUsage(
                 f"{self.path} is not a workbook or is damaged: move it away or give another path."
             ) from None
 
     def _places(self, sheet: Worksheet) -> dict[str, int]:
-        """Where each column is now; a person may have moved them."""
+        """Return the present number of each column, since a person may have moved columns."""
         headings: dict[str, int] = {}
         for number, cell in enumerate(sheet[1], start=1):
             name = str(cell.value or "").strip()
@@ -204,7 +206,7 @@ class Workbook:
         return {name: headings[name.strip()] for name in self.columns}
 
     def _known(self, sheet: Worksheet, places: Mapping[str, int]) -> dict[str, int]:
-        """The row number of each key; of a key a person copied, the first."""
+        """Return the row number of each key. If a person copied a row, the first one counts."""
         known: dict[str, int] = {}
         for number in range(2, sheet.max_row + 1):
             value = _cell(sheet, number, places[self.key]).value
@@ -215,7 +217,7 @@ class Workbook:
     def _write(
         self, sheet: Worksheet, places: Mapping[str, int], known: dict[str, int], wanted: Mapping[str, Content]
     ) -> tuple[bool, bool]:
-        """Put one row in; whether it is new and whether anything differs."""
+        """Write one row; return whether it is new, and whether any cell differs."""
         from openpyxl.styles import Alignment
 
         key = str(wanted[self.key].value).strip()
@@ -233,7 +235,7 @@ class Workbook:
         return new, different
 
     def _furnish(self, sheet: Worksheet) -> None:
-        """Give an empty sheet its headings and the look of a finished table."""
+        """Give an empty sheet its headings and the format of a finished table."""
         from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
         from openpyxl.utils import get_column_letter
         from openpyxl.worksheet.properties import PageSetupProperties
@@ -262,7 +264,7 @@ class Workbook:
 
 
 def _cover(sheet: Worksheet) -> None:
-    """Let the filter reach the last row, unless a person took it away."""
+    """Extend the filter to the last row, unless a person removed the filter."""
     if sheet.auto_filter.ref:
         sheet.auto_filter.ref = f"A1:{sheet.dimensions.split(':')[-1]}"
 
