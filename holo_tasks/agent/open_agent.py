@@ -50,7 +50,7 @@ from holo_tasks.prefect_server.local_only import check_advisors, check_rest, ent
 from holo_tasks.prefect_server.temporary import OPEN, is_open
 from holo_tasks.run.dead_letters import file_noted
 from holo_tasks.run.discovery import Discovery
-from holo_tasks.run.event_listeners import Listener, Overheard
+from holo_tasks.run.event_listeners import ForwardingRecorder, Listener
 from holo_tasks.run.flow_context import attempt, deployment_id, flow_run_id, in_part_of_another
 from holo_tasks.run.hooks import Subscribed
 from holo_tasks.run.journal import not_untouched
@@ -59,7 +59,7 @@ from holo_tasks.run.redactors import redactor_for, tell_for
 from holo_tasks.run.remote_screen_rules import check_remote_rules
 from holo_tasks.run.run import Run, check_price, current_guard, ending, guarded, open_run
 from holo_tasks.run.run_options import RunOptions
-from holo_tasks.run.screen_text_rules import unread
+from holo_tasks.run.screen_text_rules import unread_text_warning
 from holo_tasks.run.untold import tell_quietly
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.budgets import Budgets
@@ -153,7 +153,7 @@ async def open_agent(
     await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
     recorder = await asyncio.to_thread(lambda: destination.open(run_id or new_run_id(), home=where))
     told = Subscribed(options.hooks, watch)
-    kept_by: Recorder = Overheard(watch.recorder(recorder), (told.hear, aloud.hear) if aloud else (told.hear,))
+    kept_by: Recorder = ForwardingRecorder(watch.recorder(recorder), (told.hear, aloud.hear) if aloud else (told.hear,))
     run_id, trace, inside = recorder.run_id, recorder.uri, flow_run_id()
     with hushing(scrubber):
         most = Guard(title, limits, 0.0, current_guard()).cost_limit_micro
@@ -254,7 +254,7 @@ async def _tell_of_before(home: Path, rules: Rules) -> None:
     """Log what earlier runs have left to be filed, and what cannot be read of the rules."""
     for noted in await asyncio.to_thread(file_noted, home):
         logger.warning("%s", noted)
-    if said := unread(rules):
+    if said := unread_text_warning(rules):
         _log().warning("%s", said)
 
 

@@ -18,7 +18,7 @@ from holo_tasks.healing.proposal import ModelsStep, Proposal, proposal_of, scree
 from holo_tasks.scripts.step_outcome import Heal, StepOutcome
 
 NEWEST, TOO_MANY = 5, 3
-"""The playbook gets a warning if a step did not fit in this many (second) of its newest runs (first)."""
+"""A warning needs a step that did not fit in at least ``TOO_MANY`` of the ``NEWEST`` runs."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ _HREF, _MODIFIED = re.compile(r'href="([^"]{1,4096})"'), re.compile(r'modified="
 
 
 def recent_files(allowed: Sequence[str], environment: Mapping[str, str], *, until_s: float) -> tuple[str, ...]:
-    """Return the newest existing files below the allowed folders, as names relative to these folders' parents."""
+    """Return the newest existing files below the allowed folders, as paths that begin with the folder's own name."""
     roots = [Path(os.path.realpath(expanded(one))) for one in allowed]
     content = read_bounded(data_home(environment) / "recently-used.xbel", LARGEST) if roots else None
     found: list[str] = []

@@ -20,7 +20,7 @@ from holo_tasks.core.programs import Owner
 USE_MAP = "This run has several desktops: give its work to `agents.map(work, items)`, which chooses one for each item."
 
 
-class Watched(Protocol):
+class GuardedDesktop(Protocol):
     """One desktop of a run and the gate that lets its input through."""
 
     @property
@@ -40,11 +40,11 @@ class AllDesktops:
     display = ""
 
     def __init__(self) -> None:
-        self._all: list[Watched] = []
+        self._all: list[GuardedDesktop] = []
         self._served: tuple[str, float, Path] | None = None
         self._latched = False
 
-    async def add(self, one: Watched) -> None:
+    async def add(self, one: GuardedDesktop) -> None:
         """Add a desktop; serve it if the run has begun, and latch it if the run was latched."""
         if self._served is not None:
             await one.screen.serve(*self._served)
@@ -52,7 +52,7 @@ class AllDesktops:
         if self._latched:
             one.screen.latch()
 
-    def leave(self, one: Watched) -> None:
+    def leave(self, one: GuardedDesktop) -> None:
         """Remove a desktop and end its input lease."""
         self._all = [other for other in self._all if other is not one]  # another thread may iterate over the old list
         one.screen.renew(0.0)

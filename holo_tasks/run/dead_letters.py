@@ -44,8 +44,8 @@ async def file_item(
 ) -> str:
     """Put an item on the dead-letter list; return an empty string, or a message if the list was unreachable.
 
-    In that case the item is noted in ``home``, and the message says where. The message is logged as a warning. The
-    list's failure is not raised, so that the error of the work itself is reported.
+    In that case the item is noted in ``home``, if given, and the message says where. The message is logged as a
+    warning. The list's failure is not raised, so that the error of the work itself is reported.
     """
     values: dict[str, Any] = {
         "status": status,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from holo_tasks.machine import pending_notes
-from holo_tasks.run.expired_notes import FLOW_RUN, give_up_late
+from holo_tasks.run.flow_run_notes import FLOW_RUN, give_up_late
 
 
 def catch_up(home: Path) -> Iterator[str]:

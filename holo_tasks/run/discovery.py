@@ -81,7 +81,7 @@ class Discovery:
         started, files, screen = await asyncio.gather(
             _in_time(programs, until_s),
             _in_time(recent, until_s),
-            _in_time(self._screen(run, desktop) if self.screen else _nothing(), until_s),
+            _in_time(self._screen(run, desktop) if self.screen else _empty_screen(), until_s),
         )
         windows, menus = screen or ((), {})
         return Inventory(
@@ -142,5 +142,5 @@ async def _in_time(part: Awaitable[T], until_s: float) -> T | None:
         return None
 
 
-async def _nothing() -> Screen:
+async def _empty_screen() -> Screen:
     return (), {}

@@ -34,7 +34,7 @@ class Listener(Protocol):
 
 
 @dataclass(frozen=True)
-class Overheard:
+class ForwardingRecorder:
     """A recorder that passes each recorded event on to listeners."""
 
     recorder: Recorder

@@ -94,7 +94,10 @@ class Watch:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def ready(self, found: list[Entry], now_s: float) -> list[Entry]:
-        """Return the new files that match the pattern and seem complete; record the reason for each other one."""
+        """Return the new files that match the pattern and seem complete; record the reason for each other one.
+
+        Raises `GaveUp` for a matching file that is too large.
+        """
         new = [one for one in found if self.known.get(one.name) != one.sign]
         names = {one.name for one in found}
         self.reasons = {one.name: "is still being written" for one in new if is_partial(one.name)}

@@ -69,8 +69,8 @@ def not_untouched(scope: Guard | None, *, since: int = 0, alone: bool = False) -
     """Replace an `Unavailable` error after an action, since `Unavailable` promises that nothing was done.
 
     ``scope`` counts the actions, and ``since`` is its count at the start. Work that is ``alone`` has no business item
-    that would inform a later attempt. It raises `NeedsPerson`; other work raises a usage error. With a journal the
-    error passes unchanged: `left_to_person` handles it.
+    that would inform a later attempt: it raises `NeedsPerson`. Other work raises `StoreLost` or `InvalidUsage`. With a
+    journal the error passes unchanged, because `left_to_person` handles it.
     """
     try:
         yield

@@ -71,8 +71,8 @@ class RunKilled(asyncio.CancelledError, Abort):
 def as_killed(error: BaseException, switch: KillSwitch) -> BaseException:
     """Return the exception to raise: `RunKilled` if the run of the current flow was killed, else ``error``.
 
-    A stop by a signal stays a `CancelledError`, because Prefect knows whether its own worker sent the signal. The tasks
-    around this code are set to ``Killed``.
+    A stop by a signal ends as a `CancelledError`, because Prefect knows whether its own worker sent the signal. With
+    `RunKilled` the tasks around this code are set to ``Killed``.
     """
     if not isinstance(error, RunKilled):
         if not switch.why():
@@ -122,7 +122,7 @@ def _report(flow_run: FlowRun, state: State[Any]) -> State[Any] | None:
     """Set the state in Prefect within ``PATIENCE_S`` seconds; return ``None`` if Prefect is unreachable."""
     states: list[State[Any]] = []
 
-    def tell() -> None:
+    def set_state() -> None:
         try:
             with get_client(sync_client=True) as client:
                 answer = client.set_flow_run_state(flow_run.id, state, force=True)
@@ -131,7 +131,7 @@ def _report(flow_run: FlowRun, state: State[Any]) -> State[Any] | None:
             logger.debug("Prefect does not take the end of a flow run (%s).", error)
 
     # Prefect's client retries for minutes, so it runs in a thread of its own.
-    telling = threading.Thread(target=contextvars.copy_context().run, args=(tell,), daemon=True)
+    telling = threading.Thread(target=contextvars.copy_context().run, args=(set_state,), daemon=True)
     telling.start()
     telling.join(PATIENCE_S)
     return states[0] if states else None

@@ -40,15 +40,20 @@ def redactor_for(
 ) -> Redactor:
     """Return the redactor for every frame of a run.
 
-    ``secrets`` are values by name. They are searched wherever OCR runs. Without redaction settings, OCR searches for
-    them from the first typed secret on, if it is installed. One-time ``codes`` are treated in the same way, and codes
-    from mail are searched once the first has arrived. ``typed`` masks the fields that secrets were typed into.
+    ``secrets`` are values by name. They are searched wherever OCR runs, unless the settings exclude them. Without
+    redaction settings, OCR searches for them from the first typed secret on, if it is installed. One-time ``codes`` are
+    treated in the same way, and codes from mail are searched once the first has arrived. ``typed`` masks the fields
+    that secrets were typed into.
 
     Raises `InvalidUsage` if a package that the settings need is not installed.
     """
     maskers: list[Masker] = [typed] if typed is not None else []
     if redaction is None:
-        seen = [_once_typed(typed, secrets, codes)] if typed is not None and secrets and can_read() else _by_mail(codes)
+        seen = (
+            [_typed_secrets_masker(typed, secrets, codes)]
+            if typed is not None and secrets and can_read()
+            else _mailed_code_maskers(codes)
+        )
         return Painter(maskers, seen) if maskers or seen else NothingToRedact()
     check(redaction, secrets)
     secrets, codes = (secrets, codes) if redaction.secrets else (None, NO_CODES)
@@ -58,7 +63,7 @@ def redactor_for(
         maskers.append(OwnedWindows([Owned(rule.programs, rule.title, rule.kind) for rule in redaction.windows]))
     patience_s = redaction.timeout_seconds
     if not (redaction.reads or secrets):
-        return Painter(maskers, _by_mail(codes), patience_s=patience_s)
+        return Painter(maskers, _mailed_code_maskers(codes), patience_s=patience_s)
     from holo_tasks.vision.band_reader import BandReader
 
     reader = BandReader()
@@ -108,7 +113,7 @@ def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = No
     @lru_cache(maxsize=4096)
     def private(text: str, now: frozenset[str]) -> bool:  # ``now`` is a part of the cache key
         if not made:  # the name detector is slow to load
-            made.append(_texts(redaction, secrets, _Unread(), codes))
+            made.append(_texts(redaction, secrets, _NoReader(), codes))
         return made[0].holds(text)
 
     def tell(text: str) -> str:
@@ -117,8 +122,8 @@ def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = No
     return tell
 
 
-class _Unread:
-    """Null object for a text masker that never reads a screen."""
+class _NoReader:
+    """Null object for the reader of a text masker that never reads a screen."""
 
     def lines(self, frame: Frame) -> Sequence[ReadLine]:
         return ()
@@ -132,7 +137,7 @@ def can_read() -> bool:
     return all(find_spec(name) is not None for name in OCR)
 
 
-def _once_typed(typed: TypedFields, secrets: Mapping[str, str], codes: Codes) -> Masker:
+def _typed_secrets_masker(typed: TypedFields, secrets: Mapping[str, str], codes: Codes) -> Masker:
     """Return a masker that reads the screen for secrets, once a secret was typed or a code came by mail."""
     from holo_tasks.safety.masking.texts import TextMasker
     from holo_tasks.vision.band_reader import BandReader
@@ -141,7 +146,7 @@ def _once_typed(typed: TypedFields, secrets: Mapping[str, str], codes: Codes) ->
     return TypedTexts(typed, texts, asked_for=False, codes=codes)
 
 
-class _OnceMailed:
+class _MailedCodesMasker:
     """Masks one-time codes on the screen, from the first mailed code on."""
 
     def __init__(self, codes: Codes) -> None:
@@ -159,9 +164,9 @@ class _OnceMailed:
         return await self._texts.masks(frame)
 
 
-def _by_mail(codes: Codes) -> list[Masker]:
+def _mailed_code_maskers(codes: Codes) -> list[Masker]:
     """Return the masker for codes from mail; none if no code can arrive or OCR is not installed."""
-    return [_OnceMailed(codes)] if codes is not NO_CODES and can_read() else []
+    return [_MailedCodesMasker(codes)] if codes is not NO_CODES and can_read() else []
 
 
 def check(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> None:

@@ -119,7 +119,7 @@ class Run:
     told: Subscribed
     """The flow's hooks."""
     wants: Callable[[Handoff], None]
-    """Called with each hand-off, to show it to the person at the terminal."""
+    """Called with each hand-off, to announce it in the run's live output."""
     ask: Callable[[str, Frame], Awaitable[bool]]
     """Asks the model a yes-or-no question about a frame, for states that need it."""
     live_view: LiveViewing = "handoff"

@@ -27,9 +27,9 @@ MAX_STEPS, MOST_STEPS = 50, 10_000
 class RunOptions:
     """Permissions, limits and reporting of a run.
 
-    Without ``allow="act"`` the run may only look. ``rules`` allow more. If both ``rules`` and ``allow`` set a trust
-    level, the stricter one applies. ``redaction`` says which parts of a screen are masked before it leaves this
-    process.
+    Without ``allow="act"`` the run may only look. ``rules`` set further permissions. If both ``rules`` and ``allow``
+    set a trust level, the stricter one applies. ``redaction`` says which parts of a screen are masked before it leaves
+    this process.
 
     ``key`` names the business item in approval questions of sub-goals without their own key. ``limits`` apply to all
     costs under ``budget``, by default the Prefect flow run with its retries. ``max_steps`` applies to each sub-goal

@@ -9,7 +9,7 @@ from holo_tasks.safety.policy import Rules
 from holo_tasks.vision.control_text import can_read
 
 
-def unread(rules: Rules) -> str:
+def unread_text_warning(rules: Rules) -> str:
     """Return a warning if a confirm rule needs screen text and OCR is not installed; else an empty string."""
     if can_read() or not any(rule.text for rule in rules.confirm):
         return ""

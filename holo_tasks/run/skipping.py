@@ -33,7 +33,7 @@ LONGEST = 100_000
 """Approximate limit in characters for one record; the last skip may exceed it."""
 
 
-class Told(Protocol):
+class SkippingRun(Protocol):
     """The part of a run that `Skipping` needs."""
 
     run_id: str
@@ -59,7 +59,7 @@ class Skipping:
         self._since = 0
         """Number of skips since the last log line."""
 
-    async def add(self, run: Told, token: str, goal: str, title: str, found: Finished) -> None:
+    async def add(self, run: SkippingRun, token: str, goal: str, title: str, found: Finished) -> None:
         """Add a piece of skipped work, and write the pending ones to the trace if they are many."""
         digest = hashlib.sha256(found.result.encode()).hexdigest()
         done = events.DoneBefore(token=token, goal=goal, title=title, trace=found.trace, sha256=digest)
@@ -74,7 +74,7 @@ class Skipping:
         if len(self._waiting) >= AT_ONCE or self._size >= LONGEST:
             await self._write(run)
 
-    async def tell(self, run: Told) -> None:
+    async def tell(self, run: SkippingRun) -> None:
         """Write the pending skips to the trace, and log one line about them."""
         if not self._since or self._last is None:
             return
@@ -89,13 +89,13 @@ class Skipping:
                 exact(self._last.token),
             )
 
-    async def publish(self, run: Told) -> None:
+    async def publish(self, run: SkippingRun) -> None:
         """Publish a table of the first skips in Prefect."""
         rows = [{"item": exact(one.token), "title": one.title, "evidence": one.trace} for one in self.first]
         more = f" The first {len(rows)} are listed." if len(rows) < self.count else ""
         await publish_table(f"done-before-{run.run_id}", rows, f"Done before this run: {self.count:,}.{more}")
 
-    async def _write(self, run: Told) -> None:
+    async def _write(self, run: SkippingRun) -> None:
         some, self._waiting, self._size = self._waiting, [], 0
         if not some:
             return

@@ -18,8 +18,8 @@ from holo_tasks.core.errors import DesktopFailed
 D = TypeVar("D")
 TRIES = 2
 """Attempts to start a desktop before its error is raised."""
-_kept: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, list[Any]]] = WeakKeyDictionary()
-"""Desktops that runs left for later runs, by event loop and kind. A desktop ends with its event loop."""
+_left_behind: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, list[Any]]] = WeakKeyDictionary()
+"""Desktops that runs left for later runs, by event loop and ``same`` key. A desktop ends with its event loop."""
 logger = logging.getLogger("holo_tasks.desktop")
 
 
@@ -43,8 +43,8 @@ class Spares(Generic[D]):
 
     async def take(self) -> D:
         """Return a desktop for exclusive use. Raises the error of its start."""
-        if kept := self._kept:
-            return kept.pop()
+        if reusable := self._reusable:
+            return reusable.pop()
         spare = self._ready.popleft() if self._ready else self._begin()
         self._refill()
         try:
@@ -54,15 +54,15 @@ class Spares(Generic[D]):
             raise
 
     @property
-    def _kept(self) -> list[D]:
+    def _reusable(self) -> list[D]:
         if not self._same:
             return []
-        return _kept.setdefault(asyncio.get_running_loop(), {}).setdefault(self._same, [])
+        return _left_behind.setdefault(asyncio.get_running_loop(), {}).setdefault(self._same, [])
 
     def keep(self, desktop: D) -> bool:
         """Leave a desktop for a later run; return ``False`` if this pool has no ``same`` key."""
         if self._same:
-            self._kept.append(desktop)
+            self._reusable.append(desktop)
         return bool(self._same)
 
     def end(self, desktop: D) -> None:

@@ -25,7 +25,7 @@ from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import HoloError
 from holo_tasks.machine import pending_notes
 from holo_tasks.models.address import shown
-from holo_tasks.run.expired_notes import FLOW_RUN, give_up_late
+from holo_tasks.run.flow_run_notes import FLOW_RUN, give_up_late
 from holo_tasks.safety.scrubbing import hushed
 
 PATIENCE_S = 10.0

@@ -21,7 +21,7 @@ from prefect.states import Completed, Running
 
 from holo_tasks.machine import pending_notes
 from holo_tasks.prefect_server.temporary import TemporaryServer
-from holo_tasks.run.expired_notes import FLOW_RUN, KEPT
+from holo_tasks.run.flow_run_notes import FLOW_RUN, KEPT
 from holo_tasks.run.untold import note_untold, tell_untold
 from tests.support.command_line import CommandLine, until
 from tests.support.inputs import witnessed

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.run import screen_text_rules
-from holo_tasks.run.screen_text_rules import unread
+from holo_tasks.run.screen_text_rules import unread_text_warning
 from holo_tasks.safety.policy import Rules
 from holo_tasks.vision.control_text import ScreenText, can_read
 
@@ -298,8 +298,8 @@ def test_it_is_known_whether_anything_can_read() -> None:
 
 def test_rules_by_text_are_told_of_where_nothing_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
     by_text = Rules.read({"confirm": [{"kinds": ["click"]}, {"text": "submit"}]})
-    assert unread(by_text) == ""
+    assert unread_text_warning(by_text) == ""
     monkeypatch.setattr(screen_text_rules, "can_read", lambda: False)
-    assert "every action that may press something needs a person's yes" in unread(by_text)
-    assert "pip install 'prefect-holo[rehearsal]'" in unread(by_text)
-    assert unread(Rules.read({"confirm": [{"kinds": ["click"]}]})) == ""
+    assert "every action that may press something needs a person's yes" in unread_text_warning(by_text)
+    assert "pip install 'prefect-holo[rehearsal]'" in unread_text_warning(by_text)
+    assert unread_text_warning(Rules.read({"confirm": [{"kinds": ["click"]}]})) == ""

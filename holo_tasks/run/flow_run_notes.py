@@ -1,6 +1,6 @@
-"""Expire notes about flow runs whose end could not be reported to Prefect.
+"""Name the notes about flow runs whose end could not be reported to Prefect, and delete expired ones.
 
-`untold` writes these notes, and `deferred_reports` checks them without importing Prefect.
+`untold` writes these notes. `deferred_reports` checks for them without importing Prefect.
 """
 
 from __future__ import annotations
