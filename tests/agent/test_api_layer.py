@@ -313,7 +313,7 @@ async def test_a_plain_function_makes_a_script_unless_it_is_said_to_be_an_api(tm
     async def read_well(reference: str) -> str:
         return str(await pursue("Read it."))
 
-    assert "write `async def`, or Api(…)" in str((await Worked(tmp_path).by(lambda: read_it("TX-1"))).error)
+    assert "write `async def`, or wrap it in Api(…)" in str((await Worked(tmp_path).by(lambda: read_it("TX-1"))).error)
     assert "make it `async def`" in str((await Worked(tmp_path).by(lambda: read_again("TX-1"))).error)
     assert (await Worked(tmp_path).by(lambda: read_well("TX-1"))).value == "by api: TX-1"
 

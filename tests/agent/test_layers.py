@@ -521,7 +521,7 @@ MENU = Screens([state("menu")])
         (lambda: subgoal(layers=()), "at least one of them"),
         (lambda: subgoal(layers=("person", "model")), "put 'person' at the end"),
         (lambda: subgoal(layers=("model", "oracle")), "not 'oracle'"),
-        (lambda: subgoal(layers=("model", "script")), r"put the Script\(…\) there"),
+        (lambda: subgoal(layers=("model", "script")), r"Put the Script\(…\) itself"),
         (lambda: subgoal(layers=[ENTER, LOST]), "one script"),
         (lambda: subgoal(screens="menu"), r"screens= is a Screens, or SCREENS\.route"),
         (lambda: subgoal(effect=False), "or None for a sub-goal that only reads"),
@@ -531,7 +531,7 @@ MENU = Screens([state("menu")])
         (lambda: MENU.route(ends=("menu", "form")), "no state 'form'"),
         (lambda: Effect(probe="look"), "give the function itself"),
         (lambda: Effect(press_once=("Save", "OK"), retry_click="OK"), "OK cannot be both"),
-        (lambda: Effect(changes=False, press_once="OK"), "leave probe=, precondition= and press_once= away"),
+        (lambda: Effect(changes=False, press_once="OK"), "leave out probe=, precondition= and press_once="),
         (lambda: subgoal(limits=0.5), r"limits= is Limits\(max_cost_usd=…"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is proposed for a step that moved, how it gets into the file, and what is counted and said of a playbook."""
+"""Proposals for steps that no longer fit, how they are written into a playbook, and counts and warnings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ VALUES = {"order": "AB-1207"}
 
 
 def sight(*texts: tuple[int, int, str]) -> Sight:
-    """Return a screen with texts where they begin."""
+    """Return a screen with texts at given places."""
     lines = [Line(text, Box(left, top, 9 * len(text), 18)) for left, top, text in texts]
     return Sight(tuple(lines), Size(720, 420), fields=(Box(200, 118, 220, 24),))
 
@@ -86,18 +86,18 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_the_model_pressed_is_proposed_as_another_way_to_find_the_same_target() -> None:
+def test_the_control_that_the_model_pressed_is_proposed_as_a_target() -> None:
     found = proposed(done())
     assert (found.old, found.new, found.verified, found.run) == ("Start search", "Go and look", True, "runs/1")
     assert found.diff[1:] == ["  - Start search", "  + Start search, or: Go and look"]
 
 
 @pytest.mark.parametrize("held", [None, False])
-def test_what_was_not_seen_to_come_about_is_not_verified(held: bool | None) -> None:
+def test_a_step_without_its_expected_result_is_not_verified(held: bool | None) -> None:
     assert not proposed(done(held=held)).verified
 
 
-def test_what_was_in_the_way_is_no_other_way_to_find_the_target() -> None:
+def test_a_control_that_was_in_the_way_is_not_proposed() -> None:
     assert proposal_of(done(counted=False)) is None
     assert proposal_of(done(point=None)) is None
     assert proposal_of(done(misfit=replace(done().misfit, cause="effect"))) is None
@@ -111,7 +111,7 @@ def test_no_value_of_an_item_and_no_masked_text_gets_into_a_proposal() -> None:
     assert proposal_of(done(masked)) is None
 
 
-def test_what_is_there_twice_is_told_apart_or_not_proposed() -> None:
+def test_an_ambiguous_target_is_made_unique_or_not_proposed() -> None:
     twice = sight((160, 300, "Go"), (160, 60, "Go"), (20, 300, "Search"), (20, 60, "Clear"))
     assert proposed(done(twice, Point(165, 305))).new == {"text": "Go", "right_of": "Search"}
     assert proposal_of(done(sight((60, 300, "Go"), (60, 60, "Go")), Point(65, 305))) is None
@@ -129,7 +129,7 @@ def test_a_proposal_is_written_into_its_place_and_nothing_else_changes(file: Pat
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_targets_that_are_written_otherwise_are_changed_too(place: int) -> None:
+def test_targets_in_other_notations_are_changed(place: int) -> None:
     playbook = parse_playbook(TEXT)
     rule = playbook.rules_of("find")[1]
     old = {"field": "Note", "right_of": "{order}"} if place == 0 else {"text": "Lines", "or": ["Rows"]}
@@ -141,7 +141,7 @@ def test_targets_that_are_written_otherwise_are_changed_too(place: int) -> None:
     assert made.rules_of("find")[1].do[1 - place] == rule.do[1 - place]
 
 
-def test_a_playbook_that_was_changed_since_is_not_changed_again(file: Path) -> None:
+def test_a_proposal_for_a_changed_step_is_refused(file: Path) -> None:
     file.write_text(TEXT.replace("click: Start search", "click: Search"))
     with pytest.raises(InvalidUsage, match="was changed since"):
         apply(file, proposed(done()))
@@ -173,7 +173,7 @@ def test_a_proposal_is_reviewed_and_applied_or_rejected(file: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("heal", HEALS)
-def test_how_each_step_fitted_is_counted_and_shown_whatever_is_made_of_it(file: Path, heal: Heal) -> None:
+def test_steps_are_counted_in_every_mode(file: Path, heal: Heal) -> None:
     for outcomes in (("fitted", "healed"), ("failed",), ("fitted",)):
         keep(file, heal, run(*outcomes))
     said = review(file, file.with_name("page.html"), as_json=False)
@@ -187,12 +187,12 @@ def test_how_each_step_fitted_is_counted_and_shown_whatever_is_made_of_it(file: 
     row = "<td>2</td><td>1</td><td>1</td><td>Click Start search.</td>"
     assert row in file.with_name("page.html").read_text()
     kept = sorted(path.name for path in HealingFolder(file).path.iterdir())
-    assert (kept == ["lock", "steps.json"]) == (heal == "off"), "nothing else is kept then, and no picture"
+    assert (kept == ["lock", "steps.json"]) == (heal == "off"), "with heal off, only counts are stored"
     assert (file.read_text() == TEXT) == (heal != "apply")
 
 
 @pytest.mark.parametrize(("heal", "level"), [("off", "INFO"), ("propose", "WARNING")])
-async def test_a_place_where_nothing_can_be_written_ends_no_run(
+async def test_an_unwritable_folder_does_not_end_the_run(
     file: Path, heal: Heal, level: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     HealingFolder(file).path.write_text("in the way")
@@ -204,7 +204,7 @@ async def test_a_place_where_nothing_can_be_written_ends_no_run(
     assert (caplog.records[0].levelname, "could not be kept" in said, heard.healing) == (level, True, [])
 
 
-def test_a_script_counts_only_where_it_was_said_what_is_made_of_a_healed_step(file: Path) -> None:
+def test_a_script_is_counted_only_with_a_heal_option(file: Path) -> None:
     script = Script(file, "find", order="AB-1207")
     brain = PlaybookBrain(load_playbook(file), "find", VALUES, Eyes(None))
 
@@ -214,17 +214,19 @@ def test_a_script_counts_only_where_it_was_said_what_is_made_of_a_healed_step(fi
 
     assert keeping(script) is None
     assert [keeping(script.healing(heal)) for heal in HEALS] == [Keeping(brain, file, heal) for heal in HEALS]
-    assert keeping(Script(load_playbook(file), "find", order="AB-1207").healing("off")) is None, "it has no file"
+    assert keeping(Script(load_playbook(file), "find", order="AB-1207").healing("off")) is None, (
+        "the playbook has no file"
+    )
 
 
-def test_what_was_rejected_is_not_proposed_again(file: Path) -> None:
+def test_a_rejected_proposal_is_not_made_again(file: Path) -> None:
     (one,) = keep(file, "propose", run("healed")).proposed
     settle(file, "reject", [one.id], as_json=True)
     assert keep(file, "apply", run("healed")).proposed == ()
     assert file.read_text() == TEXT
 
 
-def test_only_what_was_verified_is_applied_by_itself(file: Path) -> None:
+def test_only_verified_proposals_are_applied_automatically(file: Path) -> None:
     doubtful = replace(run("healed"), done=[(done(held=None), b"new")])
     assert keep(file, "apply", doubtful).applied == ()
     assert file.read_text() == TEXT
@@ -232,7 +234,7 @@ def test_only_what_was_verified_is_applied_by_itself(file: Path) -> None:
     assert "or: [Go and look]" in file.read_text()
 
 
-def test_a_playbook_that_fits_less_and_less_is_reported(file: Path) -> None:
+def test_a_falling_hit_rate_gives_a_warning(file: Path) -> None:
     for outcome in ("fitted", "fitted", "fitted", "failed", "healed"):
         assert "fits less" not in " ".join(keep(file, "propose", run(outcome)).said)
     said = keep(file, "propose", run("failed")).said
@@ -244,13 +246,13 @@ def test_a_playbook_that_fits_less_and_less_is_reported(file: Path) -> None:
     assert warning("find", always) == ""
 
 
-def test_a_heading_that_was_renamed_is_proposed_as_another_version_of_the_screen(file: Path) -> None:
+def test_a_renamed_heading_is_proposed_as_a_version_of_the_screen(file: Path) -> None:
     text = TEXT.replace("screen: ORDER SEARCH", 'screen: [ORDER SEARCH, Order, "{order}"]')
     file.write_text(text)
     now = sight((20, 50, "FIND AN ORDER"), (20, 120, "Order"), (200, 120, "AB-1207"), (60, 300, "Start search"))
     seen = done(now, text=text)
     step = replace(seen, misfit=replace(seen.misfit, cause="screen"))
-    assert proposal_of(step) is None, "the button is where it was"
+    assert proposal_of(step) is None, "the button is unchanged"
     one = screen_proposal_of(step)
     assert one is not None
     assert (one.new, one.verified) == (["FIND AN ORDER", "Order", "{order}"], False)
@@ -259,10 +261,10 @@ def test_a_heading_that_was_renamed_is_proposed_as_another_version_of_the_screen
         assert len(load_playbook(file).rules_of("find")[0].or_screen) == times
     assert "# the button has moved before" in file.read_text()
     other = replace(step, sight=sight((20, 50, "FIND AN ORDER"), (20, 120, "Order"), (60, 300, "Start search")))
-    assert screen_proposal_of(other) is None, "the item is not there"
+    assert screen_proposal_of(other) is None, "the item is not visible"
 
 
-def test_rules_in_one_line_are_changed_too() -> None:
+def test_rules_on_one_line_are_changed() -> None:
     text = "name: x\ngoals: {find: {rules: [{id: search, screen: [A, B], do: [{click: Go, thought: t}]}]}}\n"
     told = {"goal": "find", "rule": "search", "place": 0, "step": "", "why": "", "verified": False, "run": ""}
     one = Proposal.model_validate({"id": "0a1b2c3d", "kind": "screen", "old": ["A", "B"], "new": ["C", "B"], **told})

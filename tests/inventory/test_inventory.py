@@ -1,4 +1,4 @@
-"""What there is on a machine is read within limits, whoever wrote it, and told briefly, as data, in the same words."""
+"""The inventory of a machine is read within limits, and given to the model as short, constant data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENTRY = "[Desktop Entry]\nType=Application\nName={}\nExec={}\nCategories=GTK;Off
 
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
-    """An environment whose programs are this folder's alone."""
+    """Return an environment whose programs all come from this folder."""
     applications = tmp_path / "share" / "applications"
     applications.mkdir(parents=True)
     return {
@@ -50,7 +50,7 @@ def found(home: dict[str, str]) -> list[str]:
     return list(map(str, startable(home, until_s=time.monotonic() + 5)))
 
 
-def test_programs_that_are_installed_and_not_hidden_are_told_by_name(home: dict[str, str]) -> None:
+def test_installed_visible_programs_are_listed_by_name(home: dict[str, str]) -> None:
     write(
         home, "ledger.desktop", ENTRY.format("Ledger", "env LANG=C /bin/sh -c x %U") + "[Desktop Action n]\nName=New\n"
     )
@@ -62,7 +62,7 @@ def test_programs_that_are_installed_and_not_hidden_are_told_by_name(home: dict[
     assert found(home) == ["A cat (cat, Office/Finance)", "Ledger (sh, Office/Finance)"]
 
 
-def test_the_users_own_file_counts_also_where_it_hides_a_program(home: dict[str, str]) -> None:
+def test_a_users_desktop_file_may_hide_a_program(home: dict[str, str]) -> None:
     system = Path(home["XDG_DATA_DIRS"]) / "applications"
     system.mkdir(parents=True)
     (system / "a.desktop").write_text(ENTRY.format("Of the system", "sh"))
@@ -71,7 +71,7 @@ def test_the_users_own_file_counts_also_where_it_hides_a_program(home: dict[str,
     assert found(home) == []
 
 
-def test_hostile_files_are_bounded_in_time_and_in_what_they_say(home: dict[str, str]) -> None:
+def test_hostile_files_are_limited_in_time_and_text(home: dict[str, str]) -> None:
     os.mkfifo(Path(home["XDG_DATA_HOME"]) / "applications" / "pipe.desktop")
     (Path(home["XDG_DATA_HOME"]) / "applications" / "zero.desktop").symlink_to("/dev/zero")
     (Path(home["XDG_DATA_HOME"]) / "applications" / "loop").symlink_to(".")
@@ -90,10 +90,10 @@ def test_hostile_files_are_bounded_in_time_and_in_what_they_say(home: dict[str, 
     assert "\u202e" not in told
     assert "{{secret" not in told
     assert read_bounded(Path("/dev/zero"), 10) is None
-    assert startable(home, until_s=time.monotonic() - 1) == (), "past its time it reads nothing more"
+    assert startable(home, until_s=time.monotonic() - 1) == (), "after its time limit it reads no more"
 
 
-def test_recent_files_are_told_only_below_allowed_folders(home: dict[str, str], tmp_path: Path) -> None:
+def test_recent_files_are_listed_below_allowed_folders_only(home: dict[str, str], tmp_path: Path) -> None:
     allowed, other = tmp_path / "invoices", tmp_path / "private"
     for folder in (allowed, other):
         folder.mkdir()
@@ -118,7 +118,7 @@ def test_recent_files_are_told_only_below_allowed_folders(home: dict[str, str], 
     assert recent_files([], home, until_s=until) == ()
 
 
-def test_menus_are_told_unopened_but_not_what_a_person_worked_on() -> None:
+def test_closed_menus_are_listed_without_a_persons_documents() -> None:
     rows = [
         ("window", "Ledger", -1), ("menu bar", "", 0), ("menu", "File", 1), ("menu item", "Save", 2),
         ("menu item", "Open recent", 2), ("menu item", "Müller.xlsx", 4), ("menu", "Export", 2),
@@ -136,7 +136,7 @@ def test_menus_are_told_unopened_but_not_what_a_person_worked_on() -> None:
     assert menus_of(tree, 8) == ()
 
 
-def test_menus_are_kept_for_each_version_of_a_program(tmp_path: Path) -> None:
+def test_menus_are_cached_by_program_version(tmp_path: Path) -> None:
     version = version_of(os.getpid())
     assert version
     assert version_of(2**22 + 5) == ""
@@ -152,14 +152,14 @@ def test_menus_are_kept_for_each_version_of_a_program(tmp_path: Path) -> None:
 
 @pytest.fixture
 def version(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """Returns the version of a program that is started with some words, in a folder of the test's."""
+    """Return a function that starts a program in the test's folder and returns its version id."""
     running: list[subprocess.Popen[bytes]] = []
 
     def of(*words: str) -> str:
         running.append(subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
         stream = running[-1].stdout
         assert stream
-        stream.readline()  # by then it is no fork of this process any more
+        stream.readline()  # by then the child has executed the program
         return version_of(running[-1].pid)
 
     yield of
@@ -168,7 +168,7 @@ def version(tmp_path: Path) -> Iterator[Callable[..., str]]:
         one.communicate()
 
 
-def test_a_version_is_another_one_when_the_script_changes_and_not_with_its_document(
+def test_the_version_changes_with_the_script_and_not_with_the_document(
     tmp_path: Path, version: Callable[..., str]
 ) -> None:
     script = tmp_path / "calc.py"
@@ -177,14 +177,14 @@ def test_a_version_is_another_one_when_the_script_changes_and_not_with_its_docum
         (tmp_path / name).touch()
     first = version(sys.executable, "calc.py", "a.ods")
     assert first == version(sys.executable, "calc.py", "b.ods") != ""
-    assert first != version(sys.executable, "calc.py", "c.odt"), "another kind of document has other menus"
+    assert first != version(sys.executable, "calc.py", "c.odt"), "another document type has other menus"
     assert first != version(sys.executable, "calc.py", "--plain", "a.ods")
     assert first != version(sys.executable, "-c", script.read_text())
     script.write_text(f"{script.read_text()}# 2.0\n")
     assert first != version(sys.executable, "calc.py", "a.ods")
 
 
-def test_a_version_is_another_one_when_the_program_is_replaced(tmp_path: Path, version: Callable[..., str]) -> None:
+def test_the_version_changes_when_the_program_is_replaced(tmp_path: Path, version: Callable[..., str]) -> None:
     program = tmp_path / "editor"
     shutil.copy(shutil.which("cat") or "", program)
     (tmp_path / "a.txt").write_text("a\n")
@@ -198,7 +198,7 @@ def test_a_version_is_another_one_when_the_program_is_replaced(tmp_path: Path, v
 
 
 @pytest.mark.parametrize("sign", ["a", "é", "\u4e2d", "\U0001f4c4", '"', "<"])
-def test_what_is_told_is_brief_and_data_and_the_same_every_time(sign: str) -> None:
+def test_the_inventory_is_short_marked_as_data_and_constant(sign: str) -> None:
     inventory = Inventory(
         programs=tuple(Startable(f"{sign * 40} {number}", "sh", ("Office",)) for number in range(300)),
         windows=tuple(f"{sign * 60} {number}" for number in range(40)),
@@ -213,10 +213,10 @@ def test_what_is_told_is_brief_and_data_and_the_same_every_time(sign: str) -> No
     assert data["windows"]
     assert Inventory().told() == ""
     task = f"{told}\n\nRead it.\n\n{quoted({'item': 'I-1'})}\n\nProgress: 1"
-    assert apart(task) == ("Read it.\n\nProgress: 1", {"item": "I-1"}), "the task's own data are told from it"
+    assert apart(task) == ("Read it.\n\nProgress: 1", {"item": "I-1"}), "the task's own data are separate"
 
 
-def test_what_may_be_found_out_is_said_plainly() -> None:
+def test_discovery_options_are_validated() -> None:
     assert Discover.of(False) is None
     assert Discover.of(True) == Discover()
     assert Discover("/srv/invoices").recent == ("/srv/invoices",)  # type: ignore[arg-type]

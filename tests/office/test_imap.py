@@ -1,4 +1,4 @@
-"""Letters come over IMAP, from a real Dovecot, as they come from a Maildir; nothing is changed there."""
+"""Letters from a real Dovecot server over IMAP equal those of a Maildir, and the mailbox is not changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def dovecot() -> Iterator[Callable[..., ImapAccount]]:
     yield from mail_server()
 
 
-def test_a_message_over_the_limit_is_fetched_as_far_as_its_head_and_not_read(
+def test_only_the_head_of_a_message_over_the_limit_is_fetched(
     dovecot: Callable[..., ImapAccount], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(imap, "MAX_MESSAGE_BYTES", 70)
@@ -43,7 +43,7 @@ def test_a_message_over_the_limit_is_fetched_as_far_as_its_head_and_not_read(
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> list[Letter]:
-    """The letters of the Maildir, without the mangled one: Dovecot changes its NUL bytes on the way."""
+    """Return the letters of the Maildir without the mangled one, whose NUL bytes Dovecot changes."""
     folder = tmp_path_factory.mktemp("mail")
     write_maildir(folder)
     return [replace(one, source="") for one in read_maildir(folder)[:-1]]
@@ -56,10 +56,10 @@ def test_imap_gives_the_same_letters_as_the_maildir(
     assert [replace(one, source="") for one in read_imap(dovecot(security))[:-1]] == bare
 
 
-def test_letters_are_read_when_the_server_has_been_left(
+def test_letters_are_parsed_after_the_session(
     dovecot: Callable[..., ImapAccount], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a letter costs to read must not meet the deadline of the session, and so keep all others from being read."""
+    """Slow parsing must not reach the deadline of the session, which would prevent the other letters."""
     told: list[str] = []
     logout, read = imaplib.IMAP4.logout, LetterReader.read
 
@@ -110,7 +110,7 @@ def test_imap_mistakes_are_one_sentence_without_the_password(dovecot: Callable[.
         assert caught.value.transient is transient
 
 
-def test_a_server_that_never_ends_is_given_up() -> None:
+def test_a_server_that_never_ends_reaches_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def drip() -> None:
@@ -134,7 +134,7 @@ def test_a_server_that_never_ends_is_given_up() -> None:
         assert time.monotonic() - started < 4
 
 
-def test_what_a_server_says_is_one_line_that_shows_as_itself() -> None:
+def test_a_servers_error_is_one_printable_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def refuse() -> None:

@@ -1,4 +1,4 @@
-"""Letters come out of real mailboxes whole, unharmed and in order, whatever was put in."""
+"""Letters are read from real mailboxes completely, unchanged and in order, whatever they contain."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_letters_come_in_the_order_of_their_dates_on_every_run(maildir: Path) ->
     assert all(one.utcoffset() is not None for one in dates)
 
 
-def test_writing_the_mailbox_twice_does_not_double_it_even_after_its_owner_read_it(maildir: Path) -> None:
+def test_writing_the_mailbox_again_adds_no_letters_even_after_they_were_read(maildir: Path) -> None:
     for one in (maildir / "new").iterdir():
         one.rename(maildir / "cur" / f"{one.name}:2,RS")
     write_maildir(maildir)
     assert len(read_maildir(maildir)) == 16
 
 
-def test_a_missing_folder_and_one_that_is_no_maildir_are_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_folder_or_another_folder_gives_a_one_line_error(tmp_path: Path) -> None:
     for folder in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(InvalidUsage, match="give the path of a Maildir") as caught:
             read_maildir(folder)
@@ -80,7 +80,7 @@ def test_a_missing_folder_and_one_that_is_no_maildir_are_one_sentence(tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_pipe_in_the_folder_does_not_hold_the_reader(maildir: Path) -> None:
+def test_a_pipe_in_the_folder_does_not_block_the_reader(maildir: Path) -> None:
     os.mkfifo(maildir / "new" / "pipe")
     assert len(read_maildir(maildir)) == 16
 
@@ -107,7 +107,7 @@ def test_a_message_delivered_twice_counts_once(tmp_path: Path, again: bytes, nam
     assert len(read_maildir(tmp_path)) == 1
 
 
-def test_a_message_that_is_too_big_counts_once_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_is_too_big_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holo_tasks.office.mailbox.MAX_MESSAGE_BYTES", 20_000)
     put(tmp_path, "one", HEAD + b"\r\n" + b"x" * 30_000)
     put(tmp_path, "two", HOPS + HEAD + b"\r\n" + b"x" * 30_000)
@@ -124,12 +124,12 @@ def test_two_messages_with_one_id_do_not_hide_each_other_but_a_copy_is_dropped(t
     assert len({one.message_id for one in found}) == 2
 
 
-def test_files_that_cannot_be_read_still_tell_two_messages_with_one_id_apart() -> None:
+def test_unreadable_attachments_still_distinguish_messages_with_one_id() -> None:
     assert len({attached(data, "scan.png").message_id for data in (b"\x89PNG 1", b"\x89PNG 2")}) == 2
 
 
 @pytest.mark.parametrize("day", [b"1", b"9"])
-def test_what_arrives_later_changes_nothing_of_a_letter(tmp_path: Path, day: bytes) -> None:
+def test_later_messages_do_not_change_a_letter(tmp_path: Path, day: bytes) -> None:
     put(tmp_path, "one", HEAD + b"\r\nTotal: EUR 5.00 TX-10482")
     (before,) = map(read_receipt, read_maildir(tmp_path))
     put(tmp_path, "two", HEAD.replace(b"5 Oct", day + b" Oct") + b"\r\nTotal: EUR 6.00 TX-10482")
@@ -151,7 +151,7 @@ def test_table_cells_of_html_stay_apart_and_hidden_text_stays_hidden() -> None:
     assert letter.text == "Hi you\n\nTotal\tEUR 3,10"
 
 
-def test_the_plain_alternative_is_preferred_and_the_html_kept_beside_it() -> None:
+def test_the_plain_alternative_is_preferred_and_the_html_kept() -> None:
     letter = read(
         'Content-Type: multipart/alternative; boundary="b"\r\n\r\n--b\r\n\r\nplain\r\n--b\r\n'
         "Content-Type: text/html\r\n\r\n<p>rich</p>\r\n--b--\r\n"
@@ -251,16 +251,16 @@ TOO_MUCH = nested(40, 2_000_000)
 
 
 def test_parts_that_nest_400_deep_are_taken_apart_no_further_than_40() -> None:
-    """The standard library looks for the end of each of them on every line: it took minutes."""
+    """The standard library compares each line with every open boundary: this took minutes."""
     letter = read(b"Subject: Receipt\r\n" + nested(400, 20_000))
     assert "the message has more than 40 parts with parts; the rest was not taken apart" in letter.problems
-    assert read_receipt(letter).kind == "unreadable", "a person looks at it"
+    assert read_receipt(letter).kind == "unreadable", "the problem is reported"
     assert read(nested(40, 10)).text.startswith("Total: EUR 5.00")
     assert not any("taken apart" in one for one in read(nested(40, 10)).problems)
 
 
 def slow_pdf(repeats: int) -> bytes:
-    """A small file that unpacks to many words."""
+    """Return a small file that unpacks to many words."""
     words = zlib.compress(b"(a) Tj " * repeats, 9)
     head, _, _ = one_page_pdf(("x",)).partition(b"5 0 obj")
     data = head + b"5 0 obj\n<< /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream\nendobj\n" % (
@@ -294,15 +294,15 @@ def test_the_pdfs_of_a_letter_share_what_one_may_cost() -> None:
     assert letter.text == "Total: EUR 5.00"
 
 
-def test_a_letter_that_takes_too_long_costs_only_its_child_and_such_letters_have_a_limit_together() -> None:
-    """The quick ones among them are read."""
+def test_slow_letters_cost_only_their_child_and_share_a_limit() -> None:
+    """Quick letters among them are read."""
     hostile, honest = HEAD + b"Subject: Receipt\r\n" + TOO_MUCH, HEAD + b"\r\nEUR 5.00"
     with LetterReader(cpu_seconds=0, reading_seconds=1.5) as reader:
         before, poison, after = (reader.read(raw, source="x") for raw in (HEAD + b"\r\nfirst", hostile, honest))
         assert 0 < reader.left_s < 1.5
         rest = [reader.read(hostile, source=str(number)) for number in range(6)]
         late = reader.read(honest, source="x")
-        assert reader.left_s > -2, "no more than one letter was tried beyond the limit"
+        assert reader.left_s > -2, "at most one letter was tried beyond the limit"
     assert (before.text, after.text) == ("first", "EUR 5.00")
     assert poison.problems[0] == "the message takes more time or memory than one is given: not read"
     assert (poison.subject, poison.sender, poison.text) == ("Receipt", "Shop <shop@a.example>", "")
@@ -310,10 +310,10 @@ def test_a_letter_that_takes_too_long_costs_only_its_child_and_such_letters_have
         "too many letters of this mailbox take too much time: not read"
     }
     assert (late.sender, late.text) == ("Shop <shop@a.example>", "")
-    assert len({letter.message_id for letter in (poison, *rest)}) == 1, "it is the same message, however it is told"
+    assert len({letter.message_id for letter in (poison, *rest)}) == 1, "it is the same message in each form"
 
 
-def test_honest_letters_cost_nothing_of_what_costly_ones_may_take() -> None:
+def test_ordinary_letters_do_not_use_the_shared_limit() -> None:
     with LetterReader() as reader:
         for raw in [HEAD + b"\r\nEUR 5.00"] * 50 + [with_pdfs(*[one_page_pdf(("EUR 5.00",))] * 2)] * 2:
             assert reader.read(raw, source="x").problems == ()
@@ -339,14 +339,14 @@ def test_a_letter_whose_reading_hangs_costs_only_its_child(monkeypatch: pytest.M
     assert (letter.sender, letter.text) == ("Shop <shop@a.example>", "")
 
 
-def test_a_child_is_not_big_for_being_started_by_somebody_who_is() -> None:
+def test_a_child_of_a_big_process_does_not_count_as_big() -> None:
     ballast = bytearray(b"x") * (300 << 20)
     with LetterReader() as reader:
         assert reader.read(HEAD + b"\r\nfirst", source="x").text == "first"
         assert reader._child is not None, f"beside {len(ballast)} bytes"
 
 
-def test_a_child_that_has_become_big_reads_no_other_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_has_become_big_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     with LetterReader() as reader:
         assert reader.read(HEAD + b"\r\nfirst", source="x").text == "first"
         assert (kept := reader._child) is not None
@@ -356,22 +356,20 @@ def test_a_child_that_has_become_big_reads_no_other_letter(monkeypatch: pytest.M
         assert reader.read(HEAD + b"\r\nlast", source="x").text == "last"
 
 
-def test_a_costly_letter_counts_though_it_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expensive_letter_that_was_read_uses_the_shared_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(letter_reader, "_FREE_SECONDS", 0)
     with LetterReader() as reader:
         assert reader.read(with_pdfs(*[one_page_pdf(("EUR 5.00",))] * 2), source="x").problems == ()
         assert reader.left_s < reader.reading_s
 
 
-def test_what_comes_back_from_the_child_is_what_was_read(maildir: Path) -> None:
+def test_the_child_returns_the_same_letter_as_a_direct_reading(maildir: Path) -> None:
     raws = [path.read_bytes() for sub in ("cur", "new") for path in sorted((maildir / sub).iterdir())]
     with LetterReader() as reader:
         assert [reader.read(raw, source="s") for raw in raws] == [read_letter(raw, source="s") for raw in raws]
 
 
-def test_who_reads_letters_and_pdfs_gets_no_key_in_its_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_children_get_no_keys_in_their_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen, python = tmp_path / "seen", tmp_path / "python"
     python.write_text(f'#!/bin/sh\necho "$1 $2" >> {seen}\nenv >> {seen}\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
@@ -381,7 +379,7 @@ def test_who_reads_letters_and_pdfs_gets_no_key_in_its_environment(
     monkeypatch.setattr(sys, "executable", str(python))
     read_letter(with_pdfs(one_page_pdf(("x",))), source="in this process")
     read_maildir(tmp_path / "mail")
-    assert seen.read_text().count("-I ") == 2, "that of letters starts that of PDFs by its own name"
+    assert seen.read_text().count("-I ") == 2, "the child for letters starts the child for PDFs"
     assert "canary" not in seen.read_text()
 
 
@@ -426,7 +424,7 @@ HOSTILE = {
 def test_a_hostile_message_takes_seconds_not_hours(raw: bytes) -> None:
     started = time.process_time()
     read_receipt(read_letter(b"X: y\r\n" + raw, source="test"))
-    assert time.process_time() - started < 8, "of a processor: others may keep it busy"
+    assert time.process_time() - started < 8, "processor time, since other programs may be busy"
 
 
 def test_without_pypdf_a_pdf_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

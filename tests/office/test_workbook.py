@@ -1,4 +1,4 @@
-"""The workbook looks as expected, keeps what others put in it, and survives its writers."""
+"""The workbook looks as expected, keeps the additions of people, and refuses bad files."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_changed_row_is_brought_up_to_date_in_place(path: Path) -> None:
 @pytest.mark.parametrize("text", ["=1+1", "+49 30", "-5", "@SUM(A1)", '=HYPERLINK("x")', "#N/A", "\t=1"])
 def test_text_that_looks_like_a_formula_stays_text(path: Path, text: str) -> None:
     book(path).upsert({**ROW, "Merchant": text, "Status": text, "Evidence": text})
-    book(path).upsert({**ROW, "Receipt": "R-2"})  # read and written once more
+    book(path).upsert({**ROW, "Receipt": "R-2"})  # read and written again
     page = sheet(path)
     for place in ("B2", "G2", "H2"):
         assert (page[place].value, page[place].data_type) == (text, "s")
@@ -110,7 +110,7 @@ def test_text_that_looks_like_a_formula_stays_text(path: Path, text: str) -> Non
     assert path.read_bytes() == before
 
 
-def test_text_a_workbook_cannot_hold_is_made_to_fit(path: Path) -> None:
+def test_text_that_a_workbook_cannot_hold_is_cleaned(path: Path) -> None:
     row = {**ROW, "Merchant": "a\0b\x07\ud800\r\nc" + "x" * 40_000}
     book(path).upsert(row)
     text = str(book(path).rows()[0]["Merchant"])
@@ -136,7 +136,7 @@ def test_text_a_workbook_cannot_hold_is_made_to_fit(path: Path) -> None:
         *[(one, False) for one in ("javascript:x()", "FILE:x", "ht\ttp://a.example")],
     ],
 )
-def test_what_is_a_link_leads_to_a_site_or_lies_beside_the_workbook(path: Path, address: str, opens: bool) -> None:
+def test_links_lead_to_sites_or_relative_paths(path: Path, address: str, opens: bool) -> None:
     for shown in (address, f"report <{address}>"):
         book(path).upsert({**ROW, "Receipt": shown, "Evidence": shown})
     assert all(bool(sheet(path)[cell].hyperlink) is opens for cell in ("H2", "H3"))
@@ -147,7 +147,7 @@ def test_a_link_that_could_do_harm_stays_text(path: Path) -> None:
     assert sheet(path)["H2"].hyperlink is None
 
 
-def test_what_a_person_added_is_kept(path: Path) -> None:
+def test_additions_of_a_person_are_kept(path: Path) -> None:
     book(path).upsert(ROW)
     loaded = openpyxl.load_workbook(path)
     page = loaded["Audit"]
@@ -193,7 +193,7 @@ def zipped(**files: bytes) -> bytes:
         (zipped(**{"[Content_Types].xml": b"<x", "xl/workbook.xml": b"<x"}), "not a workbook"),
     ],
 )
-def test_a_file_that_is_no_workbook_is_refused_and_untouched(path: Path, content: bytes, says: str) -> None:
+def test_a_file_that_is_not_a_workbook_is_refused_and_unchanged(path: Path, content: bytes, says: str) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
     with pytest.raises(InvalidUsage, match=says) as caught:
@@ -227,7 +227,7 @@ def test_a_workbook_damaged_inside_is_refused_or_read_but_never_a_traceback(path
         assert path.read_bytes() == hurt
 
 
-def test_other_headings_are_refused_and_untouched(path: Path) -> None:
+def test_other_headings_are_refused_and_unchanged(path: Path) -> None:
     Workbook(path, columns=[Column("Name"), Column("Age")], key="Name").upsert({"Name": "x"})
     before = path.read_bytes()
     with pytest.raises(InvalidUsage, match="other headings"):
@@ -249,7 +249,7 @@ def test_a_row_that_does_not_fit_is_refused_before_anything_is_written(path: Pat
     assert not path.parent.exists()
 
 
-def test_a_file_open_in_libreoffice_is_still_written_and_noted(path: Path) -> None:
+def test_a_file_open_in_libreoffice_is_written_with_a_notice(path: Path) -> None:
     book(path).upsert(ROW)
     assert book(path).notices == ()
     (path.parent / ".~lock.audit.xlsx#").write_text(",anna,desk,,;")
@@ -257,7 +257,7 @@ def test_a_file_open_in_libreoffice_is_still_written_and_noted(path: Path) -> No
     assert "LibreOffice" in book(path).notices[0]
 
 
-def test_a_link_to_the_workbook_stays_a_link_and_its_rights_stay_too(path: Path) -> None:
+def test_a_link_to_the_workbook_and_its_permissions_stay(path: Path) -> None:
     book(path).upsert(ROW)
     path.chmod(0o640)
     link = path.parent / "latest.xlsx"
@@ -268,7 +268,7 @@ def test_a_link_to_the_workbook_stays_a_link_and_its_rights_stay_too(path: Path)
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_folder_that_cannot_be_made_and_a_wrong_name_are_one_sentence(tmp_path: Path) -> None:
+def test_a_bad_folder_or_name_gives_a_one_line_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InvalidUsage, match="give another path"):
         book(tmp_path / "file" / "audit.xlsx").upsert(ROW)
@@ -277,7 +277,7 @@ def test_a_folder_that_cannot_be_made_and_a_wrong_name_are_one_sentence(tmp_path
             book(wrong)
 
 
-def test_without_openpyxl_it_says_what_to_install(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openpyxl_the_error_says_what_to_install(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(InvalidUsage, match=r"pip install 'prefect-holo\[office\]'"):
         book(path).upsert(ROW)

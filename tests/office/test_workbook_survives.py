@@ -1,4 +1,4 @@
-"""A workbook survives its writers: killed, many at once, or on a full disk."""
+"""A workbook survives killed writers, concurrent writers and a full disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def book(path: Path, **more: Any) -> Workbook:
     return Workbook(path, columns=COLUMNS, key="Receipt", **more)
 
 
-def test_a_lock_that_is_never_let_go_ends_in_one_sentence(path: Path) -> None:
+def test_a_lock_that_is_never_released_gives_a_one_line_error(path: Path) -> None:
     book(path).upsert(ROW)
     code = "import fcntl,sys,time;f=open(sys.argv[1]);fcntl.flock(f,fcntl.LOCK_EX);print(1,flush=True);time.sleep(60)"
     holder = subprocess.Popen([sys.executable, "-c", code, path.parent / ".audit.xlsx.lock"], stdout=subprocess.PIPE)
@@ -47,7 +47,7 @@ def test_a_lock_that_is_never_let_go_ends_in_one_sentence(path: Path) -> None:
 
 
 class Writer:
-    """A process of its own that adds rows and says which are in; forked, so that it starts at once."""
+    """A process that adds rows and reports the committed ones; forked, so that it starts at once."""
 
     def __init__(self, path: Path, name: str, rows: int) -> None:
         self.said, saying = os.pipe()
@@ -82,12 +82,12 @@ def test_no_committed_row_is_lost_when_writers_are_killed(path: Path) -> None:
     alive = [Writer(path, "w0", 1000), Writer(path, "w1", 1000)]
     for number in range(500):
         if number >= 12 and len(committed) > 8:
-            break  # where the machine is busy, most are killed before their first row
+            break  # on a busy machine, most writers are killed before their first row
         alive.append(Writer(path, f"w{number + 2}", 1000))
         time.sleep(chance.uniform(0.01, 0.15))
         committed += alive.pop(0).end()[0]
         if path.exists():
-            present = keys(path)  # it can be opened at every moment
+            present = keys(path)  # the file can be opened at any moment
             assert len(present) == len(set(present))
             assert set(committed) <= set(present)
     for one in alive:
@@ -98,20 +98,20 @@ def test_no_committed_row_is_lost_when_writers_are_killed(path: Path) -> None:
     assert {one.name for one in path.parent.iterdir()} == {"audit.xlsx", ".audit.xlsx.lock"}
 
 
-def test_what_a_dead_writer_left_is_cleared_away(path: Path) -> None:
+def test_leftovers_of_a_dead_writer_are_removed(path: Path) -> None:
     book(path).upsert(ROW)
     (path.parent / ".audit.xlsx.77-abc.part").write_bytes(b"half a workb")
     book(path).upsert({**ROW, "Receipt": "R-2"})
     assert {one.name for one in path.parent.iterdir()} == {"audit.xlsx", ".audit.xlsx.lock"}
 
 
-def test_two_processes_at_once_lose_nothing(path: Path) -> None:
+def test_two_concurrent_processes_lose_nothing(path: Path) -> None:
     both = [Writer(path, name, 12) for name in ("a", "b")]
     assert [one.end(kill=False)[1] for one in both] == [0, 0]
     assert sorted(keys(path)) == sorted(f"{name}-{number}" for name in "ab" for number in range(12))
 
 
-def test_a_full_disk_is_one_sentence_and_the_old_file_stays(tmp_path: Path) -> None:
+def test_a_full_disk_gives_a_one_line_error_and_the_old_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "small" / "audit.xlsx"
     path.parent.mkdir()
     mounted = os.geteuid() == 0 and not subprocess.run(

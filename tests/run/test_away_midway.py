@@ -1,4 +1,4 @@
-"""A server that goes away once a run has acted: nobody is told that nothing was done."""
+"""If a server goes away after a run has acted, the run does not end as Unavailable."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def world(tmp_path: Path, prefect: str) -> World:
 
 @pytest.fixture
 def goes_away(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database goes away as soon as there was one action."""
+    """Make the database unavailable after the first action."""
     real = Budgets.count_action
 
     async def count(self: Budgets, guard: Any) -> None:
@@ -46,7 +46,7 @@ def goes_away(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def status(world: World) -> str:
-    """How the last run ended."""
+    """Return the status of the last run."""
     return RunBook(store_at(world.folder / "holo")).latest(1)[0].status
 
 
@@ -84,7 +84,7 @@ async def by_itself() -> str:
     (kept_stops_between, [CLICK, DONE], NeedsPerson, "needs_person"),
     (looks, [CLICK, CLICK], StoreLost, "invalid"),
 ])  # fmt: skip
-async def test_what_has_acted_does_not_end_as_unavailable(
+async def test_work_with_an_action_does_not_end_as_unavailable(
     world: World, work: Any, script: list[Any], raised: type[HoloError], ends: str
 ) -> None:
     with pytest.raises(raised, match=r"away|block") as caught:
@@ -95,7 +95,7 @@ async def test_what_has_acted_does_not_end_as_unavailable(
     assert [item.status for item in world.items] == (["needs_person"] if work is kept_stops_between else [])
 
 
-async def test_what_has_only_asked_its_model_ends_as_unavailable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_work_with_model_calls_only_ends_as_unavailable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async def away(*args: Any) -> None:
         raise DatabaseAway("The database is away.")
 
@@ -106,7 +106,7 @@ async def test_what_has_only_asked_its_model_ends_as_unavailable(world: World, m
 
 
 @pytest.mark.usefixtures("goes_away")
-async def test_a_run_whose_first_item_is_done_has_not_done_nothing(world: World) -> None:
+async def test_a_run_with_a_finished_item_does_not_end_as_unavailable(world: World) -> None:
     press = pressing()
 
     async def both() -> None:
@@ -144,7 +144,7 @@ async def test_a_flow_whose_first_agent_has_acted_does_not_end_as_unavailable(
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
-async def test_a_flow_run_that_could_not_begin_is_gone_on_with_or_ended(
+async def test_a_flow_run_that_could_not_begin_is_resumed_or_ended(
     world: World, monkeypatch: pytest.MonkeyPatch, comes_back: bool
 ) -> None:
     monkeypatch.setenv("HOLO_PATIENCE", "300" if comes_back else "0")
@@ -171,7 +171,7 @@ async def test_a_flow_run_that_could_not_begin_is_gone_on_with_or_ended(
     assert [one.state and one.state.name for one in found] == ["Completed" if comes_back else "Unavailable"]
 
 
-async def test_a_goal_that_has_begun_is_not_said_to_be_untouched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_goal_that_has_begun_does_not_end_as_unavailable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*args: Any) -> Any:
         raise httpx.ConnectError("gone")
 

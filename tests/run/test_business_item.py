@@ -1,4 +1,4 @@
-"""An attempt at a business item ends alike for sub-goals, steps and the command: kept, or else on the list."""
+"""Sub-goals, steps and the command line end an attempt at an item alike: with a stored result, or on the list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-async def test_a_sub_goal_that_is_kept_is_done_though_the_list_cannot_be_told(
+async def test_a_stored_result_counts_although_the_list_cannot_be_updated(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lost(*args: Any) -> bool:
@@ -37,7 +37,7 @@ async def test_a_sub_goal_that_is_kept_is_done_though_the_list_cannot_be_told(
     assert world.items == []
 
 
-async def test_a_sub_goal_that_is_cancelled_as_it_is_kept_is_done(
+async def test_a_sub_goal_cancelled_while_its_result_is_stored_is_done(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop, begun, go, heard = asyncio.get_running_loop(), asyncio.Event(), threading.Event(), list[ItemFinished]()
@@ -64,8 +64,8 @@ async def test_a_sub_goal_that_is_cancelled_as_it_is_kept_is_done(
     assert await world.run(lambda: press("I-1"), []) == "done"
 
 
-async def test_an_item_of_a_step_inside_a_sub_goal_is_driven_again_by_the_flow(world: World) -> None:
-    """Not by the sub-goal's flow run, which nobody can begin by itself."""
+async def test_an_item_of_a_step_inside_a_sub_goal_is_listed_with_the_flow_run(world: World) -> None:
+    """The sub-goal's own flow run would be useless, because it cannot be started alone."""
 
     @step(key="{item}")
     async def send(item: str) -> str:
@@ -87,7 +87,7 @@ async def test_an_item_of_a_step_inside_a_sub_goal_is_driven_again_by_the_flow(w
     assert [(item.goal, item.flow_run_id) for item in world.items] == [("send", flows[0])]
 
 
-async def test_an_item_of_a_run_that_is_stopped_is_listed_as_killed_whatever_comes_out_of_it(world: World) -> None:
+async def test_an_item_of_a_killed_run_is_listed_as_killed_whatever_it_raises(world: World) -> None:
     @subgoal(key="{item}")
     async def enter(item: str) -> str:
         current_run().switch.trip("test", "Enough for today.")
@@ -106,7 +106,7 @@ async def test_an_item_of_a_run_that_is_stopped_is_listed_as_killed_whatever_com
     }
 
 
-async def test_a_sub_goal_on_no_item_is_on_no_list(world: World) -> None:
+async def test_a_sub_goal_without_an_item_is_not_listed(world: World) -> None:
     @subgoal
     async def plain() -> str:
         return str(await pursue("Press OK."))

@@ -1,4 +1,4 @@
-"""Items on some desktops at a time: begun in order, told as they end, none lost, none begun too many."""
+"""Map items over some desktops: start in order, yield each outcome as it ends, lose none and start none too many."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Told = Outcome[int, int]
 
 
 class Work:
-    """Items that end when they are let: ``begun`` in this order; ``most`` were under way at once."""
+    """Items that end when their gate opens. ``begun`` is in order of start, and ``most`` is the highest concurrency."""
 
     def __init__(self, *, held: bool = False) -> None:
         self.begun: list[int] = []
@@ -43,19 +43,19 @@ class Work:
 
 
 async def until(true: Callable[[], Any]) -> None:
-    """Let others go on until something is so."""
+    """Run other tasks until a condition holds."""
     async with asyncio.timeout(30):
         while not true():
             await asyncio.sleep(0)
 
 
 async def settled() -> None:
-    """Let others go on for a while that is long beside what they do."""
+    """Run other tasks for longer than they need."""
     for _ in range(50):
         await asyncio.sleep(0)
 
 
-async def test_every_item_is_told_once_and_no_more_are_under_way_than_there_are_desktops() -> None:
+async def test_every_item_has_one_outcome_and_concurrency_is_bounded() -> None:
     work = Work()
     told = [one async for one in FairMap(range(100), work, at_once=3).outcomes()]
     assert sorted(one.item for one in told) == list(range(100))
@@ -65,7 +65,7 @@ async def test_every_item_is_told_once_and_no_more_are_under_way_than_there_are_
     assert work.most == 3
 
 
-async def test_what_ends_first_is_told_first() -> None:
+async def test_outcomes_come_in_the_order_of_their_ends() -> None:
     work = Work(held=True)
     outcomes = FairMap(range(3), work, at_once=3).outcomes()
     first = asyncio.ensure_future(anext(outcomes))
@@ -78,7 +78,7 @@ async def test_what_ends_first_is_told_first() -> None:
     assert [one.item async for one in outcomes] == [1]
 
 
-async def test_items_are_taken_when_there_is_a_desktop_so_that_a_list_may_be_endless() -> None:
+async def test_an_endless_list_is_read_only_as_fast_as_outcomes_are_consumed() -> None:
     taken: list[int] = []
 
     async def items() -> AsyncIterator[int]:
@@ -89,7 +89,7 @@ async def test_items_are_taken_when_there_is_a_desktop_so_that_a_list_may_be_end
     outcomes = FairMap(items(), Work(), at_once=2).outcomes()
     told = [(await anext(outcomes)).item for _ in range(5)]
     await settled()
-    # Two under way or begun, and as many outcomes that wait: who does not ask for them holds up the work.
+    # Two items are under way and two outcomes wait: a slow consumer causes backpressure.
     assert told == [0, 1, 2, 3, 4]
     assert len(taken) <= 5 + 4
     await outcomes.aclose()
@@ -98,7 +98,7 @@ async def test_items_are_taken_when_there_is_a_desktop_so_that_a_list_may_be_end
     assert len(taken) == before
 
 
-async def test_who_leaves_early_has_no_more_begun_and_what_is_under_way_ends() -> None:
+async def test_a_consumer_that_stops_early_starts_no_items_and_lets_running_ones_end() -> None:
     work = Work(held=True)
     mapped = FairMap(range(100), work, at_once=2)
     work.gate(0).set()
@@ -114,7 +114,7 @@ async def test_who_leaves_early_has_no_more_begun_and_what_is_under_way_ends() -
     assert not work.cancelled
 
 
-async def test_who_is_cancelled_cancels_what_is_under_way_and_waits_for_its_end() -> None:
+async def test_cancelling_the_consumer_cancels_running_items_and_waits_for_them() -> None:
     work = Work(held=True)
 
     async def flow() -> None:
@@ -130,7 +130,7 @@ async def test_who_is_cancelled_cancels_what_is_under_way_and_waits_for_its_end(
     assert work.begun == [0, 1]
 
 
-async def test_what_ends_all_is_raised_when_what_is_under_way_is_told() -> None:
+async def test_an_error_that_ends_all_is_raised_after_the_running_items() -> None:
     class Over(Exception):
         pass
 
@@ -162,7 +162,7 @@ async def test_what_ends_all_is_raised_when_what_is_under_way_is_told() -> None:
         _ = next(one for one in told if one.item == 0).result
 
 
-async def test_an_error_of_one_item_is_its_own() -> None:
+async def test_an_error_of_one_item_does_not_stop_the_others() -> None:
     async def do(number: int, item: int) -> Told:
         return Outcome(item, number, error=ValueError(item)) if item % 2 else Outcome(item, number, item)
 
@@ -171,7 +171,7 @@ async def test_an_error_of_one_item_is_its_own() -> None:
 
 
 @pytest.mark.parametrize("fails", ["items", "work"])
-async def test_a_mistake_in_the_flow_is_raised_and_hangs_nobody(fails: str) -> None:
+async def test_an_error_in_the_flow_is_raised_and_does_not_hang(fails: str) -> None:
     def items() -> Any:
         yield from range(5)
         raise ValueError("the list ends in a torn line")

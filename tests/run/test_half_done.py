@@ -1,4 +1,4 @@
-"""Work that stops half done, for want of evidence or of the database, is on the list of what waits for somebody."""
+"""Work that stops half done, because the trace or the database failed, is put on the dead-letter list."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def world(tmp_path: Path, prefect: str) -> World:
 
 
 def fill(disk: Path) -> Path:
-    """Leave no room on a small disk."""
+    """Fill a small disk completely; return the file that fills it."""
     large = disk / "large"
     with suppress(OSError), large.open("wb", buffering=0) as file:
         while True:
@@ -61,7 +61,7 @@ def clicks(cli: CommandLine) -> int:
 
 
 @pytest.mark.desktop
-def test_a_full_disk_for_the_evidence_puts_the_item_on_the_list(cli: CommandLine, app: str, small_disk: Path) -> None:
+def test_a_full_disk_for_the_trace_puts_the_item_on_the_list(cli: CommandLine, app: str, small_disk: Path) -> None:
     def script(number: int, _: object) -> Any:
         if number == 2:
             fill(small_disk)
@@ -85,7 +85,7 @@ def test_a_full_disk_for_the_evidence_puts_the_item_on_the_list(cli: CommandLine
 
 
 @pytest.mark.desktop
-def test_with_nothing_done_there_is_nothing_on_the_list(cli: CommandLine, app: str, small_disk: Path) -> None:
+def test_a_run_that_did_nothing_is_not_listed(cli: CommandLine, app: str, small_disk: Path) -> None:
     fill(small_disk)
     with ScriptedModel([COUNT]) as model:
         arguments = ("run", "Count.", "--app", app, "--allow", "act", "--base-url", model.base_url, "--token", "I 7")
@@ -95,7 +95,9 @@ def test_with_nothing_done_there_is_nothing_on_the_list(cli: CommandLine, app: s
 
 
 @pytest.mark.desktop
-def test_a_lost_database_is_told_of_by_the_next_command(cli: CommandLine, app: str, small_disk: Path) -> None:
+def test_an_item_noted_during_a_database_failure_is_listed_by_the_next_command(
+    cli: CommandLine, app: str, small_disk: Path
+) -> None:
     database = {"HOLO_DATABASE_URL": f"sqlite:///{small_disk}/shared.db"}
 
     def script(number: int, _: object) -> Any:
@@ -120,9 +122,7 @@ def test_a_lost_database_is_told_of_by_the_next_command(cli: CommandLine, app: s
     assert cli("runs", env=database).stderr == ""
 
 
-async def test_evidence_that_fails_after_an_action_of_a_sub_goal_is_filed(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_trace_failure_after_an_action_lists_the_item(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     real = LocalTrace.append
 
     def full(self: LocalTrace, events: Any) -> Any:
@@ -161,7 +161,7 @@ async def test_an_item_that_cannot_be_filed_is_noted_and_filed_later(
     assert file_noted(home) == []
 
 
-async def test_an_item_is_filed_in_the_database_it_was_meant_for(
+async def test_a_noted_item_is_filed_in_its_own_database(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def lost(*args: Any, **kwargs: Any) -> None:
@@ -187,7 +187,7 @@ async def test_an_item_is_filed_in_the_database_it_was_meant_for(
     assert list(pending_notes.left(home, "item")) == []
 
 
-async def test_what_was_finished_meanwhile_is_not_put_on_the_list_any_more(world: World) -> None:
+async def test_a_noted_item_that_was_finished_since_is_not_listed(world: World) -> None:
     home = world.folder / "holo"
     press = pressing()
     assert await world.run(lambda: press("I-1"), [DONE]) == "done"
@@ -200,7 +200,7 @@ async def test_what_was_finished_meanwhile_is_not_put_on_the_list_any_more(world
     assert [path.name for path in (home / "notes").iterdir()] == ["item-torn.json"]
 
 
-async def test_a_mistake_after_an_action_is_filed_and_stays_what_it_is(world: World) -> None:
+async def test_a_usage_error_after_an_action_is_listed_unchanged(world: World) -> None:
     @subgoal(key="{item}")
     async def enter(item: str) -> str:
         await pursue("Press OK.")
@@ -221,7 +221,7 @@ async def test_a_mistake_after_an_action_is_filed_and_stays_what_it_is(world: Wo
 
 
 @pytest.mark.parametrize("begun", [True, False])
-async def test_a_mistake_in_a_run_of_one_goal_is_filed_if_something_was_done(
+async def test_a_usage_error_in_a_run_of_one_goal_is_listed_after_an_action(
     world: World, monkeypatch: pytest.MonkeyPatch, begun: bool
 ) -> None:
     async def broken(*args: Any, **kwargs: Any) -> str:
@@ -242,7 +242,7 @@ async def test_a_mistake_in_a_run_of_one_goal_is_filed_if_something_was_done(
 
 
 @pytest.mark.parametrize("fails", ["at once", "when the run is written down", "as its trace is opened"])
-async def test_a_run_that_cannot_begin_leaves_nothing_behind(
+async def test_a_run_that_cannot_begin_leaves_no_threads_or_files(
     world: World, s3: S3Server, monkeypatch: pytest.MonkeyPatch, fails: str
 ) -> None:
     def lost(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A worker that is killed where it stands: what it had is done elsewhere, once, and nothing of it stays."""
+"""The items, seat and run of a killed worker are released, and the work is done once by another worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 async def pay(report: str, effects: Path) -> str:
-    """Have an effect that must not come twice, after the process is told to hang for one of the items."""
+    """Have an effect that must not happen twice. The process hangs after the effect for one of the items."""
     with (effects / "paid").open("a") as paid:
         paid.write(f"{report}\n")
     if report == "R-1" and not (effects / "hung").exists():
@@ -44,7 +44,7 @@ paying = step(key="pay-{report}", inputs=["report"], probe=paid, ledger="paying"
 
 
 async def cleared() -> dict[str, Any]:
-    """Have the janitor work; what other tests have left on this machine is not looked at."""
+    """Run the janitor; leave out the leftovers of other tests' desktops."""
     return {name: value for name, value in (await janitor()).items() if name != "desktops"}
 
 
@@ -75,19 +75,17 @@ asyncio.run(main())
 """
 
 
-async def test_what_a_killed_worker_had_is_done_once_and_its_seat_and_its_run_are_free(
-    prefect: str, tmp_path: Path
-) -> None:
+async def test_the_items_seat_and_run_of_a_killed_worker_are_released(prefect: str, tmp_path: Path) -> None:
     payments = WorkList("payments")
     for number in range(3):
         await payments.add({"report": f"R-{number}", "effects": str(tmp_path)}, key=f"R-{number}")
-    env = {**os.environ, "PREFECT_API_URL": prefect}  # else it would start a server of its own
+    env = {**os.environ, "PREFECT_API_URL": prefect}  # otherwise the worker would start its own server
     with warm.ScriptPopen([sys.executable, "-c", WORKER, str(ROOT)], env=env) as worker:
         try:
             while not (tmp_path / "hung").exists():
                 assert worker.poll() is None
                 time.sleep(0.05)
-            assert await cleared() == {}  # it is alive
+            assert await cleared() == {}  # the worker is alive
         finally:
             worker.kill()
     held = await payments.find("R-1")
@@ -104,7 +102,7 @@ async def test_what_a_killed_worker_had_is_done_once_and_its_seat_and_its_run_ar
     assert await cleared() == {}
 
 
-async def test_a_run_that_was_never_closed_is_interrupted_once_its_process_is_gone(prefect: str) -> None:
+async def test_an_open_run_without_a_process_is_marked_interrupted(prefect: str) -> None:
     book = RunBook(Books.here().ledger.store)
     book.began("r-1", title="t", model="m", limit_micro=None, trace="t", flow_run_id="")
     assert await cleared() == {"runs": ("r-1",)}
@@ -113,9 +111,7 @@ async def test_a_run_that_was_never_closed_is_interrupted_once_its_process_is_go
 
 
 @pytest.mark.desktop
-def test_nothing_is_left_of_a_desktop_whose_processes_were_killed_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_leftovers_of_a_killed_desktop_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     owner = subprocess.Popen([sys.executable, "-c", DESKTOP], stdout=subprocess.PIPE, cwd=ROOT)

@@ -1,4 +1,6 @@
-"""At most one effect per business token: what an interrupted attempt may have done is looked for, never repeated."""
+"""A business token has at most one effect: the effect of an interrupted attempt is probed, and never repeated
+blindly.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-async def test_every_action_under_a_token_is_written_down_before_it_is_tried(world: World) -> None:
+async def test_each_action_has_an_intent_before_it_is_tried(world: World) -> None:
     seen: list[tuple[Intent, ...]] = []
     world.desktop._on_gesture = lambda gesture: seen.append(world.intents("I-1"))
     press = pressing()
@@ -65,7 +67,7 @@ async def test_every_action_under_a_token_is_written_down_before_it_is_tried(wor
     assert Path(seen[0][0].trace).is_dir()
 
 
-async def test_an_effect_that_is_there_is_not_repeated(world: World) -> None:
+async def test_an_existing_effect_is_not_repeated(world: World) -> None:
     press = pressing("found it")
     await world.interrupted(lambda: press("I-1"))
     assert await world.run(lambda: press("I-1"), [CLICK, DONE]) == "found it"
@@ -77,7 +79,7 @@ async def test_an_effect_that_is_there_is_not_repeated(world: World) -> None:
     assert world.items == []
 
 
-async def test_an_effect_that_is_surely_not_there_is_tried_again_once(world: World) -> None:
+async def test_a_missing_effect_is_tried_again_once(world: World) -> None:
     press = pressing(NOT_DONE)
     await world.interrupted(lambda: press("I-1"))
     assert await world.run(lambda: press("I-1"), [CLICK, DONE]) == "done"
@@ -91,7 +93,7 @@ async def _unsure(item: str) -> None:
 
 
 @pytest.mark.parametrize(("options", "times"), [({}, 2), ({"effect": Effect(probe=_unsure)}, 1)])
-async def test_what_nobody_knows_is_handed_to_a_person(world: World, options: dict[str, Any], times: int) -> None:
+async def test_an_unknown_effect_is_left_to_a_person(world: World, options: dict[str, Any], times: int) -> None:
     press = pressing(None, **options)
     await world.interrupted(lambda: press("I 1"))
     for attempts in range(2, 2 + times):
@@ -116,7 +118,7 @@ async def test_what_nobody_knows_is_handed_to_a_person(world: World, options: di
 FORGING = "I-1\n09:00:00 | INFO | all is well\x1b[2J\u202e"
 
 
-async def test_a_token_that_holds_signs_of_control_steers_no_log_page_or_terminal(
+async def test_control_characters_in_a_token_are_escaped_everywhere(
     world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows: list[Any] = []
@@ -130,7 +132,7 @@ async def test_a_token_that_holds_signs_of_control_steers_no_log_page_or_termina
     with pytest.raises(NeedsPerson, match=r"retry \$'I-1\\U0000000a09:00") as caught:
         await world.run(lambda: press(FORGING), [CLICK, DONE], in_flow=True)
     (item,) = world.items
-    assert item.token == FORGING, "what it is known by stays what it is"
+    assert item.token == FORGING, "the stored token is not changed"
     said = [str(caught.value), *listing(home, 5, as_json=False).splitlines()]
     pending_notes.leave(home, "item", vars(replace(item, token=f"{FORGING}2")))
     said += file_noted(home)
@@ -156,7 +158,7 @@ async def test_a_token_that_holds_signs_of_control_steers_no_log_page_or_termina
         ([CLICK, step("ask_human", question="What now?")], NeedsPerson, {}),
     ],
 )
-async def test_a_failure_in_good_order_after_acting_leaves_the_same_doubt(
+async def test_a_regular_failure_after_an_action_leaves_the_effect_unknown(
     world: World, script: list[Any], error: type[HoloError], options: dict[str, Any]
 ) -> None:
     press = pressing()
@@ -169,7 +171,7 @@ async def test_a_failure_in_good_order_after_acting_leaves_the_same_doubt(
     assert len(world.desktop.gestures) == acted
 
 
-async def test_a_failure_before_acting_leaves_no_doubt(world: World) -> None:
+async def test_a_failure_before_any_action_allows_a_retry(world: World) -> None:
     press = pressing()
     with pytest.raises(ModelFailed):
         await world.run(lambda: press("I-1"), [BABBLE])
@@ -181,7 +183,7 @@ async def test_a_failure_before_acting_leaves_no_doubt(world: World) -> None:
     assert world.items == []
 
 
-async def test_an_action_that_a_limit_forbids_is_no_intent(world: World) -> None:
+async def test_an_action_that_a_limit_forbids_leaves_no_intent(world: World) -> None:
     @subgoal(key="{item}")
     @cost_guardrail(max_actions=1)
     async def press(item: str) -> str:
@@ -192,15 +194,15 @@ async def test_an_action_that_a_limit_forbids_is_no_intent(world: World) -> None
     with pytest.raises(DesktopFailed):
         await world.run(lambda: press("I-1"), [CLICK])
     with store_at(world.folder / "holo").transaction() as db:
-        db.execute(ledgers.INTENTS.delete())  # and leave the budget as it is
+        db.execute(ledgers.INTENTS.delete())  # the budget stays unchanged
     for _ in range(2):
-        # The one action it is allowed is used up.
+        # The only allowed action is used up.
         with pytest.raises(LimitReached):
             await world.run(lambda: press("I-1"), [CLICK])
         assert world.intents("I-1") == ()
 
 
-async def test_what_only_looks_simply_starts_again(world: World) -> None:
+async def test_a_sub_goal_without_effects_is_simply_repeated(world: World) -> None:
     look = pressing(effect=None)
     await world.interrupted(lambda: look("I-1"))
     assert world.intents("I-1") == ()
@@ -208,7 +210,7 @@ async def test_what_only_looks_simply_starts_again(world: World) -> None:
     assert world.cost == (2, 1)
 
 
-async def test_each_action_is_written_into_the_claim_of_the_token_around_it(world: World) -> None:
+async def test_each_intent_belongs_to_the_innermost_token(world: World) -> None:
     seen: list[dict[str, int]] = []
 
     def count(_: Gesture) -> None:
@@ -240,7 +242,7 @@ async def test_each_action_is_written_into_the_claim_of_the_token_around_it(worl
     assert seen == [{"O": 1, "I": 0}, {"O": 1, "I": 0}, {"O": 1, "I": 1}, {"O": 2, "I": 1}]
 
 
-async def test_what_a_probe_does_itself_is_not_written_down(world: World) -> None:
+async def test_actions_of_a_probe_leave_no_intents(world: World) -> None:
     @subgoal(effect=None)
     async def look_again(item: str) -> str:
         return str(await pursue("Look again."))
@@ -258,7 +260,7 @@ async def test_what_a_probe_does_itself_is_not_written_down(world: World) -> Non
 
 
 async def test_a_journal_that_cannot_be_written_stops_the_work(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the model is told that nothing was done, and does it again."""
+    """Otherwise the model would be told that nothing was done, and would repeat the action."""
 
     def lost(*args: Any) -> None:
         raise StoreLost("The database cannot be used.")
@@ -279,7 +281,7 @@ async def test_a_journal_that_cannot_be_written_stops_the_work(world: World, mon
     assert world.cost == (2, 1)
 
 
-async def test_an_item_leaves_the_list_though_its_run_died_as_it_was_finished(
+async def test_an_item_is_unlisted_although_its_run_died_after_storing_the_result(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     press = pressing()
@@ -298,7 +300,7 @@ async def test_an_item_leaves_the_list_though_its_run_died_as_it_was_finished(
     assert world.items == []
 
 
-async def test_a_failure_inside_is_one_item_and_other_work_on_it_is_another(world: World) -> None:
+async def test_a_failure_of_an_inner_sub_goal_is_listed_once(world: World) -> None:
     @subgoal(key="{item}")
     async def enter(item: str) -> str:
         raise NeedsPerson("The form is locked.")
@@ -328,7 +330,7 @@ async def test_a_failure_inside_is_one_item_and_other_work_on_it_is_another(worl
 
 
 @pytest.mark.parametrize("in_a_group", [False, True])
-async def test_an_error_that_nobody_expected_puts_the_item_on_the_list_too(world: World, in_a_group: bool) -> None:
+async def test_an_unexpected_error_puts_the_item_on_the_list(world: World, in_a_group: bool) -> None:
     error = ZeroDivisionError("by mistake")
 
     @subgoal(key="{item}")
@@ -342,8 +344,10 @@ async def test_an_error_that_nobody_expected_puts_the_item_on_the_list_too(world
     assert item.reason.startswith("ExceptionGroup: of tasks" if in_a_group else "ZeroDivisionError: by mistake")
 
 
-async def test_a_journal_that_does_not_look_back_is_caught(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The naive one: it writes intents down, and whoever comes next does not read them."""
+async def test_a_journal_that_ignores_earlier_intents_repeats_the_effect(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A naive journal writes intents, but the next attempt does not read them."""
     press, inner = pressing(), Ledger._try
     await world.interrupted(lambda: press("I-1"))
 
@@ -353,10 +357,10 @@ async def test_a_journal_that_does_not_look_back_is_caught(world: World, monkeyp
 
     monkeypatch.setattr(Ledger, "_try", naive)
     assert await world.run(lambda: press("I-1"), [CLICK, DONE]) == "done"
-    assert world.cost == (2, 1), "what was perhaps done is done again"
+    assert world.cost == (2, 1), "the naive journal repeats a possible effect"
 
 
-async def test_a_step_of_ones_own_that_acts_is_written_down_too(world: World) -> None:
+async def test_a_custom_step_that_acts_has_an_intent(world: World) -> None:
     sent: list[str] = []
 
     @agent_step(acts=True)
@@ -379,7 +383,7 @@ async def test_a_step_of_ones_own_that_acts_is_written_down_too(world: World) ->
     assert sent == ["I-1"]
 
 
-async def test_an_item_that_was_cancelled_half_way_is_on_the_list(world: World) -> None:
+async def test_an_item_cancelled_by_a_time_limit_is_listed(world: World) -> None:
     @subgoal(key="{item}")
     @cost_guardrail(timeout_seconds=60)
     async def slow(item: str) -> str:
@@ -398,7 +402,7 @@ async def test_an_item_that_was_cancelled_half_way_is_on_the_list(world: World) 
     assert "‘bounded’ ran out of its 1.5 s" in item.reason
 
 
-async def test_items_side_by_side_end_in_any_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_concurrent_items_may_end_in_any_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     all_at_work = asyncio.Barrier(3)
 
     @subgoal(key="{item}")
@@ -410,7 +414,7 @@ async def test_items_side_by_side_end_in_any_order(world: World, monkeypatch: py
 
     async def both() -> list[str]:
         found = await asyncio.gather(wait("I-1", 0.0), wait("I-2", 1.0), wait("I-3", 0.5))
-        # The lease of a claim that has ended is over by now: it must not count any more.
+        # The leases of ended claims have lapsed and must not count.
         monkeypatch.setattr(Claim, "left_s", lambda claim: 0.0)
         await asyncio.sleep(0.5)
         assert current_run().switch.claims == []
@@ -420,9 +424,7 @@ async def test_items_side_by_side_end_in_any_order(world: World, monkeypatch: py
 
 
 @pytest.mark.parametrize("seen", [True, False])
-async def test_input_lasts_no_longer_than_the_claim_it_is_for(
-    world: World, monkeypatch: pytest.MonkeyPatch, seen: bool
-) -> None:
+async def test_input_stops_when_its_claim_has_lapsed(world: World, monkeypatch: pytest.MonkeyPatch, seen: bool) -> None:
     monkeypatch.setattr(Claim, "left_s", lambda claim: 0.0)
     monkeypatch.setattr(kill_switch, "LATE_S", 0.5)
 
@@ -440,7 +442,7 @@ async def test_input_lasts_no_longer_than_the_claim_it_is_for(
     assert ("holo.db has not answered for 10 s" in item.reason) is not seen
 
 
-async def test_a_machine_that_has_slept_goes_on_with_what_is_still_its_own(
+async def test_a_machine_that_slept_goes_on_with_its_renewed_claim(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledgers, "RENEW_S", 0.1)
@@ -456,7 +458,7 @@ async def test_a_machine_that_has_slept_goes_on_with_what_is_still_its_own(
     assert await world.run(lambda: wait("I-1"), [DONE]) == "I-1"
 
 
-async def test_a_database_that_hangs_ends_the_run_in_time_and_in_so_many_words(
+async def test_a_hanging_database_ends_the_run_in_time_with_a_clear_reason(
     world: World, monkeypatch: pytest.MonkeyPatch, postgres: Postgres
 ) -> None:
     monkeypatch.setenv("HOLO_DATABASE_URL", postgres.new_database())
@@ -494,7 +496,7 @@ class Amount(BaseModel):
     value: float = Field(alias="Amount")
 
 
-async def test_a_re_run_returns_what_the_first_run_did(world: World) -> None:
+async def test_a_re_run_returns_the_result_of_the_first_run(world: World) -> None:
     @subgoal(key="{item}")
     async def by_alias(item: str) -> Amount:
         return Amount(Amount=1.5)
@@ -533,7 +535,7 @@ async def test_a_token_that_items_would_share_is_refused(world: World) -> None:
     assert world.intents("None-None") == ()
 
 
-async def test_a_token_that_holds_a_value_is_refused_and_what_is_cut_was_scrubbed_before(world: World) -> None:
+async def test_a_token_with_a_secret_is_refused_and_titles_are_scrubbed_before_cutting(world: World) -> None:
     secrets = {"crane": Secret("crane", "Kranich-4711-lang"), "word": Secret("word", "answered")}
 
     @subgoal(key="item-{item}")

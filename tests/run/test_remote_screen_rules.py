@@ -1,4 +1,4 @@
-"""On the screen of another machine, what cannot be kept is refused: before the run begins, and at each action."""
+"""Rules that cannot be checked on a remote screen are refused before the run, and at each action."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def refused(rules: Rules, write: bool = False) -> str:
     return "asks" if permit.asks else "" if permit.allowed else permit.rule
 
 
-async def test_rules_by_window_do_not_fail_open() -> None:
+async def test_window_rules_do_not_fail_open() -> None:
     assert "whose a window is there" in await refused(Rules(programs=("ledger",)))
     assert await refused(Rules(programs=("xtigervncviewer",))) == ""
     assert await refused(Rules(confirm=(Confirm(programs=("ledger",)),))) == "asks"
@@ -53,14 +53,14 @@ async def test_rules_by_window_do_not_fail_open() -> None:
     assert "cannot be kept" in await refused(Rules(forbidden_regions=(Box(0, 0, 9, 9),)), write=True)
 
 
-def test_what_hides_windows_takes_a_client_for_any_program() -> None:
+def test_window_masks_treat_a_viewer_as_any_program() -> None:
     assert may_run(VIEWER, ("keepass",))
     assert Owned(("keepass",), title="Vault").takes(VIEWER)
     assert _shows_window(FRAME, Window(title="Login*")) is None
     assert _shows_window(FRAME, Window(program="xtigervncviewer")) is True
 
 
-def test_a_secret_needs_a_field_there() -> None:
+def test_a_secret_on_a_remote_screen_must_be_bound_to_a_field() -> None:
     binding = Binding(lambda at: VIEWER, lambda pid: True, lambda at: False)
     assert "bound to a field" in binding.refusal([Secret("A", "v")], None)
     assert "bound to a field" in binding.refusal([Secret("A", "v", title="lab", fields=("Name",))], None)
@@ -77,7 +77,7 @@ def test_a_secret_needs_a_field_there() -> None:
         (Rules(), None, {"A": Secret("A", "v", title="x", fields=("N",))}, "title 'x'"),
     ],
 )
-def test_before_the_run_it_is_said(
+def test_rules_about_remote_windows_are_refused_before_the_run(
     rules: Rules, redaction: Redaction | None, secrets: dict[str, Secret], why: str
 ) -> None:
     check_remote_rules("", rules, redaction, secrets)
@@ -85,12 +85,12 @@ def test_before_the_run_it_is_said(
         check_remote_rules("lab:5900", rules, redaction, secrets)
 
 
-def test_what_names_the_client_can_be_kept() -> None:
+def test_rules_about_the_viewer_itself_are_allowed() -> None:
     rules = Rules(programs=("/usr/bin/xfreerdp",), confirm=(Confirm(text="Delete"),))
     check_remote_rules("erp:3389", rules, Redaction(), {"A": Secret("A", "v", fields=("Name",))})
 
 
-def test_a_remote_screen_is_read_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_screen_is_parsed_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Rdp("erp", user="me", password="geheim", fingerprint="AB:" * 31 + "AB")
     assert "geheim" not in repr(told)
     assert told.fingerprint == "ab" * 32

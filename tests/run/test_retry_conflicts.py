@@ -1,4 +1,4 @@
-"""`holo-tasks retry` begins one flow run of a deployment for each time that an item failed, and none beside it."""
+"""`holo-tasks retry` starts one flow run of a deployment per failure, and no second one while it is active."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.prefect_api import PrefectAPI
 
 
 class Failed:
-    """A flow run of a deployment that put an item on the list, and what became of it since."""
+    """A deployment's flow run that put an item on the list, and its later states."""
 
     def __init__(self, home: Path, url: str) -> None:
         self.home, self.api = home, PrefectAPI(url)
@@ -53,7 +53,7 @@ class Failed:
         return [str(run["id"]) for run in self.api.post("/flow_runs/filter", wanted)]
 
     def begun(self) -> str:
-        """Retry; return the one flow run that this began."""
+        """Retry; return the id of the one flow run that was started."""
         before = self.runs()
         said = self.retry()
         (made,) = set(self.runs()) - set(before)
@@ -68,7 +68,7 @@ class Failed:
 
     @contextmanager
     def agent(self, flow_run: str) -> Iterator[None]:
-        """Have an agent at work in a flow run; afterwards its process was killed."""
+        """Run an agent in a flow run inside the block; afterwards its process counts as killed."""
         RunBook(self.store).began("R", title="", model="", limit_micro=None, trace="", flow_run_id=flow_run)
         registration = Registration(self.home, Running.here("R", "", "", flow_run))
         yield
@@ -82,12 +82,12 @@ def failed(tmp_path: Path, prefect: str, monkeypatch: pytest.MonkeyPatch) -> Fai
 
 
 def gone() -> str:
-    """Return what a process that has ended called itself."""
+    """Return the worker name of a process that has ended."""
     named = "from holo_tasks.safety.ledger import worker; print(worker())"
     return subprocess.run([sys.executable, "-c", named], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_one_run_is_begun_and_none_beside_it_until_its_process_died(failed: Failed) -> None:
+def test_a_retry_starts_one_run_and_no_second_one_while_it_is_active(failed: Failed) -> None:
     failed.now(failed.first, "FAILED")
     second = failed.begun()
     failed.refused(f"has yet to begin .*`prefect flow-run cancel {second}`")
@@ -103,7 +103,7 @@ def test_one_run_is_begun_and_none_beside_it_until_its_process_died(failed: Fail
     assert failed.begun() not in (failed.first, second, third)
 
 
-def test_none_is_begun_beside_the_run_that_goes_on_with_other_items(failed: Failed) -> None:
+def test_no_run_is_started_while_the_worker_goes_on_with_other_items(failed: Failed) -> None:
     failed.now(failed.first, "RUNNING")
     failed.file(**{WORKER: worker()})
     failed.refused("is at work .* wait until it ends")
@@ -112,7 +112,7 @@ def test_none_is_begun_beside_the_run_that_goes_on_with_other_items(failed: Fail
     failed.refused("has yet to begin")
 
 
-def test_a_run_of_which_nothing_is_known_is_in_the_way_for_a_minute(
+def test_a_run_without_a_known_process_blocks_a_retry_for_a_minute(
     failed: Failed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed.now(failed.first, "RUNNING")
@@ -121,7 +121,7 @@ def test_a_run_of_which_nothing_is_known_is_in_the_way_for_a_minute(
     failed.begun()
 
 
-def test_two_at_the_same_time_begin_one(failed: Failed) -> None:
+def test_concurrent_retries_start_one_run(failed: Failed) -> None:
     failed.now(failed.first, "FAILED")
 
     def again() -> str:
@@ -130,14 +130,16 @@ def test_two_at_the_same_time_begin_one(failed: Failed) -> None:
         except InvalidUsage as refused:
             return str(refused)
 
-    with ThreadPoolExecutor(4) as pool:  # which server it is is told by the context
+    with ThreadPoolExecutor(4) as pool:  # the context holds the server's address
         futures = [pool.submit(copy_context().run, again) for _ in range(4)]
         said = [future.result() for future in futures]
     (second,) = set(failed.runs()) - {failed.first}
     assert all(second in words for words in said), said
 
 
-def test_what_could_not_be_noted_is_found_in_prefect(failed: Failed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_retry_that_could_not_be_recorded_is_found_in_prefect(
+    failed: Failed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     failed.now(failed.first, "FAILED")
 
     def away(*_: object) -> None:
@@ -152,11 +154,11 @@ def test_what_could_not_be_noted_is_found_in_prefect(failed: Failed, monkeypatch
     failed.refused("has yet to begin")
 
 
-def test_who_fails_again_is_looked_at_again(failed: Failed) -> None:
+def test_an_item_that_fails_again_can_be_retried_again(failed: Failed) -> None:
     failed.now(failed.first, "FAILED")
     second = failed.begun()
     (item,) = Items(failed.store).all()
     assert (item.flow_run_id, WORKER in item.how) == (second, False)
     failed.now(second, "FAILED")
-    failed.file()  # the first one, retried in Prefect's pages
+    failed.file()  # the first flow run failed again after a retry in Prefect's UI
     failed.begun()

@@ -1,4 +1,4 @@
-"""Rules of confirm by text hold where nothing can read the screen, too: a person is asked about every press."""
+"""Confirm rules by text hold without OCR as well: each press needs a person's approval."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def working(folder: Path, rules: Rules, *said: Any) -> PaintedDesktop:
     return desktop
 
 
-async def test_where_nothing_can_read_a_run_begins_and_its_presses_wait_for_a_yes(
+async def test_without_ocr_each_press_needs_an_approval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for module in (screen_text_rules, edge):
@@ -49,7 +49,7 @@ async def test_where_nothing_can_read_a_run_begins_and_its_presses_wait_for_a_ye
     rules = rules_of(file)
     assert rules is not None
     desktop = await working(tmp_path, rules, TAB, DONE, CLICK, DONE)
-    assert len(desktop.gestures) == 1, "to move to another field is no press"
+    assert len(desktop.gestures) == 1, "Tab is not a press"
     (waiting,) = Approvals(store_at(tmp_path / "holo")).waiting()
     assert "click ‘Refresh’" in waiting.words
     assert "confirm: text submit" in waiting.words

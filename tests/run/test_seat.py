@@ -1,4 +1,4 @@
-"""Seats: so many at a time and no more, over all machines, and who loses one stops."""
+"""Seats limit the holders over all machines, and a holder that loses its seat stops."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def take_over(store: Store) -> None:
-    """Do as another machine would that has seen that a holder does not renew any more."""
+    """Take over the seat as another machine does after missed renewals."""
     with store.transaction() as db:
         mine = CLAIMS.c.token.startswith("seat:") & (CLAIMS.c.holder != "")
         db.execute(sa.update(CLAIMS).where(mine).values(epoch=CLAIMS.c.epoch + 1, holder="another machine|1|1"))
 
 
-async def test_so_many_have_a_seat_at_a_time_and_the_others_wait() -> None:
+async def test_seats_limit_the_holders_and_the_others_wait() -> None:
     there = most = 0
 
     async def work() -> None:
@@ -71,13 +71,13 @@ async def test_so_many_have_a_seat_at_a_time_and_the_others_wait() -> None:
         with pytest.raises(InvalidUsage, match="not 3: 1 are taken"):
             async with seat("SAP login", of=3):
                 pass
-    async with seat("SAP login", of=3):  # nobody has one: now it can be changed
+    async with seat("SAP login", of=3):  # all seats are free, so their number may change
         assert Seats(store).all() == [SeatsTaken("SAP login", 3, 1)]
     with pytest.raises(InvalidUsage, match="seats of one name"):
         Seat("SAP login", 0)
 
 
-async def test_the_seat_of_a_killed_process_is_free(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_seat_of_a_killed_process_is_released(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(store_url)
     monkeypatch.setenv("HOLO_DATABASE_URL", store_url)
     seats = Seats(store)
@@ -93,10 +93,10 @@ async def test_the_seat_of_a_killed_process_is_free(store_url: str, monkeypatch:
     async with seat("SAP login"):
         with store.transaction() as db:
             epoch = db.execute(sa.select(CLAIMS.c.epoch).where(CLAIMS.c.goal == GOAL)).scalar_one()
-    assert epoch == 3  # nobody who had it before can take himself for its holder
+    assert epoch == 3  # former holders are fenced out
 
 
-async def test_who_loses_a_seat_stops_and_the_others_go_on(tmp_path: Path) -> None:
+async def test_an_item_that_loses_its_seat_stops_and_the_others_go_on(tmp_path: Path) -> None:
     @subgoal(title="File {item}", key="{item}")
     async def file(item: str) -> str:
         if item == "alone":
@@ -104,7 +104,7 @@ async def test_who_loses_a_seat_stops_and_the_others_go_on(tmp_path: Path) -> No
         async with seat("SAP login"):
             await pursue("Press OK.")
             await asyncio.to_thread(take_over, store)
-            await asyncio.sleep(60)  # it is stopped here
+            await asyncio.sleep(60)  # the item is stopped here
             return str(await pursue("Press OK."))
 
     store, shop, told = Books.here().ledger.store, Shop(), {}
@@ -121,7 +121,7 @@ async def test_who_loses_a_seat_stops_and_the_others_go_on(tmp_path: Path) -> No
     assert told["alone"].result == "done"
 
 
-async def test_no_more_desktops_are_up_than_there_are_seats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_open_desktops_are_limited_by_the_seats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     up: list[PaintedDesktop] = []
     most, both = 0, asyncio.Event()
 

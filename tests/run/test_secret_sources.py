@@ -1,4 +1,4 @@
-"""Values of secrets come from the environment or from Prefect; one that is nowhere stops a run before it starts."""
+"""Secrets come from the environment or from Prefect; a missing one stops a run before it starts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from holo_tasks.safety.scrubbing import hushing
 
 @pytest.fixture(autouse=True)
 def nothing_hushed_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a command keeps quiet to the end of its process is known no longer after the test."""
+    """Forget the secrets that a command registers for the lifetime of its process."""
     monkeypatch.setattr(scrubbing, "_known", ())
 
 
-async def test_the_environment_is_asked_first_by_a_name_made_of_the_secrets_own() -> None:
+async def test_the_environment_variable_is_named_after_the_secret_and_comes_first() -> None:
     spec = SecretSpec.parse("portal-password=/usr/bin/xterm")
     found = await resolved([spec], environ={"HOLO_SECRET_PORTAL_PASSWORD": "Kranich"})
     assert found == {"portal-password": Secret("portal-password", "Kranich", "/usr/bin/xterm")}
@@ -41,12 +41,12 @@ async def test_the_environment_is_asked_first_by_a_name_made_of_the_secrets_own(
     assert await resolved([other], environ={"OTHER": "4711"}) == {"pin": Secret("pin", "4711", title="Sign on")}
 
 
-async def test_a_value_that_is_given_is_bound_by_what_is_said_of_it() -> None:
+async def test_a_given_value_gets_the_binding_of_its_spec() -> None:
     found = await resolved([SecretSpec(name="pin", program="xterm")], given={"pin": "4711", "key": "0815"}, environ={})
     assert found == {"pin": Secret("pin", "4711", "xterm"), "key": Secret("key", "0815")}
 
 
-async def test_what_is_nowhere_is_told_with_the_places_that_were_looked_at() -> None:
+async def test_a_missing_secret_is_reported_with_the_searched_places() -> None:
     with pytest.raises(InvalidUsage, match="HOLO_SECRET_PIN is not set, and no Prefect server is set up"):
         await resolved([SecretSpec(name="pin")], environ={}, blocks=False)
     with pytest.raises(InvalidUsage, match=r"has no value: the environment variable HERE is not set\."):
@@ -54,13 +54,13 @@ async def test_what_is_nowhere_is_told_with_the_places_that_were_looked_at() -> 
 
 
 @pytest.mark.parametrize("text", ["pin code=xterm", "=xterm", "", "hunter2!"])
-def test_what_is_no_name_is_refused_and_not_repeated(text: str) -> None:
+def test_an_invalid_name_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(InvalidUsage, match="NAME=PROGRAM") as refused:
         SecretSpec.parse(text)
     assert not text or text not in str(refused.value)
 
 
-async def test_a_prefect_block_holds_what_the_environment_does_not(prefect: str) -> None:
+async def test_a_prefect_block_supplies_a_secret_without_a_variable(prefect: str) -> None:
     await SecretBlock(value="Kranich").asave("portal-password", overwrite=True)
     desktop = HoloDesktop(
         app="xterm",
@@ -79,7 +79,7 @@ async def test_a_prefect_block_holds_what_the_environment_does_not(prefect: str)
         await loaded.resolved_secrets([SecretSpec(name="nowhere")])
 
 
-async def test_on_a_display_of_somebody_else_it_has_to_be_bound() -> None:
+async def test_on_a_foreign_display_a_secret_must_be_bound() -> None:
     desktop = HoloDesktop(display=":7", secrets=SecretDict({"pin": "4711"}))
     with pytest.raises(InvalidUsage, match="bound to no program"):
         await desktop.resolved_secrets()
@@ -124,7 +124,7 @@ def test_a_temporary_prefect_server_inherits_no_secrets(tmp_path: Path) -> None:
     assert b"PREFECT_API_KEY=its own" in environment
 
 
-def test_variables_that_hold_a_value_reach_no_process_that_was_not_given_them() -> None:
+def test_programs_do_not_inherit_variables_with_secrets() -> None:
     ours = {"MY_PIN": "Kranich", "URL": "https://me:Kranich@host", "HOLO_SECRET_X": "x", "HOLO_SIGNING_KEY": "k"}
     env = for_programs({**ours, "PATH": "/bin"}, {"LICENCE": "Kranich"}, ["Kranich"])
     assert {name: text for name, text in env.items() if name in (*ours, "PATH", "LICENCE")} == {
@@ -133,7 +133,7 @@ def test_variables_that_hold_a_value_reach_no_process_that_was_not_given_them() 
     }
 
 
-async def test_a_variable_that_is_no_text_is_named() -> None:
+async def test_a_variable_that_is_not_valid_text_is_reported() -> None:
     with pytest.raises(InvalidUsage, match="HOLO_SECRET_PIN does not hold valid UTF-8"):
         await resolved([SecretSpec(name="pin")], environ={"HOLO_SECRET_PIN": "Kranich\udcff"})
 
@@ -143,18 +143,18 @@ async def test_the_line_break_at_the_end_of_a_file_is_not_typed() -> None:
     assert found["pin"].value == "Kranich"
 
 
-def test_a_program_that_is_not_there_may_be_a_value_and_is_not_repeated() -> None:
+def test_an_unknown_program_may_be_a_value_and_is_not_repeated() -> None:
     assert "Kranich" not in Secret("pin", "4711", "Kranich").place
     assert Secret("pin", "4711", "sh").place == "windows of sh"
 
 
-def test_programs_keep_what_none_does_without() -> None:
+def test_programs_keep_essential_variables() -> None:
     ours = {"PATH": "/bin", "HOME": "/home/root", "LC_ALL": "C.UTF-8", "OTHER": "root", "SHELL": "/bin/bash"}
     env = for_programs(ours, {}, ["root", "/bin", "C.UTF-8", "bash"])
     assert {name for name in ours if name in env} == {"PATH", "HOME", "LC_ALL", "SHELL"}
 
 
-def test_the_command_tells_no_value_and_changes_nothing_else_that_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_output_hides_values_and_changes_no_other_field(capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.dumps({"status": "the status", "n": 123})
     done = Outcome("answered", 0, answer, 1, 0, "/answered/status", "status", "answered")
     with hushing(Scrubber([Secret(f"s{n}", value) for n, value in enumerate(("status", "answered", "123"))])):
@@ -171,7 +171,7 @@ def test_the_command_tells_no_value_and_changes_nothing_else_that_it_says(capsys
     assert told.err.endswith("trace: /answered/status\n")
 
 
-def test_a_command_is_kept_to_be_asked_again_without_values_but_with_all_its_options() -> None:
+def test_the_stored_command_has_all_options_without_values() -> None:
     given = [
         "run",
         "Type hunter2.",
@@ -193,7 +193,7 @@ def test_a_command_is_kept_to_be_asked_again_without_values_but_with_all_its_opt
     )
 
 
-def test_the_command_names_what_the_program_does_not_get(
+def test_the_command_names_withheld_variables(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in {"HOLO_HOME": str(tmp_path), "LEDGER_PASSWORD": "hunter2", "AWS_KEY": "x", "PORT": "1"}.items():
@@ -231,7 +231,7 @@ def test_data_and_fields_are_given_on_the_command_line(monkeypatch: pytest.Monke
     assert told.data == {"note": "a = b, of {{secret:pin}}", "to": "x"}
     assert told.secrets["pin"].fields == ("The PIN",)
     assert told.arguments[1] == "note=a = b, of {{secret:pin}}"
-    assert (plain.data, told.inputs != plain.inputs) == ({}, True), "with other data it is other work"
+    assert (plain.data, told.inputs != plain.inputs) == ({}, True), "other data make it other work"
     for wrong, why in (
         (["--data", "note"], "NAME=VALUE"),
         (["--data", "a=1", "--data", "a=2"], "each name once"),
@@ -251,7 +251,7 @@ async def test_a_desktop_block_binds_a_secret_to_fields() -> None:
     assert (await block.resolved_secrets())["pin"].fields == ("PIN",)
 
 
-def test_what_was_stopped_is_told_without_an_error_that_keeps_its_value() -> None:
+def test_a_failed_state_hides_values_of_custom_errors() -> None:
     class Stubborn(InvalidUsage):
         def __str__(self) -> str:
             return "Kranich"

@@ -1,4 +1,4 @@
-"""A list of which most was done before: nothing is begun for that, and one line, one record and one table tell it."""
+"""Work that was done before starts nothing, and is reported by one log line, one record and one table."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def children(flow_run_id: str) -> list[str]:
         return sorted(run.name for run in await client.read_flow_runs(flow_run_filter=among))
 
 
-async def test_nothing_is_begun_for_what_was_done_before_and_it_is_told_once(
+async def test_finished_work_starts_nothing_and_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, prefect_url: str
 ) -> None:
     with ScriptedModel(answers(4)) as model:
@@ -72,7 +72,7 @@ async def test_nothing_is_begun_for_what_was_done_before_and_it_is_told_once(
         (item, "read", f"Read {item}", before) for item in ("R-1", "R-2")
     ]
     assert isinstance(told[1], SubgoalOpened)
-    assert (told[1].subgoal, told[1].progress) == (1, "step 3 of 4: Read R-new"), "what was skipped counts in the story"
+    assert (told[1].subgoal, told[1].progress) == (1, "step 3 of 4: Read R-new"), "skipped work counts as steps"
     said = [record.message for record in caplog.records if record.message.startswith("Already done")]
     assert said == [
         "Already done: 2 items, the last of them R-2; no work is begun for them.",
@@ -88,17 +88,17 @@ async def test_nothing_is_begun_for_what_was_done_before_and_it_is_told_once(
     assert "3 items that earlier runs had finished" in page
 
 
-async def test_work_that_is_skipped_is_taken_off_the_list(tmp_path: Path) -> None:
+async def test_skipped_work_is_removed_from_the_dead_letter_list(tmp_path: Path) -> None:
     items = Items(store_at(tmp_path / "holo"))
     with ScriptedModel(answers(1)) as model:
         await audit(tmp_path, model, "R-1")
         for goal in ("read", "other"):
             items.file("R-1", goal, status="killed", reason="?", trace="", flow_run_id="", how={})
         await audit(tmp_path, model, "R-1")
-    assert [item.goal for item in items.all()] == ["other"], "a run that was killed had not come to it"
+    assert [item.goal for item in items.all()] == ["other"], "the finished work is removed, other work stays"
 
 
-async def test_a_token_that_stands_for_something_else_is_no_work_that_was_done(tmp_path: Path) -> None:
+async def test_a_token_with_other_inputs_is_not_skipped(tmp_path: Path) -> None:
     with ScriptedModel(answers(1)) as model:
         await audit(tmp_path, model, "R-1")
 
@@ -109,10 +109,10 @@ async def test_a_token_that_stands_for_something_else_is_no_work_that_was_done(t
                     await read("R-1", "another question")
                 return str(flow_run.id)
 
-        assert await children(await other()) == ["Read R-1"], "Prefect shows it"
+        assert await children(await other()) == ["Read R-1"], "Prefect has a run for the conflict"
 
 
-async def test_a_call_that_asks_prefect_for_a_state_gets_one(tmp_path: Path) -> None:
+async def test_a_skipped_call_returns_a_state_on_request(tmp_path: Path) -> None:
     with ScriptedModel(answers(1)) as model:
         await audit(tmp_path, model, "R-1")
 
@@ -125,7 +125,7 @@ async def test_a_call_that_asks_prefect_for_a_state_gets_one(tmp_path: Path) -> 
         assert await around() == "answer 0"
 
 
-async def test_a_long_list_is_written_down_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_skips_are_recorded_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holo_tasks.run.skipping.AT_ONCE", 2)
     names = [f"R-{n}" for n in range(5)]
     with ScriptedModel(answers(5)) as model:
@@ -136,7 +136,7 @@ async def test_a_long_list_is_written_down_in_parts(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-async def test_a_database_that_is_lost_meanwhile_keeps_neither_the_record_nor_the_end_of_the_run(
+async def test_a_lost_database_prevents_neither_the_record_nor_the_end_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool
 ) -> None:
     def lost(self: Items, works: object) -> None:

@@ -1,4 +1,4 @@
-"""Desktops that are started ahead: as many as asked for, once one was needed, and none left behind."""
+"""Spare desktops: as many as requested are started after the first use, and none is left over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holo_tasks.run.spares import Spares
 
 
 class Shop:
-    """Numbers its desktops as they are started."""
+    """Starts numbered desktops."""
 
     def __init__(self, *, refuses: int = 0, gate: asyncio.Event | None = None) -> None:
         self.started = self.tried = 0
@@ -39,20 +39,20 @@ async def until(true: Callable[[], object]) -> None:
             await asyncio.sleep(0)
 
 
-async def test_nothing_is_started_before_the_first_one_is_needed() -> None:
+async def test_no_desktop_is_started_before_the_first_is_taken() -> None:
     shop = Shop()
     spares = Spares(shop.start, shop.end, spares=2)
     await asyncio.sleep(0)
     assert not shop.tried
     assert await spares.take() == 1
     await until(lambda: shop.started == 3)
-    assert await spares.take() == 2  # it was there
+    assert await spares.take() == 2  # a spare
     await until(lambda: shop.started == 4)
     await spares.close()
-    assert shop.up == {1, 2}  # those are whose they are
+    assert shop.up == {1, 2}  # taken desktops stay up
 
 
-async def test_what_is_ended_is_gone_at_the_latest_when_all_is_closed() -> None:
+async def test_close_waits_for_ended_desktops() -> None:
     shop = Shop()
     spares = Spares(shop.start, shop.end)
     spares.end(await spares.take())
@@ -60,7 +60,7 @@ async def test_what_is_ended_is_gone_at_the_latest_when_all_is_closed() -> None:
     assert not shop.up
 
 
-async def test_one_that_does_not_come_up_is_tried_again_and_then_told() -> None:
+async def test_a_failed_start_is_tried_again_and_then_raised() -> None:
     shop = Shop(refuses=1)
     spares = Spares(shop.start, shop.end)
     assert await spares.take() == 1
@@ -73,7 +73,7 @@ async def test_one_that_does_not_come_up_is_tried_again_and_then_told() -> None:
     assert never.tried == 2
 
 
-async def test_a_mistake_in_the_settings_is_told_at_once() -> None:
+async def test_a_usage_error_of_the_start_is_raised_at_once() -> None:
     async def start() -> int:
         raise InvalidUsage("There is no such program.")
 
@@ -85,7 +85,7 @@ async def test_a_mistake_in_the_settings_is_told_at_once() -> None:
         await spares.take()
 
 
-async def test_who_is_cancelled_leaves_the_desktop_to_the_next_one() -> None:
+async def test_a_cancelled_take_leaves_its_desktop_to_the_next() -> None:
     gate = asyncio.Event()
     shop = Shop(gate=gate)
     spares = Spares(shop.start, shop.end)
@@ -99,7 +99,7 @@ async def test_who_is_cancelled_leaves_the_desktop_to_the_next_one() -> None:
     assert shop.tried == 1
 
 
-async def test_one_that_is_kept_is_there_for_the_next_run_on_the_same() -> None:
+async def test_a_kept_desktop_is_reused_by_a_run_with_the_same_key() -> None:
     shop = Shop()
     first = Spares(shop.start, shop.end, same="ledger")
     assert first.keep(await first.take())

@@ -1,4 +1,4 @@
-"""A flow run whose Prefect server died does not stay running there for ever: a later command tells how it ended."""
+"""If a Prefect server dies, a later command reports how the flow run ended."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DONE = step("answer", content="done")
 
 
 class Server:
-    """A Prefect server at an address that stays, over the tests' own database."""
+    """A Prefect server at a fixed address, on the tests' own database."""
 
     def __init__(self) -> None:
         self._server = self._start()
@@ -58,7 +58,7 @@ class Server:
 
 
 class Unreachable:
-    """The server that tests share, to which no way leads: for who asks, it has died, and comes back."""
+    """The shared test server behind a connection that can be cut and mended. To a client it dies and comes back."""
 
     def __init__(self, url: str) -> None:
         self._way = Outage(url)
@@ -92,7 +92,7 @@ def server(cli: CommandLine, prefect_url: str, request: pytest.FixtureRequest) -
     ),
     indirect=["server"],
 )
-def test_what_prefect_has_not_heard_the_next_command_tells(
+def test_the_next_command_reports_an_ended_flow_run_to_prefect(
     cli: CommandLine, server: Server | Unreachable, back: str, command: str
 ) -> None:
     is_back = threading.Event()
@@ -117,7 +117,7 @@ def test_what_prefect_has_not_heard_the_next_command_tells(
     if back == "afterwards":
         assert f"Prefect has not heard that flow run {id} has ended" in ended.complaint
         assert len(list((cli.home / "holo" / "notes").iterdir())) == 1
-        assert cli("runs").stderr == "", "it is still away"
+        assert cli("runs").stderr == "", "the server is still unreachable"
         server.start()
     api = PrefectAPI(server.url)
     if back == "afterwards":
@@ -147,7 +147,7 @@ async def state_of(id: str) -> Any:
 
 
 @pytest.mark.usefixtures("prefect")
-async def test_only_what_is_as_it_was_left_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_a_flow_run_in_its_noted_state_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left, again, over = [await works() for _ in range(3)]
     begun = {id: await set_running(id) for id in (left, again)}
     for id in (left, again, over):
@@ -168,7 +168,7 @@ async def test_only_what_is_as_it_was_left_is_told(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.usefixtures("prefect")
-async def test_what_could_not_be_told_is_kept_until_it_is(tmp_path: Path, prefect_url: str) -> None:
+async def test_a_note_stays_until_prefect_takes_the_report(tmp_path: Path, prefect_url: str) -> None:
     way = Unreachable(prefect_url)
     with temporary_settings({PREFECT_API_URL: way.url, PREFECT_CLIENT_MAX_RETRIES: 0}):
         id = await works()
@@ -186,7 +186,7 @@ async def test_what_could_not_be_told_is_kept_until_it_is(tmp_path: Path, prefec
 
 
 @pytest.mark.usefixtures("prefect")
-async def test_what_another_server_has_not_heard_is_kept_for_it(tmp_path: Path) -> None:
+async def test_a_note_for_another_server_stays(tmp_path: Path) -> None:
     id = await works()
     await set_running(id)
     note_untold(tmp_path, id, "", Completed(), temporary=True)
@@ -198,7 +198,7 @@ async def test_what_another_server_has_not_heard_is_kept_for_it(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("url", ["", "http://127.0.0.1:9/api"])
-def test_a_server_that_never_comes_back_is_not_waited_for_for_ever(cli: CommandLine, url: str) -> None:
+def test_a_note_expires_if_its_server_never_comes_back(cli: CommandLine, url: str) -> None:
     home = cli.home / "holo"
     for id in ("old", "new"):
         pending_notes.leave(home, FLOW_RUN, {"flow_run_id": id, "server": "http://127.0.0.1:8/api"})

@@ -1,4 +1,4 @@
-"""Two functions of one name are two pieces of work; one function is one, however it was imported."""
+"""Functions of one name in two flows are different work; a function is the same work however it is imported."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Callable[..., Path]:
-    """Write a flow's file; return where it is."""
+    """Return a function that writes a flow's file and returns its path."""
 
     def write(place: str, portal: str, options: str = "") -> Path:
         path = tmp_path / place
@@ -68,7 +68,7 @@ async def outcome(world: World, pay: Any, *script: Any) -> str:
 
 
 @pytest.mark.parametrize("place", few(["b/flow.py", "b.py"]))
-async def test_a_function_of_that_name_in_another_flow_gets_no_foreign_result(
+async def test_a_function_of_the_same_name_in_another_flow_gets_no_foreign_result(
     world: World, written: Any, place: str
 ) -> None:
     ours, theirs = loaded(written("a/flow.py", "A")), loaded(written(place, "B"))
@@ -84,23 +84,23 @@ async def test_a_function_of_that_name_in_another_flow_gets_no_foreign_result(
     assert world.calls == 1
 
 
-async def test_what_another_flow_may_have_done_is_neither_taken_over_nor_forgotten(world: World, written: Any) -> None:
+async def test_unfinished_work_of_another_flow_is_neither_taken_over_nor_forgotten(world: World, written: Any) -> None:
     ours, theirs = loaded(written("a.py", "A")), loaded(written("b.py", "B"))
     await world.interrupted(lambda: ours("A-1"))
     with pytest.raises(TokenConflict):
         await outcome(world, theirs, PAID)
-    assert len(world.intents("A-1")) == 1  # its probe, which knows of no other portal, was not asked
+    assert len(world.intents("A-1")) == 1  # the other flow's probe was not asked: it checks another portal
     assert await outcome(world, ours, PAID) == "paid"
 
 
-async def test_what_came_to_nothing_is_free_for_all(world: World, written: Any) -> None:
+async def test_work_that_did_nothing_is_free_for_another_flow(world: World, written: Any) -> None:
     ours, theirs = loaded(written("a.py", "A")), loaded(written("b.py", "B"))
     with pytest.raises(ModelFailed):
         await outcome(world, ours, BABBLE, BABBLE)
     assert await outcome(world, theirs, PAID) == "paid"
 
 
-async def test_a_function_stays_the_same_however_it_is_imported(
+async def test_a_function_has_one_identity_however_it_is_imported(
     world: World, written: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = written("ways/ways_of_import.py", "A")
@@ -108,7 +108,7 @@ async def test_a_function_stays_the_same_however_it_is_imported(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.syspath_prepend(path.parent)
     again = [
-        loaded(path),  # under another name, since there is a module of this one by now
+        loaded(path),  # under another name, because the module's name is already taken
         importlib.import_module("ways.ways_of_import").pay,
         runpy.run_path(str(path), run_name="__main__")["pay"],
     ]
@@ -133,7 +133,7 @@ async def test_the_same_file_in_a_new_folder_is_the_same_work(world: World, writ
 
 
 def checked_out(folder: Path, commit: str, work_tree: bool = False) -> None:
-    """Make a folder look as Git leaves it when it checks out a commit."""
+    """Write the files that Git leaves in a folder after it checks out a commit."""
     git = folder / ".git"
     if work_tree:
         git.write_text(f"gitdir: {folder}/elsewhere\n")
@@ -149,7 +149,7 @@ RELEASES = (("3fa9c1d0" * 5, "A"), ("0123456789" * 4, "A, since spring"))
     ("name", "given", "work_tree"),
     [("flows-{}", 40, False), ("flows@{}", 12, True), ("releases/{}", 40, False)],
 )
-def test_a_new_release_checked_out_by_its_commit_has_the_name_of_the_old_one(
+def test_a_release_in_a_folder_with_a_commit_id_keeps_its_name(
     written: Any, name: str, given: int, work_tree: bool
 ) -> None:
     known = []
@@ -171,7 +171,7 @@ async def test_a_new_release_is_the_same_work(world: World, written: Any) -> Non
 
 
 @pytest.mark.parametrize("says", ["", "ref: refs/heads/main", "3fa9c1d0" * 5])
-def test_a_number_that_is_no_commit_tells_two_flows_apart(written: Any, says: str) -> None:
+def test_a_number_that_is_not_a_commit_belongs_to_the_name(written: Any, says: str) -> None:
     names = set()
     for customer in ("1234567", "7654321"):
         path = written(f"customer-{customer}/flow.py", "A")
@@ -181,7 +181,7 @@ def test_a_number_that_is_no_commit_tells_two_flows_apart(written: Any, says: st
     assert names == {"customer-1234567/flow:pay", "customer-7654321/flow:pay"}
 
 
-async def test_a_name_for_the_ledger_stays_where_the_function_moves(world: World, written: Any) -> None:
+async def test_a_ledger_name_survives_a_move_of_the_function(world: World, written: Any) -> None:
     assert await outcome(world, loaded(written("old.py", "A")), PAID) == "paid"
     place = work_of(loaded(written("old.py", "A")).fn).name
     moved = loaded(written("new.py", "A, since spring", f", ledger={place!r}"))
@@ -191,18 +191,20 @@ async def test_a_name_for_the_ledger_stays_where_the_function_moves(world: World
         work_of(loaded, " ")
 
 
-async def test_what_was_done_before_functions_were_told_apart_is_taken_over(world: World, written: Any) -> None:
+async def test_results_from_before_identities_are_taken_over(world: World, written: Any) -> None:
     ours = loaded(written("a.py", "A"))
     assert await outcome(world, ours, PAID) == "paid"
     with store_at(world.folder / "holo").transaction() as db:
         db.execute(sa.delete(WORKS))
     assert await outcome(world, ours, PAID) == "paid"
     assert world.calls == 1
-    with pytest.raises(TokenConflict):  # whoever came first has it now
+    with pytest.raises(TokenConflict):  # the first caller owns the result now
         await outcome(world, loaded(written("b.py", "B")), PAID)
 
 
-def test_a_package_tells_where_a_file_is(written: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_in_a_package_is_identified_by_its_dotted_name(
+    written: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = written("my_company/portals/flow.py", "A")
     for folder in (path.parent, path.parent.parent):
         (folder / "__init__.py").touch()
@@ -213,7 +215,7 @@ def test_a_package_tells_where_a_file_is(written: Any, tmp_path: Path, monkeypat
     assert work_of(eval("lambda: 1")).code == ""
 
 
-def test_a_run_of_the_command_line_is_no_sub_goal_of_that_name(tmp_path: Path) -> None:
+def test_a_run_of_the_command_line_is_not_a_sub_goal_of_the_same_name(tmp_path: Path) -> None:
     ledger = Ledger(store_at(tmp_path))
     work = Settings.work.fget(None)  # type: ignore[attr-defined]
     with ledger.claim("T", GOAL, Work("flow:run")) as claim:

@@ -1,4 +1,4 @@
-"""A screen of which only a part is read anew gives the lines that it would give read as a whole."""
+"""Reading the changed bands of a screen gives the same lines as reading the whole screen."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.support.scripted_model import ScriptedModel, step
 from tests.support.shots import as_model, walk_of, work
 
 OCR = Ocr()
-"""One engine for all: loading it takes longer than what is read here."""
+"""One engine for all tests, because loading it takes longer than reading."""
 WIDTH, HEIGHT = 256, 192
 ROWS = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel")
 WORDS = ("Total 12.50", "erika@example.com", "4111 1111 1111 1111", "Save", "due 2024-03-15", "K-104822")
 
 
 def changed(picture: Image.Image, rng: random.Random) -> Image.Image:
-    """Return a picture with one thing more, or less: at any height, hence across the borders of bands, too."""
+    """Return a picture with one text added or erased at any height, so that it may cross the border of bands."""
     after = picture.copy()
     draw = ImageDraw.Draw(after)
     x, y = rng.randrange(0, 120), rng.randrange(0, HEIGHT - 24)
@@ -43,7 +43,7 @@ def changed(picture: Image.Image, rng: random.Random) -> Image.Image:
 
 
 @pytest.mark.parametrize("seed", few(range(8), 1))
-def test_reading_what_changed_finds_the_same_as_reading_everything(seed: int) -> None:
+def test_reading_changed_bands_equals_reading_the_whole_screen(seed: int) -> None:
     rng, kept = random.Random(seed), BandReader(OCR)
     picture = Image.new("RGB", (WIDTH, HEIGHT), "white")
     for _ in range(2):
@@ -52,7 +52,7 @@ def test_reading_what_changed_finds_the_same_as_reading_everything(seed: int) ->
         assert kept.lines(frame) == BandReader(OCR).lines(frame)
 
 
-def test_only_the_bands_with_the_change_in_them_are_read() -> None:
+def test_only_changed_bands_are_read() -> None:
     reader = BandReader(OCR)
     picture = Image.new("RGB", (WIDTH, 8 * CORE), "white")
     draw = ImageDraw.Draw(picture)
@@ -68,7 +68,7 @@ def test_only_the_bands_with_the_change_in_them_are_read() -> None:
     assert reader.read <= 8 + 3
 
 
-async def test_private_texts_of_generated_screens_are_masked_and_little_else() -> None:
+async def test_masks_cover_private_texts_and_little_else() -> None:
     scores, masker = Scores(), TextMasker(BandReader(OCR), names=NAMES)
     normal = [screen for screen in screens(8) if not screen.faint]
     for screen in normal[:2]:
@@ -79,7 +79,7 @@ async def test_private_texts_of_generated_screens_are_masked_and_little_else() -
 
 
 class Letter(PaintedDesktop):
-    """A screen with a line about somebody, and what the agent did."""
+    """A screen with a line of private text and a button."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ SECRETS = {"portal": "hunter2-Zebra"}
 
 
 @pytest.mark.parametrize("mode", ["paint", "wireframe"])
-async def test_screens_with_other_private_texts_give_byte_identical_requests(mode: str) -> None:
+async def test_requests_do_not_depend_on_private_texts(mode: str) -> None:
     from holo_tasks.models.client import ModelEndpoint
 
     reader, sent = BandReader(OCR), []
@@ -117,7 +117,7 @@ async def test_screens_with_other_private_texts_give_byte_identical_requests(mod
     assert sent[0] == sent[1]
 
 
-async def test_a_wireframe_shows_common_words_and_none_of_the_rest() -> None:
+async def test_a_wireframe_shows_allowed_words_only() -> None:
     reader = BandReader(OCR)
     wireframe = Wireframe(reader, Outlines(), words=("Save",), maskers=[], patience_s=60.0)
     redacted = await wireframe.redact(await Letter("Doctor Livingstone").look())

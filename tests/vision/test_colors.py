@@ -1,4 +1,4 @@
-"""The color that most of a piece of a picture has, whether half of it has that or not, and where it has another."""
+"""Compute the most common color of a piece, with and without an absolute majority, and where pixels differ from it."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ def noise(height: int, width: int, levels: int, seed: int) -> np.ndarray:
 
 
 def counted(pixels: np.ndarray) -> tuple[int, ...]:
-    """What is most common, by counting each color; of several the lowest."""
+    """Return the most common color by counting each color; of several, the lowest."""
     colors, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
     return tuple(colors[counts.argmax()].tolist())
 
 
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (3, 2), (12, 40), (31, 57)])
 @pytest.mark.parametrize("levels", [1, 2, 4, 256])
-def test_it_is_the_one_that_counting_all_finds(height: int, width: int, levels: int) -> None:
+def test_most_common_equals_the_count_of_all_colors(height: int, width: int, levels: int) -> None:
     for seed in range(5):
         pixels = noise(height + 6, width + 6, levels, seed)[3:-3, 3:-3]
         assert most_common(pixels) == counted(pixels)
 
 
-def test_what_lies_on_a_grid_does_not_mislead() -> None:
+def test_a_pattern_on_the_sampling_grid_does_not_mislead() -> None:
     pixels = np.full((40, 40, 3), PAPER, np.uint8)
     pixels[::4, ::4] = INK
     assert most_common(pixels) == PAPER
-    few = np.arange(3600, dtype=np.uint8).reshape(30, 40, 3)  # nothing has half of it
+    few = np.arange(3600, dtype=np.uint8).reshape(30, 40, 3)  # no color has a majority
     few[1::2, 1::8] = PAPER
     assert most_common(few) == counted(few) == PAPER
 
 
 @pytest.mark.parametrize("color", [PAPER, INK, (0, 0, 0), (255, 255, 255)])
-def test_it_differs_where_one_channel_does_by_more(color: tuple[int, int, int]) -> None:
+def test_pixels_differ_if_any_channel_does(color: tuple[int, int, int]) -> None:
     pixels = noise(30, 40, 256, 1)
     expected = np.abs(pixels.astype(int) - color).max(axis=2) > 100
     assert (differing(pixels, color, 100) == expected).all()
@@ -47,7 +47,7 @@ def test_it_differs_where_one_channel_does_by_more(color: tuple[int, int, int]) 
 
 
 @pytest.mark.parametrize(("height", "width"), [(BLOCK, BLOCK), (50, 70), (64, 48)])
-def test_blocks_are_those_in_which_something_differs(height: int, width: int) -> None:
+def test_blocks_with_a_single_changed_pixel_are_marked(height: int, width: int) -> None:
     pixels = noise(height, width, 8, 2)
     other = pixels.copy()
     for row, column in ((0, 0), (height - 1, width - 1), (BLOCK - 1, width // 2)):
@@ -60,7 +60,7 @@ def test_blocks_are_those_in_which_something_differs(height: int, width: int) ->
             assert (~flat_blocks(other) == wanted).all()
 
 
-def test_channels_change_their_order_and_nothing_else() -> None:
+def test_bgr_only_reverses_the_channels() -> None:
     pixels = noise(20, 30, 256, 3)[2:-3, 4:-1]
     assert (bgr_of(pixels) == pixels[:, :, ::-1]).all()
     assert bgr_of(pixels).flags.c_contiguous

@@ -1,4 +1,4 @@
-"""What a program tells of its elements is held against the picture: pixels have the last word."""
+"""Elements of the accessibility tree are checked against the picture, and pixels decide."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def picture(in_field: str = "") -> Frame:
 
 
 def said(*elements: tuple[str, str, Box], frame: Frame | None = None, value: str = "", also: str = "") -> str:
-    """Return what is said of the first of some elements."""
+    """Return the reason against the first of some elements."""
     tree: ElementTree = tree_of(*elements, value=value)
     first: Element = tree.elements[1]
     return CHECK.why_not(frame or picture(), tree, first, also)
 
 
-def test_what_is_where_it_is_told_to_be_is_agreed_on() -> None:
+def test_elements_at_their_places_agree_with_the_picture() -> None:
     save, keep = ("button", "Save flag", SAVE), ("button", "Don't save", KEEP)
     assert said(save, keep) == said(keep, save) == ""
     assert said(("text field", "Reference", FIELD), save) == ""
-    assert said(("button", "Print", ICON), save, keep) == ""  # a picture stands for its name
+    assert said(("button", "Print", ICON), save, keep) == ""  # an icon replaces its name
     assert said(("text field", "Reference", FIELD), save, frame=picture("TX-1031"), value="TX-1031") == ""
 
 
@@ -68,18 +68,18 @@ def test_what_is_where_it_is_told_to_be_is_agreed_on() -> None:
         (("button", "Save flag", FIELD), "elsewhere"),
     ],
 )
-def test_a_name_or_a_box_that_is_not_so_is_told(told: tuple[str, str, Box], words: str) -> None:
+def test_a_wrong_name_or_box_is_contradicted(told: tuple[str, str, Box], words: str) -> None:
     others = ("button", "Save flag", SAVE), ("button", "Don't save", KEEP)
     lie = [other for other in others if other[1] != told[1] and told[1] != "Store"]
     assert words in said(told, *lie)
 
 
-def test_what_is_written_instead_of_the_name_can_be_given() -> None:
+def test_a_text_other_than_the_name_can_be_allowed() -> None:
     assert "another text" in said(("button", "Store this remark", SAVE))
     assert said(("button", "Store this remark", SAVE), also="Save flag") == ""
 
 
-def test_one_reading_is_enough_for_the_same_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_pixels_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader()
     check, read = ElementCheck(reader), list[object]()
     piece: Callable[..., object] = reader.read_piece
@@ -87,20 +87,20 @@ def test_one_reading_is_enough_for_the_same_pixels(monkeypatch: pytest.MonkeyPat
     tree = tree_of(("button", "Store", SAVE))
     for _ in range(3):
         assert "another text" in check.why_not(picture(), tree, tree.elements[1])
-    assert 1 <= len(read) <= 2  # once as it is, and once more with some room around it
+    assert 1 <= len(read) <= 2  # once exactly, and once with space around it
 
 
-def test_a_text_alone_on_its_control_is_read_without_a_search_for_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_text_on_a_control_is_read_without_detection(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader()
     monkeypatch.setattr(reader._ocr, "find", lambda part: pytest.fail("it was searched for"))
     tree = tree_of(("button", "Save flag", SAVE), ("button", "Don't save", KEEP), ("text field", "Reference", FIELD))
     check = ElementCheck(reader)
     assert check.at_once(picture(), tree, tree.elements[1]) is None
     assert check.why_not(picture(), tree, tree.elements[1]) == check.at_once(picture(), tree, tree.elements[1]) == ""
-    assert check.lines(picture(), FIELD) == (), "in an empty field nothing is to be found"
+    assert check.lines(picture(), FIELD) == (), "an empty field has no text"
 
 
-def test_a_row_counts_only_if_it_is_all_of_just_that_text() -> None:
+def test_a_row_must_equal_the_text_exactly() -> None:
     save = CHECK.row(picture(), SAVE, "Save flag")
     assert save is not None
     assert SAVE.encloses(save.box)
@@ -108,11 +108,11 @@ def test_a_row_counts_only_if_it_is_all_of_just_that_text() -> None:
     assert CHECK.row(picture(), SAVE, "Save") is None
     assert CHECK.row(picture(), KEEP, "Save flag") is None
     assert CHECK.row(picture("TX-1031"), FIELD, "TX-1037") is None
-    assert CHECK.row(picture(), Box.around((SAVE, KEEP)), "Save flag") is None, "two stand there"
+    assert CHECK.row(picture(), Box.around((SAVE, KEEP)), "Save flag") is None, "two texts are there"
     assert CHECK.row(picture(), Box(0, 0, 480, 240), "Save flag") is None
 
 
-def test_what_was_read_is_known_at_once_and_nothing_else() -> None:
+def test_at_once_answers_from_the_cache_only() -> None:
     check, tree = ElementCheck(Reader()), tree_of(("button", "Save flag", SAVE), ("button", "Store", KEEP))
     for place, element in enumerate(tree.elements[1:]):
         assert check.at_once(picture(), tree, element) is None
@@ -125,18 +125,18 @@ def test_what_was_read_is_known_at_once_and_nothing_else() -> None:
     assert "shows nothing" in (check.at_once(picture(), bare, bare.elements[1]) or "")
 
 
-def test_without_ocr_bare_ground_still_speaks_against_an_element(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ocr_blank_pixels_still_contradict_an_element(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(element_check, "can_read", lambda: False)
     assert said(("button", "Don't save", SAVE)) == ""
     assert "shows nothing" in said(("button", "Save flag", GROUND))
 
 
-def test_names_fit_what_is_written_and_no_other_name() -> None:
+def test_names_fit_variants_of_themselves_only() -> None:
     assert all(agrees(*pair) for pair in (("Save", "SAVE"), ("Log in", "Login"), ("OK", "0K"), ("Yes", "Ves")))
     longer = ("Save", "Save Ctrl+S"), ("Inbox", "Inbox 3"), ("Flag for review", "Flag fo…")
     assert all(agrees(*pair) for pair in longer)
     for name, read in (("Save", "Save as"), ("Save as", "Save"), ("Item 1", "Item 2"), ("Yes", "No"), ("", "Save")):
         assert not agrees(name, read), (name, read)
-    assert fit("Button B", "Button B") > fit("Button A", "Button B") >= 0.84  # so it takes the other name to tell
+    assert fit("Button B", "Button B") > fit("Button A", "Button B") >= 0.84  # so only the other element's name decides
     swapped = tree_of(("button", "Save flog", SAVE), ("button", "Save flag", KEEP))
     assert "another text" in CHECK.why_not(picture(), swapped, swapped.elements[1])

@@ -1,4 +1,4 @@
-"""Texts are looked for where programs tell of them, and count where the picture shows them: nowhere else is read."""
+"""Texts are read only where the accessibility tree expects them, and count if the picture shows them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS = {"ORDER RECORD": HEADING, "Order": ORDER, "AB-1207": NUMBER, "Save note"
 
 
 class NoReader(Reader):
-    """Reads pieces, and no picture as a whole."""
+    """Reads pieces, and refuses to read a whole picture."""
 
     def read(self, picture: Any) -> Reading:
         raise AssertionError("a whole picture was read")
@@ -52,7 +52,7 @@ def told(tree: ElementTree = TREE, frame: Frame = FRAME) -> ExpectedTexts:
     return ExpectedTexts(frame, tree, CHECK)
 
 
-def test_a_text_shows_where_the_program_tells_of_it_and_the_picture_has_it() -> None:
+def test_a_text_is_visible_if_the_tree_and_the_picture_have_it() -> None:
     assert told().has("ORDER RECORD")
     assert told().has("AB-*")
     assert told().has("Save note")
@@ -60,16 +60,16 @@ def test_a_text_shows_where_the_program_tells_of_it_and_the_picture_has_it() -> 
     assert told().has("AB-1208") is False, "digits are never alike"
 
 
-def test_what_a_program_tells_and_the_picture_does_not_show_is_for_the_whole_picture_to_say() -> None:
+def test_a_text_of_the_tree_that_is_not_visible_needs_the_whole_picture() -> None:
     lying = tree_of(*(("label", "NOTE SAVED" if text == "ORDER RECORD" else text, box) for text, box in TEXTS.items()))
     assert told(lying).has("NOTE SAVED") is None
     nowhere = drawn({text: box for text, box in TEXTS.items() if text != "AB-1207"})
     assert told(frame=nowhere).has("AB-1207") is None
 
 
-def test_texts_side_by_side_may_be_one() -> None:
+def test_neighboring_texts_may_form_one_label() -> None:
     assert told().has("Order AB-1207") is None
-    assert told().has("AB-1207 Save note") is False, "those are two rows"
+    assert told().has("AB-1207 Save note") is False, "the texts are on two rows"
 
 
 def test_a_line_of_a_longer_text_is_read() -> None:
@@ -81,26 +81,26 @@ def test_a_line_of_a_longer_text_is_read() -> None:
 
 
 @pytest.mark.parametrize(("role", "shows"), [("drawing area", True), ("canvas", True), ("panel", False)])
-def test_what_draws_for_itself_may_show_what_nobody_tells(role: str, shows: bool) -> None:
+def test_a_drawing_element_may_show_texts_outside_the_tree(role: str, shows: bool) -> None:
     tree = tree_of(("label", "ORDER RECORD", HEADING), (role, "", CANVAS))
     assert told(tree).has("Drawn by hand") is shows
 
 
-def test_a_row_is_read_around_the_one_label_that_is_told() -> None:
+def test_a_row_is_read_around_a_unique_label() -> None:
     assert [line.text for line in told().row_of("Order") or ()] == ["Order", "AB-1207"]
     assert told().row_of("Customer") is None
     twice = tree_of(("label", "Order", ORDER), ("label", "Order", HEADING))
     assert told(twice).row_of("Order") is None
 
 
-def test_a_screen_of_too_many_texts_is_left_to_the_reader() -> None:
+def test_a_screen_with_too_many_texts_gives_no_answer() -> None:
     many = tree_of(*(("label", f"Item {n}", Box(n % 400, n // 400, 20, 10)) for n in range(401)))
     assert told(many).has("NOTE SAVED") is None
     assert told(many).row_of("Item 7") is None
 
 
 @pytest.mark.parametrize(("name", "there"), [("Meyer GmbH", True), ("Meier GmbH", False), ("Meyer GmbH & Co", False)])
-def test_a_value_is_told_and_shown_word_for_word(name: str, there: bool) -> None:
+def test_a_value_must_match_word_for_word(name: str, there: bool) -> None:
     label = label_of("{customer}", {"customer": "Meyer GmbH"})
     frame = drawn({**TEXTS, name: Box(280, 70, 200, 26)})
     tree = tree_of(*(("label", text, box) for text, box in {**TEXTS, name: Box(280, 70, 200, 26)}.items()))
@@ -111,7 +111,7 @@ def test_a_value_is_told_and_shown_word_for_word(name: str, there: bool) -> None
     assert bool(told(drawn_by_hand, frame).has(label)) is there
 
 
-def test_what_a_program_tells_of_a_value_counts_with_its_accents() -> None:
+def test_accents_of_a_value_in_the_tree_count() -> None:
     tree = tree_of(("label", "Muller", HEADING))
     assert not told(tree, drawn({"Muller": HEADING})).has(label_of("{who}", {"who": "Müller"}))
     assert told(tree, drawn({"Muller": HEADING})).has(label_of("{who}", {"who": "Muller"}))

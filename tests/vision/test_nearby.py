@@ -1,4 +1,4 @@
-"""What is written on a control is found, however wide the control is and whatever stands beside it."""
+"""The text of a control is read however wide the control is, and without its neighbors' texts."""
 
 from __future__ import annotations
 
@@ -42,10 +42,12 @@ def form() -> Frame:
         (Point(340, 517), "Cancel", "Submit"),
         (Point(110, 335), "Delete account", "Pay"),  # the far end of a wide button
         (Point(695, 305), "Delete account", "Cancel"),
-        (Point(108, 108), "Pay", "Delete"),  # the label beside a check box
+        (Point(108, 108), "Pay", "Delete"),  # the label of a check box
     ],
 )
-async def test_the_text_of_what_is_at_a_point(text: ScreenText, at: Point, there: str, elsewhere: str) -> None:
+async def test_the_text_of_the_control_at_a_point_is_read(
+    text: ScreenText, at: Point, there: str, elsewhere: str
+) -> None:
     found = await text(form(), at)
     assert there in found
     assert elsewhere not in found
@@ -55,7 +57,7 @@ BIG = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 60)
 
 
 def pressed(box: Box, written: str, *, font: Any = FONT, paper: Any = (250, 250, 250)) -> Frame:
-    """Draw one button, of any size, on a screen with a heading."""
+    """Draw one button of any size on a screen with a heading."""
     image = Image.new("RGB", (1280, 800), (236, 236, 236))
     draw = ImageDraw.Draw(image)
     draw.text((20, 20), "Harmless form", fill="black", font=FONT)
@@ -89,7 +91,7 @@ async def test_a_control_is_read_as_a_whole_wherever_it_is_pressed(text: ScreenT
             assert "Harmless" not in found
 
 
-async def test_the_ground_that_controls_lie_on_is_nothing_to_press(text: ScreenText) -> None:
+async def test_a_background_with_controls_is_not_a_control(text: ScreenText) -> None:
     frame = pressed(Box(300, 300, 400, 300), "")
     image = Image.frombytes("RGB", (1280, 800), frame.rgb)
     draw = ImageDraw.Draw(image)
@@ -103,7 +105,7 @@ async def test_the_ground_that_controls_lie_on_is_nothing_to_press(text: ScreenT
 
 
 @pytest.mark.parametrize(("lines", "whole"), [(6, True), (25, False)])
-async def test_of_a_page_only_the_lines_at_a_point_are_read(text: ScreenText, lines: int, whole: bool) -> None:
+async def test_only_the_lines_near_a_point_of_a_page_are_read(text: ScreenText, lines: int, whole: bool) -> None:
     frame = pressed(Box(50, 100, 900, 600), "")
     image = Image.frombytes("RGB", (1280, 800), frame.rgb)
     written = "\n".join(["Submit payment", *["a line of some words,"] * lines])
@@ -114,7 +116,7 @@ async def test_of_a_page_only_the_lines_at_a_point_are_read(text: ScreenText, li
         assert "Submit" in await read(frame, Point(800, 130))
 
 
-async def test_a_button_with_a_sign_is_told_from_fields_and_pages(text: ScreenText) -> None:
+async def test_a_button_with_a_symbol_is_distinguished_from_fields_and_pages(text: ScreenText) -> None:
     image = Image.frombytes("RGB", (900, 640), with_fields().rgb)
     draw = ImageDraw.Draw(image)
     draw.rectangle((700, 400, 740, 430), outline=(90, 90, 90), fill=(220, 220, 220))
@@ -139,14 +141,14 @@ def with_fields() -> Frame:
         if name != "empty":
             draw.text((box.left + 6, box.top + 7), "1284.50 EUR", fill="black", font=FONT)
         draw.text((200, box.top + 6), name, fill="black", font=FONT)
-    draw.line((420, 166, 420, 184), fill="black")  # a caret, somewhere
+    draw.line((420, 166, 420, 184), fill="black")  # a text cursor
     draw.text((306, 290), "a second line", fill="black", font=FONT)
     draw.rectangle((600, 160, 760, 190), outline=(90, 90, 90), fill=(200, 200, 200))
     draw.text((680, 175), "Search", fill="black", font=FONT, anchor="mm")
     return Frame(image.tobytes(), frame.size, ":0")
 
 
-async def test_fields_are_told_from_buttons(text: ScreenText) -> None:
+async def test_fields_are_distinguished_from_buttons(text: ScreenText) -> None:
     frame = with_fields()
     for box in FIELDS.values():
         found = await text.field_at(frame, Point(box.left + 200, box.center.y))
@@ -160,7 +162,7 @@ async def test_fields_are_told_from_buttons(text: ScreenText) -> None:
 
 @pytest.mark.parametrize("selected", [0, 1, 4])
 @pytest.mark.parametrize("colour", [(0, 120, 215), (195, 195, 195)], ids=str)
-async def test_the_selected_row_of_a_list_is_no_field(text: ScreenText, selected: int, colour: Any) -> None:
+async def test_the_selected_row_of_a_list_is_not_a_field(text: ScreenText, selected: int, colour: Any) -> None:
     image = Image.new("RGB", (900, 640), (217, 217, 217))
     draw = ImageDraw.Draw(image)
     draw.rectangle((100, 100, 400, 201), outline=(120, 120, 120), fill="white")
@@ -191,7 +193,7 @@ GREY, WARM = ((240, 240, 240), (221, 221, 221), (20, 20, 20)), ((255, 250, 240),
         (Box(60, 60, 260, 30), "Paper|", Point(200, 75)),
     ],
 )
-async def test_a_field_is_one_in_every_theme(
+async def test_a_field_is_found_in_every_theme(
     text: ScreenText, theme: Any, outlined: bool, box: Box, written: str, at: Point
 ) -> None:
     ground, paper, ink = theme
@@ -224,7 +226,7 @@ async def test_a_field_is_one_in_every_theme(
         (Box(60, 60, 500, 200), "A note to read", "button"),
     ],
 )
-async def test_what_may_be_a_button_or_holds_one_is_no_field_in_any_colour(
+async def test_a_possible_button_is_not_a_field_in_any_color(
     text: ScreenText, paper: Any, box: Box, written: str, sign: str
 ) -> None:
     ink = (0, 0, 0) if sum(paper) > 450 else (255, 255, 255)
@@ -245,7 +247,7 @@ async def test_what_may_be_a_button_or_holds_one_is_no_field_in_any_colour(
 
 
 def labelled_fields() -> Frame:
-    """Fields with labels beside and above them, some where another one might be taken for theirs."""
+    """Return a screen with labels left of and above fields, some of which could be attributed to the wrong field."""
     image = Image.new("RGB", (900, 640), (236, 236, 236))
     draw = ImageDraw.Draw(image)
     for label, at, box in (
@@ -268,7 +270,7 @@ def labelled_fields() -> Frame:
         (Point(310, 155), ["PIN", "password"], True),
         (Point(520, 115), ["Password"], False),
         (Point(520, 115), ["User name"], True),
-        (Point(520, 195), ["Password"], False),  # right below the password
+        (Point(520, 195), ["Password"], False),  # directly below the password field
         (Point(700, 340), ["Password"], True),
         (Point(150, 340), ["Password"], False),
         (Point(150, 340), ["Comment"], True),
@@ -276,27 +278,27 @@ def labelled_fields() -> Frame:
         (Point(899, 0), ["Password"], False),
     ],
 )
-async def test_a_field_is_told_by_its_label(text: ScreenText, at: Point, labels: list[str], fits: bool) -> None:
+async def test_a_field_is_found_by_its_label(text: ScreenText, at: Point, labels: list[str], fits: bool) -> None:
     assert (await text.labelled(labelled_fields(), at, labels) is not None) == fits
 
 
-async def test_nothing_is_written_where_nothing_is(text: ScreenText) -> None:
+async def test_an_empty_place_has_no_text(text: ScreenText) -> None:
     assert (await text(form(), Point(800, 620))).strip() == ""
     assert (await text(form(), Point(899, 639))).strip() == ""
 
 
-async def test_all_that_a_window_shows(text: ScreenText) -> None:
+async def test_all_text_in_a_box_is_read(text: ScreenText) -> None:
     found = await text(form(), Box(0, 0, 900, 640))
     assert all(label in found for label in BUTTONS)
     assert "Submit" not in await text(form(), Box(0, 0, 900, 480))
-    assert "Submit" in await text(form(), Box(400, 450, 5000, 5000))  # a window that hangs over the edge
+    assert "Submit" in await text(form(), Box(400, 450, 5000, 5000))  # a window that extends beyond the screen
 
 
-def test_it_is_known_whether_anything_can_read() -> None:
+def test_ocr_is_installed() -> None:
     assert can_read()
 
 
-def test_rules_by_text_are_told_of_where_nothing_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_rules_give_a_warning_without_ocr(monkeypatch: pytest.MonkeyPatch) -> None:
     by_text = Rules.read({"confirm": [{"kinds": ["click"]}, {"text": "submit"}]})
     assert unread_text_warning(by_text) == ""
     monkeypatch.setattr(screen_text_rules, "can_read", lambda: False)

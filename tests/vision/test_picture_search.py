@@ -1,4 +1,4 @@
-"""A picture is found where it is, not where something like it is, and not where it is twice."""
+"""A picture is found at its exact place; similar pictures and ambiguous places are not."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ PNG = cut(screen((400, 100, "Save", BLUE)), SAVE)
 
 @settings(max_examples=15)
 @given(st.integers(0, 640 - WIDTH), st.integers(0, 400 - HEIGHT))
-def test_it_is_found_to_the_pixel_wherever_it_is(left: int, top: int) -> None:
+def test_a_picture_is_found_to_the_pixel(left: int, top: int) -> None:
     assert found(screen((left, top, "Save", BLUE)), PNG) == [Box(left, top, WIDTH, HEIGHT)]
 
 
-def test_a_little_noise_does_not_hide_it() -> None:
+def test_a_little_noise_does_not_prevent_a_match() -> None:
     pixels: Any = np.asarray(screen((300, 200, "Save", BLUE))).astype(int)
     noise = np.random.default_rng(1).integers(-6, 7, pixels.shape)
     noisy = Image.fromarray(np.clip(pixels + noise, 0, 255).astype(np.uint8))
@@ -63,7 +63,7 @@ def test_another_word_or_another_colour_is_another_picture(words: str, colour: s
     assert found(screen((300, 200, words, colour)), PNG) == []
 
 
-def test_two_equally_good_places_are_none() -> None:
+def test_two_equally_good_places_are_ambiguous() -> None:
     twice = np.asarray(screen((300, 200, "Save", BLUE), (300, 300, "Save", BLUE)))
     places = places_of(twice, reference(PNG))
     assert len(places) == 2
@@ -95,11 +95,11 @@ def png_of(image: Image.Image, kind: str = "PNG") -> bytes:
         (PNG[:60], "not a PNG"),
     ],
 )
-def test_a_picture_that_cannot_be_told_apart_is_refused(png: bytes, said: str) -> None:
+def test_a_picture_without_contrast_is_refused(png: bytes, said: str) -> None:
     with pytest.raises(InvalidUsage, match=said):
         reference(png)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidUsage, match=r"logo\.png cannot be read: No such file"):
         reference(tmp_path / "logo.png")

@@ -1,4 +1,4 @@
-"""What earlier test runs have read, and programs that tests start need not read again, is what the engine reads."""
+"""Stored OCR readings, which the programs of tests reuse, equal those of the engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holo_tasks.vision.ocr import Ocr
 from tests.support.started import read_before
 
 
-def test_what_is_kept_is_what_the_engine_reads() -> None:
+def test_stored_readings_equal_those_of_the_engine() -> None:
     known, shown, ocr = read_before.known(), read_before.pictures(), Ocr()
     if not known:
         pytest.skip("it is another engine's: make durations keeps anew what this one reads")
@@ -27,7 +27,7 @@ def test_what_is_kept_is_what_the_engine_reads() -> None:
         assert sure == pytest.approx(known[key][1], abs=0.02)
 
 
-def test_nothing_counts_that_another_engine_has_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readings_of_another_engine_version_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, path = tmp_path / "read", tmp_path / "readings.zip"
     folder.mkdir()
     (folder / "ab").write_text(json.dumps(["Save", 0.9]))

@@ -1,4 +1,4 @@
-"""Reading drawn pictures with the real engine."""
+"""Read drawn pictures with the real OCR engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def drawn(
 
 @pytest.fixture(scope="module")
 def reader() -> Reader:
-    """One engine for all tests; what it remembers is what the tests are about."""
+    """Return one reader for all tests, because the tests are about its cache."""
     return Reader()
 
 
@@ -56,7 +56,7 @@ def test_reads_every_text_at_its_place(reader: Reader, font: int) -> None:
     assert sight.right_of("Amount") == "1,284.50"
 
 
-def test_only_what_changed_is_read_anew(reader: Reader) -> None:
+def test_only_the_changed_part_is_read(reader: Reader) -> None:
     before = reader.read(drawn(TEXTS))
     changed = {**TEXTS, "Flags on file: 1 (Wrong amount)": (40, 260)}
     del changed["Flags on file: 0"]
@@ -67,7 +67,7 @@ def test_only_what_changed_is_read_anew(reader: Reader) -> None:
     assert texts >= set(changed)
 
 
-def test_reading_changes_gives_what_reading_all_gives(reader: Reader) -> None:
+def test_reading_changes_equals_reading_the_whole_picture(reader: Reader) -> None:
     pictures = [
         drawn(TEXTS),
         drawn({**TEXTS, "Please wait": (300, 300)}),
@@ -115,7 +115,7 @@ def test_white_boxes_are_fields(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize("place", [(0, 0, 720, 420), (20, 20, 700, 400)], ids=["a page", "a dialog"])
-def test_a_white_page_is_no_field_and_what_is_on_it_are_some(reader: Reader, place: tuple[int, int, int, int]) -> None:
+def test_a_white_page_is_not_a_field_but_its_inputs_are(reader: Reader, place: tuple[int, int, int, int]) -> None:
     picture = Image.new("RGB", (720, 420), "#506070")
     draw = ImageDraw.Draw(picture)
     draw.rectangle(place, fill="white")

@@ -1,4 +1,4 @@
-"""States are recognized by what is cheap first, nothing is found out twice, and nothing is guessed."""
+"""States are recognized with cheap marks first, without repeated checks and without guesses."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def picture(image: Image.Image, box: Box) -> Picture:
 
 
 class CountingReader(Reader):
-    """Counts what it reads, by the width of the picture."""
+    """Records the width of each picture that it reads."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def reader(engine: CountingReader) -> CountingReader:
 
 
 class Oracle:
-    """Answers questions from a list, and keeps them."""
+    """Answers questions from a list, and records them."""
 
     def __init__(self, **answers: bool) -> None:
         self._answers = answers
@@ -87,7 +87,7 @@ class Oracle:
 FORM = drawn((20, 20, "NEW ENTRY"), (20, 80, "Reference"), (20, 180, "Saved 12"))
 
 
-async def test_a_state_that_a_cheap_mark_refutes_is_never_asked_the_dearer_ones(reader: CountingReader) -> None:
+async def test_a_state_refuted_by_a_cheap_mark_skips_the_expensive_ones(reader: CountingReader) -> None:
     oracle = Oracle(b=True)
     states = [
         State("a", Asked("a"), Text("NEW ENTRY"), Window("Other*")),
@@ -99,7 +99,7 @@ async def test_a_state_that_a_cheap_mark_refutes_is_never_asked_the_dearer_ones(
     assert reader.widths == []
 
 
-async def test_questions_are_asked_in_order_and_no_further_than_the_first_yes(reader: CountingReader) -> None:
+async def test_questions_are_asked_in_order_until_the_first_yes(reader: CountingReader) -> None:
     oracle = Oracle(a=False, b=True, c=True)
     states = [State(name, Text("NEW ENTRY"), Asked(name)) for name in "abc"]
     states.insert(0, State("elsewhere", Text("MAIN MENU"), Asked("never")))
@@ -108,12 +108,12 @@ async def test_questions_are_asked_in_order_and_no_further_than_the_first_yes(re
     assert oracle.asked == ["a", "b"]
 
 
-async def test_the_first_that_fits_counts_even_if_a_later_one_is_cheaper(reader: CountingReader) -> None:
+async def test_the_first_matching_state_wins_even_if_a_later_one_is_cheaper(reader: CountingReader) -> None:
     states = [State("dear", Text("NEW ENTRY")), State("cheap", Window("Ledger"))]
     assert await ScreenRecognizer(reader).recognize(frame_of(FORM, window("Ledger")), states) is states[0]
 
 
-async def test_the_same_frame_is_not_looked_at_twice(reader: CountingReader) -> None:
+async def test_a_frame_is_checked_once(reader: CountingReader) -> None:
     oracle = Oracle(a=True)
     recognizer, state = ScreenRecognizer(reader, oracle), State("a", Text("NEW ENTRY"), Asked("a"))
     for _ in range(3):
@@ -123,7 +123,7 @@ async def test_the_same_frame_is_not_looked_at_twice(reader: CountingReader) -> 
     assert await recognizer.holds(frame_of(FORM, window("Other")), State("b", Window("Other")))
 
 
-async def test_what_is_kept_is_bounded(reader: CountingReader) -> None:
+async def test_the_cache_of_frames_is_bounded(reader: CountingReader) -> None:
     recognizer = ScreenRecognizer(reader)
     for shade in range(100):
         frame = frame_of(Image.new("RGB", (SIZE.width, SIZE.height), (shade, 0, 0)), window("Ledger"))
@@ -131,7 +131,7 @@ async def test_what_is_kept_is_bounded(reader: CountingReader) -> None:
     assert len(recognizer._frames) <= 32
 
 
-async def test_texts_within_boxes_are_read_there_only(reader: CountingReader) -> None:
+async def test_texts_in_boxes_are_read_there_only(reader: CountingReader) -> None:
     top, bottom = Box(0, 10, 240, 40), Box(0, 170, 240, 40)
     states = [
         State("other", Text("Saved 13", bottom)),
@@ -142,7 +142,7 @@ async def test_texts_within_boxes_are_read_there_only(reader: CountingReader) ->
     assert not await ScreenRecognizer(reader).holds(frame_of(FORM), State("a", Text("Saved 12", top)))
 
 
-async def test_a_box_counts_where_all_is_read_and_one_off_the_screen_shows_nothing(reader: CountingReader) -> None:
+async def test_a_box_limits_a_text_and_a_box_off_the_screen_is_empty(reader: CountingReader) -> None:
     recognizer = ScreenRecognizer(reader)
     whole = State("whole", Text("NEW ENTRY"), Text("Saved 12", Box(0, 0, 480, 60)))
     assert not await recognizer.holds(frame_of(FORM), whole)
@@ -157,7 +157,7 @@ async def test_capitals_are_found_in_capitals_only_and_digits_exactly(reader: Co
     assert await recognizer.holds(frame_of(FORM), State("c", AnyOf(Text("MAIN MENU"), Text("NEW ENTRY"))))
 
 
-async def test_a_window_that_nobody_sees_does_not_count() -> None:
+async def test_a_covered_window_does_not_count() -> None:
     state = State("notice", Window("Notice"))
     hidden = frame_of(FORM, window("Notice", box=Box(10, 10, 50, 50)), window("Ledger"))
     assert not await ScreenRecognizer().holds(hidden, state)
@@ -165,7 +165,7 @@ async def test_a_window_that_nobody_sees_does_not_count() -> None:
     assert await ScreenRecognizer().holds(on_top, state)
 
 
-async def test_a_program_is_told_by_its_file_and_where_nobody_knows_it_neither_it_nor_its_absence_holds() -> None:
+async def test_an_unknown_program_makes_a_mark_and_its_absence_fail() -> None:
     recognizer, mark = ScreenRecognizer(), Window(program="ledger")
     assert await recognizer.holds(frame_of(FORM, window("any")), State("a", mark))
     assert not await recognizer.holds(frame_of(FORM, window("ledger", "/usr/bin/other")), State("a", mark))
@@ -174,7 +174,7 @@ async def test_a_program_is_told_by_its_file_and_where_nobody_knows_it_neither_i
     assert not await recognizer.holds(unknown, State("b", Absent(mark)))
 
 
-async def test_what_nobody_here_can_tell_is_said_instead_of_guessed() -> None:
+async def test_a_mark_that_cannot_be_checked_raises_an_error() -> None:
     without = Frame(FORM.tobytes(), SIZE, ":test")
     with pytest.raises(InvalidUsage, match="cannot say which windows"):
         await ScreenRecognizer().holds(without, State("a", Window("Ledger")))
@@ -183,14 +183,14 @@ async def test_what_nobody_here_can_tell_is_said_instead_of_guessed() -> None:
 
 
 @pytest.mark.parametrize(("marks", "needed"), [([Text("a")], False), ([Absent(AnyOf(Text("a"), Window("b")))], True)])
-def test_windows_are_needed_where_a_mark_is_told_by_one(marks: list[Any], needed: bool) -> None:
+def test_windows_are_needed_for_a_window_mark(marks: list[Any], needed: bool) -> None:
     assert needs_windows(Screens([State("a", *marks)])) is needed
 
 
-async def test_an_element_is_held_against_a_picture_anew_when_something_else_is_told(
+async def test_an_element_is_checked_again_when_the_tree_or_picture_changes(
     reader: CountingReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not as long as both are as they were; what the picture does not show does not count whoever tells of it."""
+    """It is not checked again while both are unchanged. An element that the picture contradicts does not count."""
     line, bare = Box(16, 16, 200, 30), Box(16, 150, 200, 30)
     frame, state = frame_of(drawn((20, 20, "Ledger"))), State("ledger", Widget("label", "Ledger"))
     trees = [tree_of(("label", "Ledger", box)) for box in (line, bare)]

@@ -1,4 +1,4 @@
-"""Finding labels and values among lines of text."""
+"""Find labels and values among lines of text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holo_tasks.vision.screen_text import Line, Sight, matches
 
 
 def sight(*texts: tuple[str, int, int], fields: tuple[Box, ...] = ()) -> Sight:
-    """Lines of 9 pixels a letter and 20 high."""
+    """Return a sight with lines 20 pixels high and 9 pixels wide per letter."""
     lines = tuple(Line(text, Box(x, y, 9 * len(text), 20)) for text, x, y in texts)
     return Sight(lines, Size(1000, 800), fields)
 
@@ -42,14 +42,14 @@ def sight(*texts: tuple[str, int, int], fields: tuple[Box, ...] = ()) -> Sight:
         ("{who} {number}", "Meyer", "Meyer 12", True),
     ],
 )
-def test_a_value_is_there_word_for_word_or_not_at_all(template: str, value: str, text: str, there: bool) -> None:
+def test_a_value_must_be_present_word_for_word(template: str, value: str, text: str, there: bool) -> None:
     label = label_of(template, {"who": value, "number": 12})
     assert matches(label, text) is there
     assert sight((text, 20, 20)).has(label) is there
     assert bool(sight((text, 20, 20)).find(label)) is there
 
 
-def test_a_value_is_found_where_its_words_are_read_one_by_one() -> None:
+def test_a_value_read_as_single_words_is_found() -> None:
     label = label_of("{who}", {"who": "Meyer GmbH"})
     assert sight(("Meyer", 20, 20), ("GmbH", 80, 20)).has(label)
     assert not sight(("Meier", 20, 20), ("GmbH", 80, 20)).has(label)
@@ -90,7 +90,7 @@ def test_a_label_is_recognized(label: str, text: str) -> None:
         ("Flags on file: *Wrong amount*", "Flags on file: 0"),
     ],
 )
-def test_another_text_is_not_taken_for_it(label: str, text: str) -> None:
+def test_another_text_is_not_the_label(label: str, text: str) -> None:
     assert not matches(label, text)
 
 
@@ -107,7 +107,7 @@ def test_a_column_further_right_is_another_value() -> None:
     assert sight(("Amount", 10, 100), ("12.00", 120, 100), ("USD", 400, 100)).right_of("Amount") == "12.00"
 
 
-def test_a_label_that_is_there_twice_is_no_anchor() -> None:
+def test_a_label_that_occurs_twice_is_not_an_anchor() -> None:
     assert sight(("Date", 10, 100), ("Date", 10, 300), ("2026-01-01", 100, 100)).right_of("Date") is None
 
 
@@ -120,7 +120,7 @@ def test_a_field_is_beside_or_below_its_label() -> None:
 
 
 @pytest.mark.parametrize(("apart", "is_one"), [(-5, True), (9, True), (30, False), (-20, False)])
-def test_words_that_are_read_one_by_one_are_one_text(apart: int, is_one: bool) -> None:
+def test_neighboring_words_form_one_text(apart: int, is_one: bool) -> None:
     left = 240 + 9 * len("two boxes") + apart
     assert sight(("two boxes", 240, 20), ("of glass", left, 20)).has("two boxes of glass") is is_one
 
@@ -154,11 +154,11 @@ def test_a_wrapped_text_is_seen_in_part() -> None:
         ("", "text", None),
     ],
 )
-def test_a_value_is_read_beyond_doubt_or_not_at_all(text: str, kind: str, value: object) -> None:
+def test_a_doubtful_value_is_not_read(text: str, kind: str, value: object) -> None:
     assert convert(text, kind) == value
 
 
-def test_two_answers_to_one_question_are_none() -> None:
+def test_two_different_values_are_ambiguous() -> None:
     read = {"flag": Read.model_validate({"line": r"Flag (\d+) saved", "as": "int"})}
     assert read_values(read, sight(("Flag 12 saved", 0, 0))) == {"flag": 12}
     assert read_values(read, sight(("Flag 12 saved", 0, 0), ("Flag 13 saved", 0, 50))) is None
@@ -170,10 +170,10 @@ def test_secrets_stay_placeholders() -> None:
 
 
 @pytest.mark.parametrize("text", ["Save note", "save note:", "Savenote", "Save nole", "Sove note", "Savee note"])
-def test_what_a_reader_misreads_is_found(text: str) -> None:
+def test_a_misread_label_is_found(text: str) -> None:
     assert sight((text, 10, 10)).find("Save note")
 
 
 @pytest.mark.parametrize("text", ["Save notes", "Saved note", "Save vote", "Have note", "Save no"])
-def test_another_word_is_not_found_however_like_it_is(text: str) -> None:
+def test_a_similar_word_is_not_found(text: str) -> None:
     assert not sight((text, 10, 10)).find("Save note")

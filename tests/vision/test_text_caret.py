@@ -1,4 +1,4 @@
-"""The text cursor behind what is written in a field is no letter of it; a letter that looks like one is."""
+"""A text cursor behind a field's text is removed; a letter that looks like a cursor stays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SEEN = Box(FIELD.left, FIELD.top + 4, 200, FIELD.height - 8)
 def picture(
     text: str, look: str, *, caret: bool, font: str | Path = "DejaVuSans.ttf", smooth: bool = True
 ) -> Image.Image:
-    """Return a screen with a field, as Tk draws it: its cursor goes from the font's top to its bottom."""
+    """Return a screen with a field drawn as by Tk, whose cursor reaches from the font's top to its bottom."""
     size, ink, paper = LOOKS.get(look) or (int(look), "black", "white")
     font = ImageFont.truetype(str(font), size)
     ascent, descent = font.getmetrics()
@@ -50,12 +50,12 @@ def read(screen: Image.Image) -> list[str]:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_a_text_is_read_as_it_is_without_its_cursor(look: str) -> None:
+def test_a_text_with_a_cursor_reads_as_without_it(look: str) -> None:
     for text in TEXTS:
         assert read(picture(text, look, caret=True)) == read(picture(text, look, caret=False))
 
 
-def test_without_that_the_cursor_is_read_as_a_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_removal_a_cursor_is_read_as_a_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holo_tasks.vision.ocr_reader.without_caret", lambda *told: None)
     monkeypatch.setattr(shared_reader(), "_pictures", OrderedDict())
     found = [read(picture(text, look, caret=True)) != [text] for look in LOOKS for text in TEXTS]
@@ -78,13 +78,13 @@ def test_a_letter_that_looks_like_a_cursor_stays(font: Path) -> None:
                 assert without_caret(np.asarray(screen), text, SEEN, FIELD) is None, (text, size, smooth)
 
 
-def test_what_is_read_without_the_cursor_is_what_was_read_less_its_last_sign() -> None:
+def test_the_new_reading_must_lack_the_last_character_only() -> None:
     assert less_its_last("AB-12071", "AB-1207")
     assert less_its_last("apple pie |", "apple pie")
     assert not any(less_its_last(*pair) for pair in (("Paid", "Paic"), ("seq", "sec"), ("-1", "-"), ("gate", "gate")))
 
 
-def test_what_is_far_wider_or_has_nothing_before_it_is_no_cursor() -> None:
+def test_a_wide_bar_or_a_bar_without_text_is_not_a_cursor() -> None:
     look = next(iter(LOOKS))
     wide, alone = picture("gate", look, caret=True), picture("", look, caret=True)
     bar = Box(FIELD.left + 60, FIELD.top + 4, 6, 24)
