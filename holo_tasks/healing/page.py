@@ -1,6 +1,6 @@
 """Render the open proposals of a playbook as one HTML page, with the change and both pictures.
 
-`page` is called by the command line and the review flow.
+`page` is called by `holo-tasks playbook review`.
 """
 
 from __future__ import annotations

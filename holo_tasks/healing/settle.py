@@ -1,6 +1,6 @@
 """Apply or reject a proposal, as a person decided.
 
-`settle_one` is called by the command line and the review flow.
+`settle_alone` is called by `holo-tasks playbook`, and `settle_one` by `agent.reviewing`.
 """
 
 from __future__ import annotations

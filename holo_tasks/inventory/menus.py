@@ -64,7 +64,7 @@ def version_of(pid: int) -> str:
         words = (place / "cmdline").read_bytes()[:4096].decode(errors="replace").split("\0")[1:]
     except OSError:
         return ""
-    is_interpreter = bool(INTERPRETERS.match(program.name))
+    expects_script = bool(INTERPRETERS.match(program.name))
     for word in filter(None, words):
         try:
             file = place / ("root" if word.startswith("/") else "cwd") / word.lstrip("/")
@@ -72,8 +72,8 @@ def version_of(pid: int) -> str:
         except (OSError, ValueError):
             stamp = None
         # The first file of an interpreter is the script; other files are documents.
-        parts.append(word if stamp is None else stamp if is_interpreter else Path(word).suffix)
-        is_interpreter = is_interpreter and stamp is None
+        parts.append(word if stamp is None else stamp if expects_script else Path(word).suffix)
+        expects_script = expects_script and stamp is None
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
 

@@ -219,7 +219,7 @@ class _Message:
 
 
 def _listed(server: imaplib.IMAP4, account: ImapAccount, since: date | None) -> list[int]:
-    """Return the UIDs of the messages, the newest first."""
+    """Return the UIDs of the messages, the newest first. Raises `InvalidUsage` above ``max_messages``."""
     criteria = f"SINCE {since.day}-{_MONTHS[since.month - 1]}-{since.year}" if since else "ALL"
     found = server.uid("SEARCH", criteria)[1]
     uids = {int(uid) for uid in re.findall(rb"\b\d{1,10}\b", b" ".join(one for one in found if one))}

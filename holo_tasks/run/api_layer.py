@@ -56,7 +56,7 @@ class Api:
         """
         for parameter in self._parameters:
             if parameter.kind is parameter.POSITIONAL_ONLY:
-                raise InvalidUsage(f"The API function {self.name!r} is called by name: take the `/` out of it.")
+                raise InvalidUsage(f"The API function {self.name!r} is called with keyword arguments: remove the `/`.")
             known = parameter.default is not parameter.empty or parameter.kind in (
                 parameter.VAR_POSITIONAL,
                 parameter.VAR_KEYWORD,
@@ -65,7 +65,7 @@ class Api:
                 has = ", ".join(sorted(arguments)) or "none"
                 raise InvalidUsage(
                     f"The API function {self.name!r} takes {parameter.name!r}, and {whose} has no such argument (it "
-                    f"has: {has}). Call its parameters as those are called. If it works on the screen by its first "
+                    f"has: {has}). Give its parameters the same names. If it works on the screen by its first "
                     "parameter, write Script(…)."
                 )
 

@@ -49,14 +49,16 @@ def said(calibration: Calibration) -> str:
     """Return one to a few sentences about a calibration: click error, toolkit factors, and the model's offset."""
     setting, path, model = calibration.setting, calibration.path, calibration.model
     sentences = [
-        f"Clicks there land within {path.worst_px:g} px." if path else "Where clicks land was not measured there."
+        f"Clicks there land within {path.worst_px:g} px." if path else "The error of clicks was not measured there."
     ]
     sentences += [
         f"{one.application} counts 1 as {one.factor:g} px." for one in calibration.toolkits if one.factor != 1
     ]
     if model is not None:
         offset = f"{one_line(setting.model, 60)} is off by {model.before_px:g} px"
-        result = f"corrected to {model.after_px:g} px" if model.correction else "not corrected, for that scatters"
+        result = (
+            f"corrected to {model.after_px:g} px" if model.correction else "not corrected, because the samples scatter"
+        )
         sentences.append(f"{offset}, {result}.")
     return " ".join(sentences)
 

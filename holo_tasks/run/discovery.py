@@ -101,7 +101,10 @@ class Discovery:
         return tuple(filter(None, map(self.tell, texts)))
 
     async def _screen(self, run: Run, desktop: Any) -> Screen:
-        """Return window titles and menus, without masked windows and windows on other monitors."""
+        """Return window titles and menus, without masked windows and windows on other monitors.
+
+        Both are empty if the desktop or its screen cannot be read.
+        """
         if not hasattr(desktop, "windows") or (seen := await self._seen(run)) is None:
             return (), {}
         area, masks = seen

@@ -1,7 +1,7 @@
 """Forward a run's events to listeners.
 
-`Overheard` wraps the trace recorder. `Listener` is the protocol of an observer such as the command line's progress
-output.
+`ForwardingRecorder` wraps the trace recorder. `Listener` is the protocol of an observer, such as the command line's
+progress output.
 """
 
 from __future__ import annotations

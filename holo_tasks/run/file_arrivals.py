@@ -42,7 +42,7 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if not self.pattern or "/" in self.pattern or "\0" in self.pattern:
-            raise InvalidUsage(f"A pattern is of file names, such as '*.pdf', and has no folders: {self.pattern!r}.")
+            raise InvalidUsage(f"A pattern matches file names, such as '*.pdf', without folders: {self.pattern!r}.")
         if self.count is not None and not 1 <= self.count <= MOST_FILES:
             raise InvalidUsage(f"count= is from 1 to {MOST_FILES}, not {self.count!r}.")
         if self.most_mb < 1:
@@ -121,7 +121,7 @@ class Watch:
 
     def mark_open(self, one: Entry) -> None:
         """Record that a file was open for writing, or was written to during the copy."""
-        self.reasons[one.name] = "is open to be written"
+        self.reasons[one.name] = "is open for writing"
 
     def summary(self) -> str:
         """Return a sentence that lists up to three files with the reason why each was not taken."""
@@ -156,7 +156,9 @@ async def whole(
         if loop.time() >= end_s:
             subject = f"{wanted.count} files that fit" if wanted.count else "No file that fits"
             verb = "were not all" if wanted.count else "was"
-            raise GaveUp(f"{subject} {wanted.pattern!r} {verb} whole within {timeout_s:g} seconds. {watch.summary()}")
+            raise GaveUp(
+                f"{subject} {wanted.pattern!r} {verb} complete within {timeout_s:g} seconds. {watch.summary()}"
+            )
         await asyncio.sleep(LOOK_S)
 
 

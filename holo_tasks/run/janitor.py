@@ -103,7 +103,7 @@ def _interrupted(book: RunBook, row: RunRow) -> None:
 async def crashed(client: PrefectClient, flow_run_id: str) -> bool:
     """Set a flow run without a process to Crashed; return whether that was done.
 
-    Returns ``False`` if the flow run is final, scheduled or paused, or if Prefect is unreachable.
+    Returns ``False`` if the flow run is final, scheduled, paused or unknown, or if Prefect is unreachable.
     """
     try:
         found = await client.read_flow_run(UUID(flow_run_id))

@@ -193,7 +193,7 @@ def check_template(what: str, template: str | None, signature: inspect.Signature
     try:
         strange = sorted(fields_of(template or "") - signature.parameters.keys())
     except ValueError as error:
-        raise InvalidUsage(f"{what} is no format string: {error}, in {template!r}.") from None
+        raise InvalidUsage(f"{what} is not a valid format string: {error}, in {template!r}.") from None
     if strange:
         raise InvalidUsage(
             f"{what} names {f'{{{strange[0]}}}'}, and the function has no such argument: {template!r} can name "

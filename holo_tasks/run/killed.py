@@ -50,7 +50,7 @@ class RunKilled(asyncio.CancelledError, Abort):
 
     @property
     def state(self) -> State[Any]:
-        """Set the innermost flow run and its tasks to ``Killed``, and return the state.
+        """Set the flow run that this exception leaves, and the tasks around it, to ``Killed``; return the state.
 
         Prefect reads it once for each flow that the exception leaves.
         """

@@ -1,6 +1,6 @@
 """Refuse rules that cannot be checked on the screen of a remote machine, before the run begins.
 
-`check_far` is called by `agent.open_agent`.
+`check_remote_rules` is called by `agent.open_agent`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ WHY = "the owner and the title of a window there are unknown here"
 
 
 def check_remote_rules(remote: str, rules: Rules, redaction: Redaction | None, secrets: Mapping[str, Secret]) -> None:
-    """Raise `InvalidUsage` for rules about programs or windows inside a remote screen.
+    """Raise `InvalidUsage` for rules, redaction or secrets that depend on programs or windows inside a remote screen.
 
-    ``far`` is the address of the remote machine; an empty string skips the check. Rules about the viewer program itself
-    are allowed.
+    ``remote`` is the address of the remote machine; an empty string skips the check. Rules about the viewer program
+    itself are allowed.
     """
     if not remote:
         return

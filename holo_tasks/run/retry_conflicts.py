@@ -1,6 +1,6 @@
 """Refuse to retry an item while another flow run for it is still active.
 
-`refuse_beside` is used by the command that retries items: a second flow run would do the same work again.
+`refuse_active_run` is used by the command that retries items: a second flow run would do the same work again.
 """
 
 from __future__ import annotations

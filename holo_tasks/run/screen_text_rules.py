@@ -1,6 +1,6 @@
 """Explain how rules about text on the screen behave when OCR is not installed.
 
-`unread` is called by `agent.open_agent` for a warning.
+`unread_text_warning` is called by `agent.open_agent` for a warning.
 """
 
 from __future__ import annotations

@@ -110,9 +110,7 @@ class ScreenText:
         return self._texts(screen, [*([] if box is None else [box]), Box.near(where, BESIDE, ABOVE)], where)
 
     def _texts(self, screen: Image.Image, boxes: Sequence[Box], at: Point | None = None) -> str:
-        """Return the lines that touch one of the boxes, joined by spaces. If they are many, return those near
-        ``at``.
-        """
+        """Return the lines that touch one of the boxes as one text; if they are many, only those near ``at``."""
         whole, margin = Box.around(boxes), HIGHEST if at else 0
         wide, high = whole.width + 2 * margin, whole.height + 2 * margin
         part = Box(whole.left - margin, whole.top - margin, wide, high).clipped(Size(*screen.size)) or _OFF_SCREEN

@@ -2,7 +2,7 @@
 
 A tree may be wrong, late or misplaced. A person sees pixels and a press hits them, so pixels decide. A place without
 anything drawn on it has no element. If its text differs from the element's name, neither of the two can be trusted.
-`ElementCheck` is used by scripts, the recognizer of states and redaction.
+`ElementCheck` is used by scripts, by the recognizer of states and by `agent.named_element`.
 """
 
 from __future__ import annotations

@@ -114,7 +114,10 @@ class Reader:
         return Sight(in_reading_order(lines), size, light, colored), from_scratch
 
     def _without_caret(self, pixels: Pixels, line: Line, fields: tuple[Box, ...]) -> Line:
-        """Return a line read without the text cursor behind it, or the line itself if it has no cursor."""
+        """Return a line read without the text cursor behind it.
+
+        Returns the line itself if no cursor is found, or if the new reading is uncertain or does not fit.
+        """
         field = next((field for field in fields if field.contains(line.box.center)), None)
         piece = None if field is None else without_caret(pixels, line.text, line.box, field)
         if piece is None:

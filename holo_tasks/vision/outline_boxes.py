@@ -1,6 +1,6 @@
 """Find boxes with an edge on a frame: windows, buttons, fields and cells.
 
-`Outlines` is used by the wireframe redaction.
+`Outlines` is used by the wireframe redaction, and `distinct` by `set_of_mark`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A button, a field or a table cell is an even area inside an edge. The edge may b
 of color. So the picture is cut wherever neighboring pixels differ. Pieces that fill a rectangle, a pill or a circle are
 areas. Finely cut regions are drawings.
 
-The main functions are `edges_of`, `areas_of`, `spots_of` and `drawings_of`. `set_of_mark` and the field detection use
-them.
+The main functions are `edges_of`, `areas_of`, `spots_of` and `drawings_of`. `set_of_mark`, the compiler and the field
+detection use them.
 """
 
 from __future__ import annotations

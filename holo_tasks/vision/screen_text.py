@@ -1,7 +1,7 @@
 """Hold the texts read on a picture, and answer where a label, its value or its field is.
 
-`Sight` is the main class. `matches`, `likeness` and `plain` compare labels with read text. Playbooks, redaction and the
-recognizer of states use them.
+`Sight` is the main class. `matches`, `likeness` and `plain` compare labels with read text. Playbooks, their compiler
+and the recognizer of states use them.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ async def awaited(name: str) -> str:
         (lambda: subgoal(plain), "'plain' is under @subgoal, which is awaited: make it `async def`"),
         (lambda: subgoal(title="pay {nope}")(awaited), "title of 'awaited' names {nope}, and the function has no such"),
         (lambda: subgoal(key="{nope.id}")(awaited), "key of 'awaited' names {nope}"),
-        (lambda: subgoal(title="pay {name")(awaited), "title of 'awaited' is no format string"),
+        (lambda: subgoal(title="pay {name")(awaited), "title of 'awaited' is not a valid format string"),
         (lambda: cost_guardrail(awaited), "guards nothing without a limit"),
         (lambda: cost_guardrail(), "guards nothing without a limit"),
         (lambda: cost_guardrail(max_cost_usd="{most}")(awaited), "max_cost_usd of 'awaited' names {most}"),

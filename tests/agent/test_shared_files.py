@@ -154,7 +154,7 @@ async def test_nobody_chooses_between_two_different_files(desktop: SharingDeskto
         with pytest.raises(GaveUp, match="2 different files fit"):
             await files.wait_all("*.csv", count=1)
         assert [one.name for one in await files.wait_all("*.csv", count=2)] == ["c.csv", "d.csv"]
-        with pytest.raises(GaveUp, match="were not all whole"):
+        with pytest.raises(GaveUp, match="were not all complete"):
             await files.wait_all("*.csv", count=2, timeout_seconds=0.3)
 
 
@@ -165,7 +165,7 @@ async def test_nobody_chooses_between_two_different_files(desktop: SharingDeskto
         ("folder.pdf", "is a folder"),
         ("empty.pdf", "is empty"),
         ("half.pdf", "is still being downloaded"),
-        ("held.pdf", "is open to be written"),
+        ("held.pdf", "is open for writing"),
         ("x.pdf.crdownload", "is still being written"),
         ("x.PNG", "does not fit"),
     ],
@@ -264,7 +264,7 @@ async def test_a_desktop_without_a_folder_says_so(desktop: SharingDesktop, tmp_p
                     pytest.fail("it began")
     async with opened(desktop, tmp_path), shared_files() as files:
         for pattern in ("", "../*.pdf", "a\0b"):
-            with pytest.raises(InvalidUsage, match="of file names"):
+            with pytest.raises(InvalidUsage, match="matches file names"):
                 await files.wait(pattern)
         with pytest.raises(InvalidUsage, match="from 0 to"):
             await files.wait(timeout_seconds=0)

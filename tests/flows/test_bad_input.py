@@ -25,7 +25,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"mailbox": "/etc"}, "is not the name of a holo-mailbox block"),
     ({"workbook": "not-a-workbook.xlsx"}, "not a workbook"),
     ({"workbook": "somebody-elses.xlsx"}, "has no sheet ‘Audit’"),
-    ({"report": "somebody-elses.html"}, "is no report"),
+    ({"report": "somebody-elses.html"}, "is not a report"),
     ({"model": "nobody"}, "Prefect UI"),
     ({"max_cost_usd": float("nan")}, "finite"),
     ({"max_cost_usd": -1.0}, "0 or more"),
