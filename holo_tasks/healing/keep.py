@@ -64,20 +64,21 @@ def keep(file: Path, heal: Heal, followed: Followed) -> Kept:
         for found, picture in [(kind(done), picture) for done, picture in followed.done for kind in kinds]:
             if found is None:
                 continue
-            kept = folder.keep(*_with_pictures(folder, found, picture))
-            if kept.status != "open":
+            stored = folder.keep(*_with_pictures(folder, found, picture))
+            if stored.status != "open":
                 continue
-            proposed.append(kept)
-            if heal == "apply" and kept.verified:
+            proposed.append(stored)
+            if heal == "apply" and stored.verified:
                 try:
-                    apply(file, kept)
+                    apply(file, stored)
                 except InvalidUsage as error:
                     messages.append(str(error))
                     continue
-                folder.settle(kept, "applied")
-                folder.look(kept.goal, kept.rule, kept.place).unlink(missing_ok=True)  # the sample screen is outdated
-                applied.append(kept)
-                messages.append(f"{file}: step ‘{kept.step}’ was changed and is now also found by {kept.new!r}.")
+                folder.settle(stored, "applied")
+                # The sample screen is outdated.
+                folder.look(stored.goal, stored.rule, stored.place).unlink(missing_ok=True)
+                applied.append(stored)
+                messages.append(f"{file}: step ‘{stored.step}’ was changed and is now also found by {stored.new!r}.")
         _count(folder, followed)
         waiting = [one for one in proposed if one not in applied]
         if waiting:

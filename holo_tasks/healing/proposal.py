@@ -190,13 +190,13 @@ def _finds(done: ModelsStep, old: Target, new: Target) -> bool:
     """Return whether the new target, alone and after the old ones, finds the control that was pressed."""
     assert done.point is not None
     try:
-        alone, together = (find(way, done.values, done.sight) for way in (new, beside(old, new)))
+        alone, together = (find(way, done.values, done.sight) for way in (new, with_alternative(old, new)))
     except NotFound:
         return False
     return alone == together
 
 
-def beside(old: Target, new: Target) -> Target:
+def with_alternative(old: Target, new: Target) -> Target:
     """Return a target with one more way to find it, which is tried last."""
     return old.model_copy(update={"or_": (*old.or_, new)})
 
@@ -205,9 +205,11 @@ def changed(action: Action, new: Target) -> Action:
     """Return an action with one more way to find its target."""
     for kind in ("click", "double_click", "right_click", "move_to"):
         if getattr(action, kind) is not None:
-            return action.model_copy(update={kind: beside(getattr(action, kind), new)})
+            return action.model_copy(update={kind: with_alternative(getattr(action, kind), new)})
     assert action.scroll is not None
-    return action.model_copy(update={"scroll": action.scroll.model_copy(update={"at": beside(action.scroll.at, new)})})
+    return action.model_copy(
+        update={"scroll": action.scroll.model_copy(update={"at": with_alternative(action.scroll.at, new)})}
+    )
 
 
 def _holds_item(target: Target) -> bool:

@@ -1,6 +1,7 @@
 """Read the menu entries of running programs from the accessibility tree, and cache them by program version.
 
-`menus_of` reads, `version_of` identifies the version, and `keep` and `kept` store the entries under ``HOLO_HOME``.
+`menus_of` reads them, and `version_of` identifies the version. `save_menus` and `saved_menus` cache the entries under
+``HOLO_HOME``.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _stamp(file: Path, name: str) -> tuple[str, int, int]:
     return name, found.st_size, found.st_mtime_ns
 
 
-def keep(home: Path | None, version: str, menus: Sequence[str]) -> None:
+def save_menus(home: Path | None, version: str, menus: Sequence[str]) -> None:
     """Store the menu entries of a program version. Write errors are ignored."""
     if home is None or not version or not menus:
         return
@@ -92,7 +93,7 @@ def keep(home: Path | None, version: str, menus: Sequence[str]) -> None:
             json.dump({"menus": list(menus)}, file)
 
 
-def kept(home: Path | None, version: str) -> tuple[str, ...]:
+def saved_menus(home: Path | None, version: str) -> tuple[str, ...]:
     """Return the menu entries that an earlier run stored for a program version, or ()."""
     content = read_bounded(home / FOLDER / f"{version}.json", LARGEST) if home is not None and version else None
     if content is None:

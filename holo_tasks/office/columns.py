@@ -1,6 +1,6 @@
 """Convert and style the values of a workbook's columns.
 
-`Column` declares a column. `content` checks a value, and `put` and `held` write and read a cell.
+`Column` declares a column. `content` checks a value, and `put` and `current_content` write and read a cell.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def clean_text(text: str) -> str:
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
 
-def held(cell: Cell, column: Column) -> Content:
+def current_content(cell: Cell, column: Column) -> Content:
     """Return the present content of a cell, comparable with the result of `content`."""
     value: Any = cell.value
     if value is None or value == "":

@@ -17,7 +17,7 @@ from xml.etree.ElementTree import ParseError
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office.atomic_file import FileBusy, FileNotWritten, naming_the_cause, replace_whole, sole_writer
-from holo_tasks.office.columns import Column, Content, clean_text, content, held, put
+from holo_tasks.office.columns import Column, Content, clean_text, content, current_content, put
 
 if TYPE_CHECKING:
     from openpyxl import Workbook as Book
@@ -119,7 +119,10 @@ class Workbook:
         sheet = book[self.sheet]
         places = self._places(sheet)
         return [
-            {name: held(_cell(sheet, number, places[name]), column).value for name, column in self.columns.items()}
+            {
+                name: current_content(_cell(sheet, number, places[name]), column).value
+                for name, column in self.columns.items()
+            }
             for number in self._known(sheet, places).values()
         ]
 
@@ -229,7 +232,7 @@ class Workbook:
             if new:
                 cell.alignment = Alignment(vertical="top", wrap_text=column.shown_width >= 40)
                 put(cell, column, wanted.get(name, Content(None)))
-            elif name in wanted and name != self.key and held(cell, column) != wanted[name]:
+            elif name in wanted and name != self.key and current_content(cell, column) != wanted[name]:
                 put(cell, column, wanted[name])
                 different = True
         return new, different

@@ -49,10 +49,10 @@ class Api:
         function = inspect.unwrap(getattr(self.function, "func", self.function))
         return str(getattr(function, "__name__", type(function).__name__)).replace("_", " ")
 
-    def check(self, arguments: Set[str], whose: str) -> None:
+    def check(self, arguments: Set[str], owner: str) -> None:
         """Raise `InvalidUsage` if the function needs a parameter that is not in ``arguments``.
 
-        ``whose`` names the sub-goal in the message.
+        ``owner`` names the sub-goal in the message.
         """
         for parameter in self._parameters:
             if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -64,7 +64,7 @@ class Api:
             if parameter.name not in arguments and not known:
                 has = ", ".join(sorted(arguments)) or "none"
                 raise InvalidUsage(
-                    f"The API function {self.name!r} takes {parameter.name!r}, and {whose} has no such argument (it "
+                    f"The API function {self.name!r} takes {parameter.name!r}, and {owner} has no such argument (it "
                     f"has: {has}). Give its parameters the same names. If it works on the screen by its first "
                     "parameter, write Script(…)."
                 )

@@ -127,8 +127,8 @@ class Discovery:
             return ()  # a closed menu is on no screenshot, so no mask covers it
         version, found = menu_lists.version_of(pid), menu_lists.menus_of(tree, pid)
         if found:
-            menu_lists.keep(run.home, version, [hushed(entry) for entry in found])
-        return found or menu_lists.kept(run.home, version)
+            menu_lists.save_menus(run.home, version, [hushed(entry) for entry in found])
+        return found or menu_lists.saved_menus(run.home, version)
 
 
 def _program(tree: ElementTree, window: Window) -> str:

@@ -93,13 +93,15 @@ async def tell_quietly(home: Path) -> None:
 
 
 async def _report(client: PrefectClient, note: pending_notes.Note) -> str:
-    says = note.says
+    fields = note.says
     try:
         id, state = (
-            UUID(str(says["flow_run_id"])),
-            State[Any](type=StateType(says["type"]), name=str(says["name"]) or None, message=str(says["message"])),
+            UUID(str(fields["flow_run_id"])),
+            State[Any](
+                type=StateType(fields["type"]), name=str(fields["name"]) or None, message=str(fields["message"])
+            ),
         )
-        ended = datetime.fromisoformat(str(says["at"]))
+        ended = datetime.fromisoformat(str(fields["at"]))
     except (KeyError, ValueError, TypeError):
         note.drop()  # the note has another format
         return ""
@@ -110,7 +112,7 @@ async def _report(client: PrefectClient, note: pending_notes.Note) -> str:
         return ""
     now = found.state
     # The noted attempt may itself have paused and resumed since its first state.
-    ours = now is not None and (str(now.id) == says["attempt"] or now.timestamp <= ended)
+    ours = now is not None and (str(now.id) == fields["attempt"] or now.timestamp <= ended)
     if now is None or not (now.is_running() or now.is_pending()) or not ours:
         note.drop()
         return ""

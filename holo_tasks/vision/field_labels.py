@@ -45,7 +45,7 @@ class _Form:
 
     def labels(self, field: Box) -> Iterator[Line]:
         free = [line for line in self.lines if not any(_has_middle(area, line.box) for area in self.areas)]
-        left = max((one for one in free if _is_beside(one.box, field)), key=lambda one: one.box.right, default=None)
+        left = max((one for one in free if _is_left_of(one.box, field)), key=lambda one: one.box.right, default=None)
         above = max((one for one in free if _is_above(one.box, field)), key=lambda one: one.box.bottom, default=None)
         if above is not None and self._between(_gap_down(above.box, field)):
             above = None
@@ -68,14 +68,14 @@ class _Form:
     def _is_left_label_of_another(self, label: Box, field: Box, free: Sequence[Line]) -> bool:
         """Return whether the label above this field is the left label of another field."""
         return any(
-            _is_beside(label, other)
+            _is_left_of(label, other)
             and other.left < field.right
-            and not any(_is_beside(line.box, other) and line.box.left >= label.right - SLACK for line in free)
+            and not any(_is_left_of(line.box, other) and line.box.left >= label.right - SLACK for line in free)
             for other in self.fields
         )
 
 
-def _is_beside(label: Box, field: Box) -> bool:
+def _is_left_of(label: Box, field: Box) -> bool:
     return field.top <= label.center.y < field.bottom and -SLACK <= field.left - label.right <= FURTHEST
 
 

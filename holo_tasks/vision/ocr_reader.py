@@ -98,15 +98,15 @@ class Reader:
     def _read_new(self, pixels: Pixels) -> tuple[Sight, bool]:
         size = Size(pixels.shape[1], pixels.shape[0])
         dirty = ~flat_blocks(pixels)
-        kept: tuple[Line, ...] = ()
+        reusable: tuple[Line, ...] = ()
         from_scratch = True
         for before, sight in self._pictures.values():
             if sight.size != size:
                 continue
             changed = changed_blocks(before, pixels)
             if changed.sum() < 0.7 * dirty.sum():
-                dirty, kept, from_scratch = changed, tuple(sight.lines), False
-        regions, lines = _to_read(dirty, kept, size)
+                dirty, reusable, from_scratch = changed, tuple(sight.lines), False
+        regions, lines = _to_read(dirty, reusable, size)
         light, colored = _fields(pixels)
         for region in regions:
             read = self._read_region(pixels, region)
@@ -152,16 +152,16 @@ def _fields(pixels: Pixels) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
     return light, tuple(field for field in sure if not any(field.intersects(other) for other in light))
 
 
-def _to_read(dirty: Any, kept: tuple[Line, ...], size: Size) -> tuple[list[Box], list[Line]]:
+def _to_read(dirty: Any, reusable: tuple[Line, ...], size: Size) -> tuple[list[Box], list[Line]]:
     """Return the regions to read again, and the cached lines outside them."""
     regions = boxes_of(dirty, size)
     while True:
-        touched = [line for line in kept if any(_near(line.box, region) for region in regions)]
-        kept = tuple(line for line in kept if line not in touched)
+        touched = [line for line in reusable if any(_near(line.box, region) for region in regions)]
+        reusable = tuple(line for line in reusable if line not in touched)
         # A line is read as a whole or not at all.
         regions = grown(regions, [line.box for line in touched], size, margin=_MARGIN)
-        if not any(_near(line.box, region) for line in kept for region in regions):
-            return regions, list(kept)
+        if not any(_near(line.box, region) for line in reusable for region in regions):
+            return regions, list(reusable)
 
 
 def _near(one: Box, other: Box, margin: int = BLOCK // 2) -> bool:

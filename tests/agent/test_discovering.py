@@ -231,7 +231,7 @@ async def test_what_hangs_is_left_out_in_time(programs: Path, monkeypatch: pytes
 
 
 def test_menus_of_before_are_told_of_a_program_that_tells_of_none_now(tmp_path: Path) -> None:
-    menus.keep(tmp_path, menus.version_of(os.getpid()), ["File > Save"])
+    menus.save_menus(tmp_path, menus.version_of(os.getpid()), ["File > Save"])
     run: Any = SimpleNamespace(home=tmp_path)
     found = discovery.Discovery(Discover())
     assert found._menus(run, ElementTree(), os.getpid()) == ("File > Save",)

@@ -14,7 +14,7 @@ from holo_tasks.compiler.pictures import Pictures
 from holo_tasks.compiler.recording import Done, Picture, Recording
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.healing.apply import applied
-from holo_tasks.healing.proposal import ModelsStep, beside, proposal_of
+from holo_tasks.healing.proposal import ModelsStep, proposal_of, with_alternative
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import NotFound, Several
 from holo_tasks.scripts.misfit import Misfit
@@ -179,7 +179,7 @@ def test_what_moved_is_proposed_beside_both_and_names_no_folder(made: Any) -> No
     assert str(home) not in changed
     (home / "changed.yaml").write_text(changed)
     healed = targets_of(load_playbook(home / "changed.yaml"))[BUTTON]
-    assert healed == beside(targets_of(playbook)[BUTTON], Target(text="Begin"))
+    assert healed == with_alternative(targets_of(playbook)[BUTTON], Target(text="Begin"))
     assert find(healed, {}, sight).contains(PLACE)
     assert find(healed, {}, live(search("EF-5050"), button=f"{BUTTON} now")).contains(PLACE)
 

@@ -20,7 +20,7 @@ from holo_tasks.core.inventory import MOST_TOKENS, Discover, Inventory, Startabl
 from holo_tasks.core.outside import apart, quoted
 from holo_tasks.inventory.bounded import read_bounded
 from holo_tasks.inventory.desktop_files import startable
-from holo_tasks.inventory.menus import keep, kept, menus_of, version_of
+from holo_tasks.inventory.menus import menus_of, save_menus, saved_menus, version_of
 from holo_tasks.inventory.recent_files import recent_files
 
 ENTRY = "[Desktop Entry]\nType=Application\nName={}\nExec={}\nCategories=GTK;Office;Finance;\n"
@@ -140,14 +140,14 @@ def test_menus_are_cached_by_program_version(tmp_path: Path) -> None:
     version = version_of(os.getpid())
     assert version
     assert version_of(2**22 + 5) == ""
-    keep(tmp_path, version, ["File > Save"])
-    assert kept(tmp_path, version) == ("File > Save",)
-    assert kept(tmp_path, "another") == kept(None, version) == ()
+    save_menus(tmp_path, version, ["File > Save"])
+    assert saved_menus(tmp_path, version) == ("File > Save",)
+    assert saved_menus(tmp_path, "another") == saved_menus(None, version) == ()
     (file,) = (tmp_path / "inventory").iterdir()
     assert file.stat().st_mode & 0o077 == 0
     for damaged in ("", "[]", '{"menus": 5}', "[" * 50_000):
         file.write_text(damaged)
-        assert kept(tmp_path, version) == ()
+        assert saved_menus(tmp_path, version) == ()
 
 
 @pytest.fixture
