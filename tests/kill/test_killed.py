@@ -27,9 +27,9 @@ def test_a_server_that_is_away_is_asked_once_for_all_flows(tmp_path: Path, monke
     flow_runs = [FlowRun(id=uuid4(), flow_id=uuid4(), state=Running()) for _ in range(3)]
     around = iter([*flow_runs, None])
     asked, noted = [], []
-    monkeypatch.setattr(killed, "_present", lambda: next(around))
+    monkeypatch.setattr(killed, "_current_flow_run", lambda: next(around))
     monkeypatch.setattr(killed, "end_tasks", lambda reason: None)
-    monkeypatch.setattr(killed, "_told", lambda flow_run, state: asked.append(flow_run.id))
+    monkeypatch.setattr(killed, "_report", lambda flow_run, state: asked.append(flow_run.id))
     monkeypatch.setattr(killed, "note_untold", lambda home, id, begun, state: noted.append(id))
     error = RunKilled("the fire alarm", tmp_path)
     assert [error.state.name for _ in flow_runs] == ["Killed"] * 3
