@@ -74,7 +74,7 @@ from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
 from holo_tasks.safety.store import store_at
 from holo_tasks.safety.typed_fields import TypedFields
 from holo_tasks.safety.used_codes import UsedCodes
-from holo_tasks.telemetry.watching import watch_for
+from holo_tasks.telemetry.watch_factory import watch_for
 from holo_tasks.vision.control_text import ScreenText, can_read
 
 TITLE_CHARACTERS = 200

@@ -26,7 +26,7 @@ from pydantic import Field, ValidationError, create_model
 from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import NeedsPerson
 from holo_tasks.core.person import DONE, Answer
-from holo_tasks.kill.sources import Asking
+from holo_tasks.kill.sources import PrefectApi
 from holo_tasks.safety.handoffs import LONGEST_NOTE
 
 PATIENCE_S, LONG_S = 10.0, 180.0
@@ -58,7 +58,7 @@ class Pausing:
         self._form = form(choices, description, note or TOLD, asks)
         self._message = message
         self._keyset: Any = None
-        self._asking: Asking | None = None
+        self._asking: PrefectApi | None = None
         self._late: Callable[[Answer], None] | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._unsure = False
@@ -75,7 +75,7 @@ class Pausing:
             if before := _untold.get(flow_run_id):
                 await asyncio.wait({before})
             # First: a pause whose confirmation is late, or never heard, is ended and answered like any other.
-            self.flow_run_id, self._asking = flow_run_id, Asking(url)
+            self.flow_run_id, self._asking = flow_run_id, PrefectApi(url)
             paused = False
             while not self._left:
                 left_s = max(0.0, until_s - time.monotonic())

@@ -1,6 +1,6 @@
-"""A machine that is to be stopped soon: its runs take no more items of lists, and end with those that they have.
+"""Drain a machine before it is shut down: its runs finish the items they hold and take no more from work lists.
 
-That is a file in HOLO_HOME, which counts until it is taken back or the machine is started again.
+The request is a file in HOLO_HOME. It holds until it is withdrawn or the machine restarts.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ FILE = "draining"
 
 
 def begin(home: Path) -> None:
-    """Have no more items taken on this machine. Raises OSError if that cannot be written down."""
+    """Stop runs on this machine from taking items. Raises `OSError` if the file cannot be written."""
     private_folder(home)
     with os.fdopen(open_private(home / FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="ascii") as file:
         file.write(era())
 
 
 def end(home: Path) -> bool:
-    """Let items be taken again; say whether they were not."""
-    was = asked(home)
+    """Let runs take items again. Return whether the machine was draining."""
+    was_draining = asked(home)
     (home / FILE).unlink(missing_ok=True)
-    return was
+    return was_draining
 
 
 def asked(home: Path) -> bool:
-    """Say whether no more items are to be taken. A file that cannot be read holds up nobody."""
+    """Return whether runs should take no more items. An unreadable file counts as no."""
     with contextlib.suppress(OSError, ValueError):
         return (home / FILE).read_text(encoding="ascii") == era()
     return False

@@ -1,6 +1,7 @@
-"""The runs that are under way on this machine: a file each, locked for as long as its process lives.
+"""Register the runs that are in progress on this machine: one file per run, locked while its process lives.
 
-Loads next to nothing, for `holo-tasks kill`: on a busy machine loading takes longer than all the rest of it.
+`holo-tasks kill` reads the registry, so this module imports very little. On a busy machine, imports take longer than
+the rest of that command.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from holo_tasks.machine.proc import process, stat_of
 
 
 class Running(NamedTuple):
-    """One run. ``began_s`` is on the monotonic clock, ``started`` says the same for people."""
+    """A registered run. ``began_s`` is monotonic seconds; ``started`` is the same time as a UTC timestamp."""
 
     run_id: str
     title: str
@@ -31,7 +32,7 @@ class Running(NamedTuple):
 
     @staticmethod
     def here(run_id: str, title: str, trace: str, flow_run_id: str, began_s: float | None = None) -> Running:
-        """Return a run of this process that begins now, or began then."""
+        """Return a run of this process. ``began_s`` defaults to now."""
         now_s = time.monotonic()
         ago_s = now_s - (now_s if began_s is None else began_s)
         started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago_s))
@@ -39,7 +40,7 @@ class Running(NamedTuple):
 
     @property
     def stopped(self) -> bool:
-        """Whether its process is there, but was stopped (SIGSTOP) and does nothing."""
+        """Whether the run's process is suspended (SIGSTOP)."""
         try:
             return stat_of(process(self.pid))[0] in ("T", "t")
         except OSError:
@@ -47,32 +48,32 @@ class Running(NamedTuple):
 
 
 class Registration:
-    """A run's file in ``<home>/running``. A lock tells a run that is under way from one whose process has died."""
+    """A run's file in ``<home>/running``. The file's lock shows that the process of the run is alive."""
 
     def __init__(self, home: Path, run: Running) -> None:
         folder = private_folder(home, "running")
         self._path = folder / f"{run.run_id}.json"
         draft = folder / f".{os.urandom(8).hex()}"
         self._file = os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8")
-        # Locked before it gets its name: nobody can take it for a dead one.
+        # Locked before it is renamed into place, so that no reader takes the run for a dead one.
         fcntl.flock(self._file, fcntl.LOCK_EX)
         json.dump(run._asdict(), self._file)
         self._file.flush()
         draft.replace(self._path)
 
     def close(self) -> None:
-        """Say that the run is over; more than once does no harm."""
+        """Remove the file, because the run has ended. May be called more than once."""
         if not self._file.closed:
             self._path.unlink(missing_ok=True)
             self._file.close()
 
 
 def running(home: Path) -> list[Running]:
-    """List the runs under way, the oldest first, and clear away what dead ones left."""
+    """List the runs in progress, oldest first. Delete the files of dead processes."""
     found = []
     for path in (home / "running").glob("*.json"):
         with contextlib.suppress(OSError, ValueError, TypeError), path.open(encoding="utf-8") as file:
-            if _dead(file):
+            if _is_dead(file):
                 path.unlink(missing_ok=True)
             else:
                 found.append(Running(**json.load(file)))
@@ -80,11 +81,12 @@ def running(home: Path) -> list[Running]:
 
 
 def end(home: Path, run: Running) -> None:
-    """Ask the process of a run to end (SIGTERM), if it is certain which one that is.
+    """Send SIGTERM to the process of a run, if the process can be identified with certainty.
 
-    Its number is that of another one elsewhere, such as outside its container; only the one that is meant has the lock.
+    A process id is ambiguous across containers. The kernel's lock table is checked: only the right process holds the
+    lock on the run's file.
     """
-    with contextlib.suppress(OSError):  # who asks sees that it goes on
+    with contextlib.suppress(OSError):  # the caller sees that the run continues
         inode = (home / "running" / f"{run.run_id}.json").stat().st_ino
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
             match line.split():
@@ -94,7 +96,7 @@ def end(home: Path, run: Running) -> None:
                         return
 
 
-def _dead(file: IO[str]) -> bool:
+def _is_dead(file: IO[str]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,8 +1,9 @@
-"""SIGTERM and SIGINT, noticed at once by a thread, whatever the main thread is doing; SIGHUP where it is said to.
+"""Report SIGTERM and SIGINT at once from a thread, even while the main thread is blocked.
 
-Python runs a signal's handler in the main thread, when that comes to it: not while it waits inside some library. The
-C handler below it writes the signal's number to a file descriptor without waiting for anybody. That descriptor is
-taken here, and everything is passed on to whom it belonged, an event loop as a rule; handlers stay as they are.
+Python runs signal handlers in the main thread, and only between bytecodes, so not while a library call blocks. The
+C-level handler writes the signal number to a wakeup file descriptor without waiting. `SignalTap` sets that descriptor
+to a pipe of its own. It forwards every byte to the previous descriptor, usually an event loop's. Installed handlers
+stay in place. SIGHUP counts as a stop only after `SignalTap.obey`.
 """
 
 from __future__ import annotations
@@ -18,57 +19,61 @@ STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 class SignalTap:
-    """Tells listeners of signals. There is one per process."""
+    """Calls listeners when a stopping signal arrives. There is one instance per process, `TAP`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
-        self._entrance = self._before = -1
+        self._write_fd = self._previous_fd = -1
         self._obeyed: tuple[signal.Signals, ...] = STOPPING
 
     def obey(self, number: signal.Signals) -> None:
-        """Take one more signal for a stop; to whoever else has a handler for it, it may mean something else."""
+        """Treat one more signal as a stop. Elsewhere, a program's own handler may give the signal another meaning."""
         if number not in self._obeyed:
             self._obeyed = (*self._obeyed, number)
 
     def listen(self, listener: Listener) -> None:
-        """Tell somebody of each stopping signal from now on. Outside the main thread, nothing can be told."""
+        """Call a listener for each stopping signal from now on.
+
+        The wakeup descriptor can only be set in the main thread. If the first listener comes from another thread,
+        nothing is reported.
+        """
         with self._lock:
             self._listeners.append(listener)
-            if self._entrance < 0 and threading.current_thread() is threading.main_thread():
+            if self._write_fd < 0 and threading.current_thread() is threading.main_thread():
                 self._open()
 
     def leave(self, listener: Listener) -> None:
-        """Tell somebody no more."""
+        """Stop calling a listener."""
         with self._lock:
             self._listeners.remove(listener)
-            if not self._listeners and self._entrance >= 0 and threading.current_thread() is threading.main_thread():
+            if not self._listeners and self._write_fd >= 0 and threading.current_thread() is threading.main_thread():
                 self._close()
 
     def _open(self) -> None:
-        exit_, self._entrance = os.pipe()
-        os.set_blocking(self._entrance, False)
-        self._before = signal.set_wakeup_fd(self._entrance, warn_on_full_buffer=False)
-        threading.Thread(target=self._pass_on, args=(exit_, self._before), name="signals", daemon=True).start()
+        read_fd, self._write_fd = os.pipe()
+        os.set_blocking(self._write_fd, False)
+        self._previous_fd = signal.set_wakeup_fd(self._write_fd, warn_on_full_buffer=False)
+        threading.Thread(target=self._forward, args=(read_fd, self._previous_fd), name="signals", daemon=True).start()
 
     def _close(self) -> None:
-        now = signal.set_wakeup_fd(-1)
-        if now != self._entrance:  # somebody has taken it since
-            signal.set_wakeup_fd(now, warn_on_full_buffer=False)
-        elif self._before >= 0:
-            with contextlib.suppress(OSError, ValueError):  # closed by now, with its event loop
-                signal.set_wakeup_fd(self._before, warn_on_full_buffer=False)
-        os.close(self._entrance)
-        self._entrance = self._before = -1
+        current_fd = signal.set_wakeup_fd(-1)
+        if current_fd != self._write_fd:  # another library has replaced the descriptor
+            signal.set_wakeup_fd(current_fd, warn_on_full_buffer=False)
+        elif self._previous_fd >= 0:
+            with contextlib.suppress(OSError, ValueError):  # the descriptor was closed with its event loop
+                signal.set_wakeup_fd(self._previous_fd, warn_on_full_buffer=False)
+        os.close(self._write_fd)
+        self._write_fd = self._previous_fd = -1
 
-    def _pass_on(self, exit_: int, before: int) -> None:
-        with open(exit_, "rb", buffering=0) as numbers:  # a file descriptor
-            while got := numbers.read(64):
-                if before >= 0:
+    def _forward(self, read_fd: int, previous_fd: int) -> None:
+        with open(read_fd, "rb", buffering=0) as numbers:
+            while received := numbers.read(64):
+                if previous_fd >= 0:
                     with contextlib.suppress(OSError):
-                        os.write(before, got)
+                        os.write(previous_fd, received)
                 for number in self._obeyed:
-                    if number in got:
+                    if number in received:
                         for listener in list(self._listeners):
                             listener(number)
 

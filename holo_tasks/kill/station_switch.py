@@ -1,4 +1,7 @@
-"""The switch of one desktop of a run that has several: the run's own stops it, too, and a lost claim stops it alone."""
+"""Stop the work on one desktop of a run that has several. A lost claim stops this desktop only.
+
+`StationSwitch` is used by the agent's stations. Stopping the whole run stops every desktop as well.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,13 @@ from holo_tasks.kill.switch import Held, KillSwitch
 from holo_tasks.machine.clock import boot_s
 
 DATABASE = "database"
-"""The source of a stop because nobody can say whether a claim still holds: that is so of all claims."""
+"""Source of a stop because no claim can be verified. This concerns all claims, so it stops the whole run."""
 
 
 class StationSwitch(KillSwitch):
-    """Watches over the claims of what is done on one desktop. It is never started: the run's switch has it look.
+    """Kill switch of one desktop. It has no threads: the run's switch renews it.
 
-    ``seen`` are the claims that the present item had, also those that it has left by now.
+    ``seen`` lists every claim that the current item has had, including claims that were released.
     """
 
     def __init__(self, desktop: Any, whole: KillSwitch) -> None:
@@ -26,10 +29,10 @@ class StationSwitch(KillSwitch):
         self.whole = whole
         self.seen: list[Held] = []
         self.of_desktop: Callable[[], Sequence[Held]] = tuple
-        """What its desktop itself may be used for as long as it holds, such as a seat."""
+        """Returns claims on the desktop itself, such as a seat. Input depends on these as well."""
 
     def begin(self, task: asyncio.Task[Any]) -> None:
-        """Cancel this task, which works on an item, if its claim is lost."""
+        """Watch over a task that works on an item, and cancel it if the item's claim is lost."""
         self._loop, self._task, self._cancelled_before = asyncio.get_running_loop(), task, task.cancelling()
         self.seen = []
 
@@ -38,15 +41,16 @@ class StationSwitch(KillSwitch):
         super().take_up(claim)
 
     def renew(self, until_s: float) -> None:
-        """Let input through until then, as far as the claims on what is done here allow it; from any thread."""
+        """Renew the input lease until ``until_s`` (boot clock), or earlier if a claim ends earlier. Callable from
+        any thread."""
         if self.reason:
             return
         now_s = boot_s()
-        left_s = self._look_at_claims()
+        left_s = self._check_claims()
         if isinstance(self._desktop, Gated) and not self.reason:
             self._desktop.renew(min(until_s, now_s + left_s))
 
-    def _held(self) -> list[Held]:
+    def _held_claims(self) -> list[Held]:
         return [*self.claims, *self.of_desktop()]
 
     def trip(self, source: str, reason: str) -> None:

@@ -1,8 +1,10 @@
-"""What stops one run from outside within a second, whatever hangs: the event loop, the model, Prefect, this process.
+"""Stop a run from outside within a second, even if the event loop, the model, Prefect or this process hangs.
 
-Input is stopped where it is sent (`desktop.gate`): by the latch, which is pulled here or there, and by the lease, which
-ends by itself when this process stops renewing it. Everything else here is for the run to end in good order: its task
-is cancelled, and told why.
+Input is stopped at the desktop process (`desktop.gate`), in two ways. A latch can be set here or there. A lease expires
+when this process stops renewing it. The rest of this module lets the run end in good order: it cancels the run's task
+and gives the reason.
+
+`KillSwitch` is the switch of a run. `agent.open_agent` starts it.
 """
 
 from __future__ import annotations
@@ -26,64 +28,64 @@ from holo_tasks.kill.signal_listener import TAP
 from holo_tasks.machine.clock import boot_s
 
 LEASE_S, RENEW_S = 0.8, 0.2
-"""How long input goes on without word from this process, and how often there is word."""
-REST_S = 0.6
-"""How long the process that owns the mouse may take to answer the latch before it is ended by force."""
-AGAIN_S = 5.0
-"""A run that goes on for so long after it was cancelled is cancelled again, and its desktop taken from it."""
-LATE_S = 3.0
-"""How long a claim that was not renewed in time is waited for, without input: the machine may have slept."""
-LAST_WORD_S = 0.5
-"""For so long the end of a run waits for its desktop to say that it has stopped."""
+"""How long input continues without a renewal from this process, and how often the lease is renewed. In seconds."""
+LATCH_TIMEOUT_S = 0.6
+"""How long the desktop process may take to confirm the latch before it is killed, in seconds."""
+RECANCEL_S = 5.0
+"""A run that still goes on this many seconds after its cancellation is cancelled again, and its desktop is killed."""
+CLAIM_GRACE_S = 3.0
+"""How long an expired claim is waited for, with input stopped, in seconds. The machine may have been asleep."""
+CONFIRM_S = 0.5
+"""How long the end of a run waits for its desktop to confirm the stop, in seconds."""
 SIGNAL = "signal"
-"""The source of a stop that came to the whole process."""
+"""Source of a stop that was sent to the whole process."""
 logger = logging.getLogger("holo_tasks.kill.switch")
 
 
 class Source(Protocol):
-    """Somewhere that people ask for a stop, which takes time to look at."""
+    """A place where people request a stop and which takes time to query."""
 
     name: str
 
     @property
     def every_s(self) -> float:
-        """How often to look, in seconds."""
+        """Polling interval in seconds."""
         ...
 
     def look(self, inside: Sequence[str]) -> str:
-        """Return the reason to stop, or nothing; ``inside`` are flow runs that are part of the run.
+        """Return the reason to stop, or an empty string. ``inside`` lists flow runs that belong to the run.
 
-        Raises whatever it likes where it cannot know.
+        May raise any exception if the source cannot be reached.
         """
         ...
 
     def answer(self) -> None:
-        """Say that input has stopped."""
+        """Confirm that input has stopped."""
         ...
 
 
 class Held(Protocol):
-    """Something that a run works on for as long as nobody else may have taken it over."""
+    """A claim on something that a run works on, such as an item or a seat."""
 
     def left_s(self) -> float:
-        """Return for how many seconds that is certain."""
+        """Return for how many more seconds the claim certainly holds."""
         ...
 
     @property
     def taken_over(self) -> bool:
-        """Whether somebody was seen to have it."""
+        """Whether another worker was seen to hold the claim."""
         ...
 
     def unheard(self) -> str:
-        """Say why it is not certain any more."""
+        """Return why the claim is no longer certain."""
         ...
 
 
 class KillSwitch:
-    """The switch of one run. ``source`` and ``reason`` are empty until it is used.
+    """The kill switch of one run. ``source`` and ``reason`` are empty until it is used.
 
-    ``claims`` are what the run works on: input goes on only for as long as all of them hold. When another worker was
-    seen to have one, or when it stays unknown whether one has, this one stops.
+    Input goes on only while every claim in ``claims`` holds. The switch stops the run if another worker has taken one
+    over. It also stops the run if a claim stays uncertain for too long.
     """
 
     def __init__(self, desktop: Desktop, run: Running, home: Path, sources: Sequence[Source] = ()) -> None:
@@ -95,22 +97,25 @@ class KillSwitch:
         self.home = home
         self._sources = sources
         self._lock = threading.Lock()
-        self._news, self._over = threading.Event(), threading.Event()
+        self._wake, self._closed = threading.Event(), threading.Event()
         self._resting = False
-        self._held_s = time.monotonic()
+        self._last_held_s = time.monotonic()
         self._inside: list[str] = []
         self._registration: Registration | None = None
 
     def take_up(self, claim: Held) -> None:
-        """Let input go on only for as long as this claim holds, too."""
+        """Make input depend on this claim as well."""
         self.claims.append(claim)
 
     def leave(self, claim: Held) -> None:
-        """Work on a claim no more; sub-goals side by side end in any order."""
+        """Stop depending on a claim. Concurrent sub-goals may leave in any order."""
         self.claims = [other for other in self.claims if other is not claim]
 
     async def start(self) -> None:
-        """Watch over the present task, and let its desktop take input. Raises `InvalidUsage` if it cannot watch."""
+        """Start watching: register the run, listen for signals, give the desktop its lease, and poll the sources.
+
+        The current task is the one that a stop cancels. Raises `InvalidUsage` if HOLO_HOME cannot be written.
+        """
         self._loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         self._task, self._cancelled_before = task, task.cancelling()
@@ -119,17 +124,18 @@ class KillSwitch:
             self._registration = Registration(self.home, self.run)
         except OSError as error:
             raise InvalidUsage(f"{self.home} cannot be written ({error.strerror}); set HOLO_HOME.") from None
-        TAP.listen(self._signalled)
+        TAP.listen(self._on_signal)
         if self._desktop is not None:
             await self._desktop.serve(self.run.run_id, self.run.began_s, self._folder)
             self._desktop.renew(boot_s() + LEASE_S)
-        self._held_s = time.monotonic()
+        self._last_held_s = time.monotonic()
         threading.Thread(target=self._watch, name="kill switch", daemon=True).start()
         for source in self._sources:
             threading.Thread(target=self._poll, args=(source,), name=f"kill: {source.name}", daemon=True).start()
 
     def trip(self, source: str, reason: str) -> None:
-        """Stop input at once and for good, and cancel the run; from any thread. Only the first reason counts."""
+        """Stop input at once and for good, and cancel the run. Callable from any thread. Only the first reason
+        counts."""
         with self._lock:
             if self._desktop is not None:
                 self._desktop.latch()
@@ -137,11 +143,11 @@ class KillSwitch:
                 return
             self.source, self.reason = source, reason
         self._cancel_soon(again=False)
-        self._news.set()
+        self._wake.set()
 
     @contextmanager
     def inside(self, flow_run_id: str) -> Iterator[None]:
-        """Let cancelling this flow run in Prefect stop the run, too."""
+        """Stop the run if this flow run is cancelled in Prefect while the context is open."""
         self._inside += [flow_run_id] if flow_run_id else []
         try:
             yield
@@ -150,115 +156,122 @@ class KillSwitch:
                 self._inside.remove(flow_run_id)
 
     def why(self) -> str:
-        """Return the reason; also one that so far only the process that owns the mouse knows of."""
+        """Return the reason for a stop, or an empty string. Includes a stop that only the desktop process knows of
+        yet."""
         if not self.reason and self._desktop is not None and self._desktop.latched:
-            self._examine()
+            self._check_requests()
         return self.reason
 
     def rest(self) -> None:
-        """Cancel nothing any more, because the run is ending; and let no input through."""
+        """Let no more input through, and cancel nothing from now on, because the run is ending."""
         self.why()
         self._resting = True
         if self._desktop is not None:
             self._desktop.renew(0.0)
 
     def close(self) -> None:
-        """Stop watching; the run is over."""
+        """Stop watching, because the run has ended."""
         self._resting = True
-        self._over.set()
-        self._news.set()
+        self._closed.set()
+        self._wake.set()
         if self._registration is not None:
-            TAP.leave(self._signalled)
-            self._hear_the_desktop_out()
+            TAP.leave(self._on_signal)
+            self._await_confirmation()
             kill_files.forget(self._folder, self.run.run_id)
             self._registration.close()
             self._registration = None
 
-    def _hear_the_desktop_out(self) -> None:
-        """Let the desktop answer a request to stop before the answer is cleared away: after that it would stay."""
-        end = time.monotonic() + LAST_WORD_S
+    def _await_confirmation(self) -> None:
+        """Wait until the desktop has confirmed the stop. A confirmation that came after the clean-up would never be
+        deleted."""
+        end = time.monotonic() + CONFIRM_S
         while (desktop := self._desktop) is not None and desktop.latched and not desktop.at_rest:
             if time.monotonic() > end:
                 return
             time.sleep(0.01)
 
-    def _signalled(self, number: signal.Signals) -> None:
+    def _on_signal(self, number: signal.Signals) -> None:
         self.trip(SIGNAL, f"The run was stopped by {number.name}.")
 
     def _watch(self) -> None:
-        while not self._over.is_set() and not self.reason:
+        while not self._closed.is_set() and not self.reason:
             try:
-                self._examine()
-                # The clock before the claims: should the machine sleep in between, too little is let through.
+                self._check_requests()
+                # Read the clock before the claims. If the machine sleeps in between, the lease is then too short rather
+                # than too long.
                 now_s = boot_s()
-                left_s = self._look_at_claims()
+                left_s = self._check_claims()
             except Exception:
-                logger.exception("It cannot be known whether this run may go on; its input stops.")
+                logger.exception(
+                    "The claims of this run and requests to stop it could not be checked, so its input stops."
+                )
             else:
                 if self._desktop is not None and not self.reason and not self._resting:
                     self._desktop.renew(now_s + min(LEASE_S, left_s))
-            self._news.wait(RENEW_S)
+            self._wake.wait(RENEW_S)
         if self.reason:
-            self._see_to_it()
+            self._enforce_stop()
 
-    def _look_at_claims(self) -> float:
-        """Return for how many seconds all claims hold; stop the run for one that is lost."""
-        claims = self._held()
+    def _check_claims(self) -> float:
+        """Return for how many seconds all claims hold. Stop the run if a claim is lost."""
+        claims = self._held_claims()
         left_s = min((claim.left_s() for claim in claims), default=LEASE_S)
         if left_s > 0.0:
-            self._held_s = time.monotonic()
+            self._last_held_s = time.monotonic()
         elif lost := [claim for claim in claims if claim.taken_over]:
             self.trip("takeover", getattr(lost[0], "lost", "Another worker has taken over this work."))
-        elif time.monotonic() - self._held_s > LATE_S:
+        elif time.monotonic() - self._last_held_s > CLAIM_GRACE_S:
             self.trip("database", min(claims, key=lambda claim: claim.left_s()).unheard())
         return left_s
 
-    def _held(self) -> list[Held]:
+    def _held_claims(self) -> list[Held]:
         return list(self.claims)
 
-    def _examine(self) -> None:
+    def _check_requests(self) -> None:
         """Look for a request to stop on this machine."""
         request = kill_files.asked(self._folder, self.run.run_id, self.run.began_s)
         if request is not None:
             reason = kill_files.reason_in(request)
             self.trip("command", "killed by `holo-tasks kill`" + (f": {reason}" if reason else ""))
         elif self._desktop is not None and self._desktop.latched:
-            self.trip("desktop", "Requests to stop could not be looked for, so the desktop stopped by itself.")
+            self.trip("desktop", "The desktop could not check for requests to stop, so it stopped by itself.")
 
-    def _see_to_it(self) -> None:
-        """See that input has really stopped, and that the run ends."""
+    def _enforce_stop(self) -> None:
+        """Make sure that input stops and the run ends. Kill the desktop and cancel again if needed."""
         began = time.monotonic()
-        while not self._over.wait(0.05):
+        while not self._closed.wait(0.05):
             late = time.monotonic() - began
-            if self._desktop is not None and ((late > REST_S and not self._desktop.at_rest) or late > AGAIN_S):
+            if self._desktop is not None and (
+                (late > LATCH_TIMEOUT_S and not self._desktop.at_rest) or late > RECANCEL_S
+            ):
                 self._desktop.kill()
                 self._desktop = None
-            if late > AGAIN_S:
+            if late > RECANCEL_S:
                 self._cancel_soon(again=True)
                 began = time.monotonic()
 
     def _poll(self, source: Source) -> None:
-        while not self._over.is_set() and not self.reason:
+        while not self._closed.is_set() and not self.reason:
             next_s = time.monotonic() + source.every_s
-            # What cannot be reached cannot be obeyed: the run goes on, and the other ways to stop it remain.
+            # An unreachable source is ignored: the run goes on, and the other sources remain.
             with contextlib.suppress(Exception):
                 if reason := source.look(list(self._inside)):
                     self.trip(source.name, reason)
-                    self._when_at_rest(source.answer)
-            self._over.wait(max(0.0, next_s - time.monotonic()))
+                    self._answer_after_stop(source.answer)
+            self._closed.wait(max(0.0, next_s - time.monotonic()))
 
-    def _when_at_rest(self, tell: Callable[[], None]) -> None:
-        end = time.monotonic() + AGAIN_S
+    def _answer_after_stop(self, answer: Callable[[], None]) -> None:
+        end = time.monotonic() + RECANCEL_S
         while (desktop := self._desktop) is not None and not desktop.at_rest and time.monotonic() < end:
             time.sleep(0.05)
-        tell()
+        answer()
 
     def _cancel_soon(self, *, again: bool) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: there is nothing left to cancel
+        with contextlib.suppress(RuntimeError):  # the loop is closed, so the run has ended
             self._loop.call_soon_threadsafe(self._cancel, again)
 
     def _cancel(self, again: bool) -> None:
-        # Once is enough, whoever does it: a second time would break off what is done to end in good order.
+        # Do not cancel a task that is already cancelled: a second cancellation would interrupt its clean-up.
         cancelled = self._task.cancelling() > self._cancelled_before
         if not self._resting and not self._task.done() and (again or not cancelled):
             self._task.cancel(self.reason)

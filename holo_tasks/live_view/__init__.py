@@ -1,4 +1,7 @@
-"""Shows an agent's desktop to a person, in a browser, and lets them use it while they have the screen.
+"""Show an agent's desktop to a person in a browser, and let them use it while they hold the screen.
 
-`view.open_live_view` opens one; `programs` says what has to be installed.
+`view` opens a live view and connects browsers to the VNC server. `site` serves the pages, and `door` checks tokens,
+hosts and origins.
+
+May import `core`, `machine`, `loop` and `desktop`.
 """

@@ -1,4 +1,7 @@
-"""Who is let in to a live view: whoever has a token, from a page of ours, at an address of ours."""
+"""Control access to a live view by token, Host header and Origin header.
+
+`Site` asks a `Door` before it answers a request.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ TOKEN_BYTES = 32
 
 
 class Unknown(ValueError):
-    """There is nothing at this address, as far as whoever asks can tell."""
+    """The path does not exist, or its token is wrong. The caller cannot tell the difference."""
 
 
 class Foreign(ValueError):
-    """A page of another site asks, or this one is reached by a name that is not its own."""
+    """The request comes from a page of another site, or names a host that is not this one."""
 
 
 def fresh() -> str:
@@ -28,10 +31,11 @@ def fresh() -> str:
 
 @dataclass(frozen=True)
 class Door:
-    """Two tokens: who has the first may use the desktop, who has the second may watch.
+    """The two tokens of a live view: ``use`` lets the holder use the desktop, ``watch`` only lets them watch it.
 
-    ``host`` is what is listened at. A name could be made to stand for this machine by anybody (DNS rebinding), so no
-    other is answered to than that one and ``localhost``; other addresses only if it is not a loopback one.
+    ``host`` is the listening address. Anybody can point a name of theirs at this machine (DNS rebinding), so the only
+    names accepted are ``host`` and ``localhost``. IP addresses other than loopback are accepted only if ``host`` is not
+    loopback.
     """
 
     host: str
@@ -39,27 +43,30 @@ class Door:
     watch: str = field(default_factory=fresh, repr=False)
 
     def enter(self, path: str) -> tuple[bool, str]:
-        """Return whether the desktop may be used by who asks for a path, and the path below the token."""
-        if not path.startswith("/"):  # no browser asks so, and no path is to have two spellings
+        """Return whether the requester may use the desktop, and the rest of the path below the token.
+
+        Raises `Unknown` if the path has no valid token.
+        """
+        if not path.startswith("/"):  # browsers never send this, and each page has one path only
             raise Unknown
         token, slash, rest = path[1:].partition("/")
-        given = token.encode(errors="surrogateescape")  # as it was sent, whatever it was
-        # Both are compared, whatever the first comes to: the time it takes tells nothing.
+        given = token.encode(errors="surrogateescape")  # the raw bytes of the request
+        # Always compare both tokens, in constant time, so that timing reveals nothing.
         use, watch = (hmac.compare_digest(given, each.encode()) for each in (self.use, self.watch))
         if not (slash and (use or watch)):
             raise Unknown
         return use, rest
 
     def check_host(self, host: str) -> None:
-        """Raise `Foreign` unless a Host header is one of ours; any port will do, for it may be forwarded."""
-        name = _name(f"//{host}")
+        """Raise `Foreign` unless a Host header names this server. The port is ignored, because it may be forwarded."""
+        name = _hostname(f"//{host}")
         if name in ("localhost", self.host.lower()) or is_loopback(name):
             return
         if is_loopback(self.host) or self.host == "localhost" or not _is_address(name):
             raise Foreign
 
     def check_origin(self, origin: str, host: str) -> None:
-        """Raise `Foreign` unless a websocket is opened by a page of ours."""
+        """Raise `Foreign` unless a websocket was opened by one of our pages."""
         try:
             parts = urlsplit(origin)
         except ValueError:
@@ -68,7 +75,7 @@ class Door:
             raise Foreign
 
 
-def _name(url: str) -> str:
+def _hostname(url: str) -> str:
     try:
         parts = urlsplit(url)
         _ = parts.port

@@ -1,4 +1,4 @@
-"""What has to be installed for a live view."""
+"""Find the programs that a live view needs: a VNC server and noVNC."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import vnc
 
 PAGES = tuple(Path("/usr/share") / folder for folder in ("novnc", "webapps/novnc", "noVNC"))
-"""Where systems keep noVNC: Debian and Fedora, Arch, others."""
+"""Where distributions install noVNC: Debian and Fedora, Arch, others."""
 PAGES_PACKAGE = "novnc"
 
 
 def pages() -> Path | None:
-    """Return the folder of noVNC, if it is installed."""
+    """Return the folder of noVNC, or ``None`` if it is not installed."""
     return next((folder for folder in PAGES if (folder / "core/rfb.js").is_file()), None)
 
 
 def missing_packages() -> list[str]:
-    """List what is missing, as Debian calls it."""
+    """List the Debian packages that a live view needs and that are not installed."""
     found = {vnc.PACKAGE: vnc.program(), PAGES_PACKAGE: pages()}
     return [package for package, where in found.items() if not where]
 
 
 def require() -> Path:
-    """Return the folder of noVNC; raise `InvalidUsage` if anything is missing."""
+    """Return the folder of noVNC. Raises `InvalidUsage` if anything is missing."""
     folder, missing = pages(), missing_packages()
     if missing or folder is None:
         raise InvalidUsage(

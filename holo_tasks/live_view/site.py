@@ -1,4 +1,4 @@
-"""The pages of a live view: one of our own, and noVNC's modules beside it; below a token, and nowhere else."""
+"""Serve the pages of a live view: one page of our own, and noVNC's modules. All paths are below a token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWN = Path(__file__).parent
 SOCKET, DONE = "socket", "done"
 KINDS = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css"}
 MODULES = ("core", "vendor")
-"""All of noVNC that the page takes: the rest of it is a page of its own."""
+"""The folders of noVNC that our page loads. The rest of noVNC is a page of its own, and is not served."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -26,52 +26,52 @@ POLICY = (
 
 
 class Site:
-    """Answers requests, and lets websockets through."""
+    """HTTP request handler of one live view. It also decides which websockets may be opened."""
 
     asked: tuple[str, str, str] | None = None
-    """What whoever may use the desktop is asked, until when, and the command that answers."""
+    """The question on the page, the time limit, and the command that answers. Only users of the desktop see them."""
     ended: Callable[[], None] | None = None
-    """Called when whoever may use the desktop says on the page that they are done with it; they see it alone if set."""
+    """Called when a user of the desktop clicks *Done*. The link is shown only if this is set, and only to users."""
 
     def __init__(self, door: Door, novnc: Path) -> None:
         self._door = door
         self._novnc = novnc.resolve()
 
     def may_use(self, connection: ServerConnection) -> bool:
-        """Say whether a viewer that was let through may use the desktop, or only watch."""
+        """Return whether a connected viewer may use the desktop. If not, they may only watch."""
         assert connection.request is not None
         return self._door.enter(connection.request.path)[0]
 
     def answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Answer a request; None lets a websocket through."""
+        """Return the response to a request, or ``None`` to accept a websocket."""
         try:
-            host = _only(request.headers, "Host")
+            host = _single_header(request.headers, "Host")
             self._door.check_host(host)
-            use, path = self._door.enter(request.path)
+            may_use, path = self._door.enter(request.path)
             if path == SOCKET:
-                self._door.check_origin(_only(request.headers, "Origin"), host)
+                self._door.check_origin(_single_header(request.headers, "Origin"), host)
                 return None
-            if path == DONE and use and self.ended is not None:
+            if path == DONE and may_use and self.ended is not None:
                 self.ended()
                 return _response(http.HTTPStatus.OK, b"Thank you. You may close this page.\n")
-            return self._page(use) if path == "" else _response(http.HTTPStatus.OK, *self._file(path))
+            return self._page(may_use) if path == "" else _response(http.HTTPStatus.OK, *self._file(path))
         except Foreign:
             return _response(http.HTTPStatus.FORBIDDEN, b"Not from here.\n")
         except Unknown:
             return _response(http.HTTPStatus.NOT_FOUND, b"There is nothing here.\n")
 
-    def _page(self, use: bool) -> Response:
-        question, when, answer = map(html.escape, (self.asked or ("", "", "")) if use else ("", "", ""))
+    def _page(self, may_use: bool) -> Response:
+        question, when, answer = map(html.escape, (self.asked or ("", "", "")) if may_use else ("", "", ""))
         asked = (
             f'<p id="asked"><strong dir="auto">{question}</strong> Give the screen back, {when}, in Prefect or with '
             f"<code>{answer}</code></p>"
             if question
             else ""
         )
-        records = use and self.ended is not None
+        records = may_use and self.ended is not None
         if records:
             asked = f'<p id="asked">What you do here is recorded. <a href="{DONE}">Done</a></p>'
-        may = "record" if records else "use" if use else "watch"
+        may = "record" if records else "use" if may_use else "watch"
         page = Template((OWN / "page.html").read_text("utf-8")).substitute(may=may, asked=asked)
         return _response(http.HTTPStatus.OK, page.encode(), ".html")
 
@@ -85,12 +85,12 @@ class Site:
                 if not inside or file.suffix != ".js":
                     raise Unknown
             return file.read_bytes(), file.suffix
-        except (OSError, ValueError):  # no file's name may hold a NUL
+        except (OSError, ValueError):  # ValueError: the path contains a NUL
             raise Unknown from None
 
 
-def _only(headers: Headers, name: str) -> str:
-    """Return a header that has to be there once."""
+def _single_header(headers: Headers, name: str) -> str:
+    """Return the value of a header. Raises `Foreign` unless it occurs exactly once."""
     values = headers.get_all(name)
     if len(values) != 1:
         raise Foreign

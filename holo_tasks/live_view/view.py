@@ -1,4 +1,7 @@
-"""A live view: a VNC server on the desktop's side, pages and a websocket for browsers on this one."""
+"""Open a live view: start a VNC server on the desktop, serve the pages, and bridge websockets to the server.
+
+`open_live_view` is used by hand-offs, the blocks and `holo-tasks record`.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +31,25 @@ LOOPBACK = "127.0.0.1"
 ANY = ("0.0.0.0", "::")
 CHUNK = 1 << 16
 logger = logging.getLogger("holo_tasks.live_view")
-# Its requests hold the token: they are nobody's business.
+# The URLs of requests contain the token, so the server's own log lines are dropped.
 _silent = logging.Logger("holo_tasks.live_view.requests", logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True)
 class LiveView:
-    """Where a person finds the desktop. Whoever has ``url`` has the desktop: it goes into no log."""
+    """The URLs of a live view. Whoever has ``url`` can use the desktop, so never log it."""
 
     url: str
     watch_url: str
     site: Site | None = field(default=None, compare=False)
 
     def ask(self, question: str, *, when: str, answer: str) -> None:
-        """Say on the page what a person is asked, until when, and the command that answers."""
+        """Show a question on the page, with its time limit and the command that answers it."""
         if self.site is not None:
             self.site.asked = question, when, answer
 
     def until(self, ended: Callable[[], None]) -> None:
-        """Say on the page that what is done there is recorded, and have it call this when the person is done."""
+        """Show on the page that input is recorded. Call ``ended`` when the person clicks *Done*."""
         if self.site is not None:
             self.site.ended = ended
 
@@ -56,15 +59,16 @@ class LiveView:
 
 @asynccontextmanager
 async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: int = 0) -> AsyncIterator[LiveView]:
-    """Show a desktop in a browser for as long as this is entered; all connections are closed when it is left.
+    """Serve a desktop to browsers while the context is open. All connections are closed at its end.
 
-    ``url`` is for a person to see and use it: what they press and point at reaches the desktop only while it is held
-    (`core.ports.Held`). ``watch_url`` shows it and takes no input. ``port`` 0
-    is any free one. On another ``host`` than a loopback address anybody on the way reads along, for there is no TLS.
-    Raises `InvalidUsage` if what it takes is not installed.
+    At ``url`` a person sees and uses the desktop. Their input reaches it only while it is held (`core.ports.Held`).
+    ``watch_url`` shows the desktop and takes no input. ``port`` 0 picks any free port.
+
+    Connections are not encrypted: if ``host`` is not a loopback address, anybody on the network path can read along.
+    Raises `InvalidUsage` if a needed program is not installed, or if the server cannot listen at the port.
     """
     folder = require()
-    _check(host)
+    _check_host(host)
     path = await desktop.open_vnc()
     try:
         door = Door(socket.gethostname() if host in ANY else host)
@@ -83,17 +87,17 @@ async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: in
         except OSError as error:
             raise InvalidUsage(f"The live view cannot listen at {host}, port {port}: {error.strerror}.") from None
         try:
-            yield _view(door, server, site)
+            yield _live_view(door, server, site)
         finally:
             server.close()
             await server.wait_closed()
     finally:
-        with contextlib.suppress(HoloError):  # the desktop is gone, and its server with it
+        with contextlib.suppress(HoloError):  # the desktop has ended, and the VNC server with it
             await desktop.close_vnc(path)
 
 
 class Bridge:
-    """Joins websockets to the VNC server's socket and to the desktop."""
+    """Connects websockets to the VNC server's socket, and sends a person's input to the desktop."""
 
     def __init__(self, desktop: ports.Shown, path: Path, site: Site) -> None:
         self._desktop = desktop
@@ -102,8 +106,8 @@ class Bridge:
         self.answer = site.answer
 
     async def join(self, viewer: ServerConnection) -> None:
-        """Carry one viewer's conversation until either side ends it."""
-        said = Viewer()
+        """Forward one viewer's connection in both directions until either side ends it."""
+        parser = Viewer()
         may_use = self._site.may_use(viewer)
         try:
             reader, writer = await asyncio.open_unix_connection(str(self._path))
@@ -112,32 +116,33 @@ class Bridge:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(_to_viewer(reader, viewer))
-                group.create_task(self._from_viewer(viewer, said, writer, may_use))
+                group.create_task(self._from_viewer(viewer, parser, writer, may_use))
         except* (ConnectionClosed, NotRfb, OSError, EOFError):
             pass
         finally:
             writer.close()
             if may_use:
-                await self._do(said.left())
+                await self._send_input(parser.release_all())
 
     async def _from_viewer(
-        self, viewer: ServerConnection, said: Viewer, writer: asyncio.StreamWriter, may_use: bool
+        self, viewer: ServerConnection, parser: Viewer, writer: asyncio.StreamWriter, may_use: bool
     ) -> None:
         async for message in viewer:
             if isinstance(message, str):
                 raise NotRfb("the viewer sends text")
-            data, inputs = said.heard(message)
+            data, inputs = parser.receive(message)
             if may_use:
-                await self._do(inputs)
+                await self._send_input(inputs)
             if data:
                 writer.write(data)
                 await writer.drain()
         raise EOFError
 
-    async def _do(self, inputs: Sequence[ByHand]) -> None:
-        """Do what a person does, if they have the screen; the desktop makes sure of that itself."""
+    async def _send_input(self, inputs: Sequence[ByHand]) -> None:
+        """Send a person's input to the desktop if the desktop is held. The desktop checks this again itself."""
         if inputs and isinstance(self._desktop, ports.Held) and self._desktop.held:
-            with contextlib.suppress(HoloError):  # given back, killed or gone meanwhile; a key that nothing produces
+            # The screen was returned, killed or closed meanwhile, or no key produces the symbol.
+            with contextlib.suppress(HoloError):
                 await self._desktop.by_hand(inputs)
 
 
@@ -147,20 +152,22 @@ async def _to_viewer(reader: asyncio.StreamReader, viewer: ServerConnection) -> 
     raise EOFError
 
 
-def _check(host: str) -> None:
+def _check_host(host: str) -> None:
     if is_loopback(host) or host == "localhost":
         return
     if switched_on(os.environ):
-        raise InvalidUsage(f"Local-only mode is on, and the live view would listen at {host}: use {LOOPBACK}.")
+        raise InvalidUsage(
+            f"Local-only mode is on, and the live view would listen at {host}. Listen at {LOOPBACK} instead."
+        )
     logger.warning(
-        "The live view listens at %s WITHOUT ENCRYPTION: whoever can read the traffic sees the desktop, reads what is "
-        "typed, and can take the link and use it. Use %s and an SSH tunnel instead.",
+        "The live view listens at %s WITHOUT ENCRYPTION. Anybody on the network path can see the desktop and the typed "
+        "text, and can use the link. Use %s and an SSH tunnel instead.",
         host,
         LOOPBACK,
     )
 
 
-def _view(door: Door, server: Server, site: Site) -> LiveView:
+def _live_view(door: Door, server: Server, site: Site) -> LiveView:
     port = next(iter(server.sockets)).getsockname()[1]
     host = f"[{door.host}]" if ":" in door.host else door.host
     use, watch = (f"http://{host}:{port}/{token}/" for token in (door.use, door.watch))

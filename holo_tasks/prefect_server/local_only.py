@@ -16,7 +16,7 @@ from holo_tasks.core.model import Model
 from holo_tasks.core.this_machine import PROXIES, SWITCH, loopback_address, pinned_url, switched_on, without_proxies
 from holo_tasks.prefect_server.temporary import SERVER_DATABASE, configured, configured_api_url
 from holo_tasks.safety.database_address import DATABASE_VARIABLE, check_kept_here
-from holo_tasks.telemetry.wanted import wanted_by
+from holo_tasks.telemetry.otel_settings import wanted_by
 
 __all__ = [
     "check_advisors",

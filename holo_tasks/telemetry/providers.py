@@ -1,7 +1,8 @@
-"""The process's own providers of spans and metrics, as the OTEL_* variables ask for them.
+"""Create this process's own tracer and meter providers from the OTEL_* settings.
 
-They are not made OpenTelemetry's global ones. Through those Prefect tells the names of its runs, and those of steps are
-what stands on the screen; whoever sets a global provider decides on that.
+They are not registered as OpenTelemetry's global providers. Prefect exports run names through the global providers, and
+names of Prefect task runs may contain text from the screen. Only whoever installs a global provider can choose to
+export those.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from opentelemetry.trace import NoOpTracerProvider, Tracer
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.version import __version__
 from holo_tasks.telemetry.meters import Meters
-from holo_tasks.telemetry.wanted import EXTRA, OTLP, Wanted
+from holo_tasks.telemetry.otel_settings import EXTRA, OTLP, OtelSettings
 
 SERVICE, SCOPE = "prefect-holo", "holo_tasks"
 
 
 class Providers(NamedTuple):
-    """Where spans begin, what counts, and what sends all that has gathered by now."""
+    """The tracer, the instruments, and a function that sends everything recorded up to now."""
 
     tracer: Tracer
     meters: Meters
@@ -40,73 +41,80 @@ class Providers(NamedTuple):
 
 
 @cache
-def providers(wanted: Wanted) -> Providers:
-    """Return the providers of this process for what is wanted, the same ones each time.
+def providers(settings: OtelSettings) -> Providers:
+    """Return this process's providers for the given settings. Repeated calls return the same ones.
 
-    Raises `InvalidUsage` for an exporter that is not installed, or that cannot be made.
+    Raises `InvalidUsage` if an exporter is not installed or cannot be created.
     """
-    resource = resource_of_process()
-    tracer, tracing = _tracing(wanted, resource)
-    meter, metering = _metering(wanted, resource)
-    sending = [flush for flush in (tracing, metering) if flush is not None]
-    return Providers(tracer, Meters(meter), lambda: _at_once(sending))
+    resource = process_resource()
+    tracer, flush_traces = _make_tracer(settings, resource)
+    meter, flush_metrics = _make_meter(settings, resource)
+    flushes = [flush for flush in (flush_traces, flush_metrics) if flush is not None]
+    return Providers(tracer, Meters(meter), lambda: _flush_all(flushes))
 
 
-def resource_of_process() -> Resource:
-    """Return what is told of this process: its service, a random id, and what OTEL_RESOURCE_ATTRIBUTES say.
+def process_resource() -> Resource:
+    """Return the resource attributes: service name, version, a random instance id, and OTEL_RESOURCE_ATTRIBUTES.
 
-    What OpenTelemetry could find out besides is left out: a command line holds goals, a host has a name.
+    OpenTelemetry's process and host detectors are not used: a command line contains goals, and a host name is private.
     """
-    # The counts of two processes are told apart by the id, which is new each time.
+    # The instance id is new for each process, so that a backend can separate the counts of two processes.
     own = Resource({"service.name": SERVICE, "service.version": __version__, "service.instance.id": str(uuid.uuid4())})
     sdk = Resource.get_empty().merge(own)
     return sdk.merge(OTELResourceDetector().detect())
 
 
-def _tracing(wanted: Wanted, resource: Resource) -> tuple[Tracer, Callable[[], None] | None]:
-    if not wanted.traces:
+def _make_tracer(settings: OtelSettings, resource: Resource) -> tuple[Tracer, Callable[[], None] | None]:
+    if not settings.traces:
         return NoOpTracerProvider().get_tracer(SCOPE), None
-    # Not shut down at exit, which may wait half a minute for a collector that is away: each run flushes at its end.
+    # Not shut down at exit, which can wait 30 s for an unreachable collector. Each run flushes at its end instead.
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    for name in wanted.traces:
-        provider.add_span_processor(BatchSpanProcessor(_made("opentelemetry_traces_exporter", name, wanted.traces_at)))
-    return provider.get_tracer(SCOPE, __version__), lambda: _ignoring(provider.force_flush())
+    for name in settings.traces:
+        provider.add_span_processor(
+            BatchSpanProcessor(_make_exporter("opentelemetry_traces_exporter", name, settings.traces_at))
+        )
+    return provider.get_tracer(SCOPE, __version__), lambda: _discard(provider.force_flush())
 
 
-def _metering(wanted: Wanted, resource: Resource) -> tuple[Meter, Callable[[], None] | None]:
-    if not wanted.metrics:
+def _make_meter(settings: OtelSettings, resource: Resource) -> tuple[Meter, Callable[[], None] | None]:
+    if not settings.metrics:
         return NoOpMeterProvider().get_meter(SCOPE), None
-    made = [_made("opentelemetry_metrics_exporter", name, wanted.metrics_at) for name in wanted.metrics]
-    readers = [each if isinstance(each, MetricReader) else PeriodicExportingMetricReader(each) for each in made]
+    exporters = [
+        _make_exporter("opentelemetry_metrics_exporter", name, settings.metrics_at) for name in settings.metrics
+    ]
+    readers = [each if isinstance(each, MetricReader) else PeriodicExportingMetricReader(each) for each in exporters]
     provider = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
-    return provider.get_meter(SCOPE, __version__), lambda: _ignoring(provider.force_flush())
+    return provider.get_meter(SCOPE, __version__), lambda: _discard(provider.force_flush())
 
 
-def _made(group: str, name: str, at: str) -> Any:
-    """Make an exporter that is installed under a name; it reads its settings from the environment."""
+def _make_exporter(group: str, name: str, url: str) -> Any:
+    """Create an installed exporter by its entry point name. It reads its other settings from the environment.
+
+    Raises `InvalidUsage` if the exporter is not installed or cannot be created.
+    """
     found = next(iter(entry_points(group=group, name=name)), None)
     if found is None:
         raise InvalidUsage(
-            f"There is no exporter {name!r} of OpenTelemetry here: with '{EXTRA}' there are otlp, by "
-            "http/protobuf, and console."
+            f"The OpenTelemetry exporter {name!r} is not installed. '{EXTRA}' installs otlp (http/protobuf) and "
+            "console."
         )
-    given: dict[str, Any] = {"endpoint": at} if at and name == OTLP["http/protobuf"] else {}
+    options: dict[str, Any] = {"endpoint": url} if url and name == OTLP["http/protobuf"] else {}
     if name == "console":
-        given = {"out": sys.stderr}  # a command's own output is for whoever called it
+        options = {"out": sys.stderr}  # stdout belongs to the command's own output
     try:
-        return found.load()(**given)
+        return found.load()(**options)
     except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
-        raise InvalidUsage(f"The exporter {name!r} cannot be made ({error}).") from None
+        raise InvalidUsage(f"The OpenTelemetry exporter {name!r} cannot be created ({error}).") from None
 
 
-def _at_once(sending: list[Callable[[], None]]) -> None:
-    """Send spans and metrics side by side, in threads that keep no process from ending."""
-    threads = [threading.Thread(target=flush, name=f"telemetry-{os.getpid()}", daemon=True) for flush in sending]
+def _flush_all(flushes: list[Callable[[], None]]) -> None:
+    """Flush spans and metrics in parallel and wait. The threads are daemons, so they never keep the process alive."""
+    threads = [threading.Thread(target=flush, name=f"telemetry-{os.getpid()}", daemon=True) for flush in flushes]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
 
-def _ignoring(_sent: object) -> None:
+def _discard(_flushed: object) -> None:
     return None

@@ -1,7 +1,7 @@
-"""One run as spans and counts, made of what is recorded of it.
+"""Turn the recorded events of one run into spans and counts.
 
-Every span and every number comes from the events of the trace, and of those only from their kinds, times, counts and
-closed lists (`names`): no text of theirs is read here.
+`RunSpans` reads only the events' kinds, times, counts and values from the closed lists of `names`. It never reads text
+from an event. `watch_factory` creates it when a collector is configured.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ from holo_tasks.telemetry.names import Door, listed
 from holo_tasks.telemetry.watch import Watch
 
 FLUSH_S, KILLED_FLUSH_S = 3.0, 0.5
-"""A run waits so long at its end for what was measured to be sent; what takes longer may be lost with the process."""
-MOST_KEPT = 64
+"""How long the end of a run waits for telemetry to be sent, in seconds; the second value is for a killed run. What is
+still unsent after that may be lost when the process exits."""
+MAX_KEEP_TIMES = 64
+"""Upload times held for pictures whose event has not been recorded yet. The oldest is dropped first."""
 FAILED = Status(StatusCode.ERROR)
 MICRO = 1_000_000
 
@@ -45,23 +47,23 @@ logger = logging.getLogger("holo_tasks")
 
 @dataclass
 class _Scope:
-    """A sub-goal, or the run itself, and where it stands: its step, and what that has begun and not ended."""
+    """A sub-goal or the run itself: its span, the current step, and what that step has started but not ended."""
 
     span: Span
     step: Span = INVALID_SPAN
     number: int = 0
     verifying: Span | None = None
     verifying_ns: int = 0
-    asked: events.RequestSent | None = None
-    asked_ns: int = 0
+    request: events.RequestSent | None = None
+    requested_ns: int = 0
     intended_ns: int = 0
     decided: events.Decided | None = None
     outcome: str = "none"
     refused: bool = False
 
     @property
-    def inner(self) -> Span:
-        """What the next door is a part of."""
+    def current(self) -> Span:
+        """The span that the next stage is a child of: the verification, else the step, else the scope's own span."""
         if self.verifying is not None:
             return self.verifying
         return self.step if self.number else self.span
@@ -69,7 +71,7 @@ class _Scope:
 
 @dataclass
 class RunSpans(Watch):
-    """Hears what is recorded of one run, and of whatever desktops it has."""
+    """Exports spans and counts of one run, over all its desktops."""
 
     tracer: Tracer
     meters: Meters
@@ -77,20 +79,20 @@ class RunSpans(Watch):
     now_ns: Callable[[], int] = time.time_ns
     _run: Span = INVALID_SPAN
     _scopes: dict[int, _Scope] = field(default_factory=dict)
-    _kept: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _keep_times: dict[str, tuple[int, int]] = field(default_factory=dict)
     _broken: bool = False
 
     def recorder(self, recorder: Recorder) -> Recorder:
-        return _Heard(recorder, self)
+        return _ObservedRecorder(recorder, self)
 
     def item(self, status: str, layer: str) -> None:
-        self.meters.count(names.ITEMS, outcome=status, layer=names.layers(layer))
+        self.meters.count(names.ITEMS, outcome=status, layer=names.last_layer(layer))
 
     def limit(self, name: str) -> None:
         self.meters.count(names.LIMITS_HIT, limit=name)
 
     async def over(self, *, killed: bool) -> None:
-        within_s = KILLED_FLUSH_S if killed else FLUSH_S
+        timeout_s = KILLED_FLUSH_S if killed else FLUSH_S
         loop, sent = asyncio.get_running_loop(), asyncio.Event()
 
         def send() -> None:
@@ -100,65 +102,74 @@ class RunSpans(Watch):
                 if not loop.is_closed():
                     loop.call_soon_threadsafe(sent.set)
 
-        # Of its own, so that a collector that hangs does not keep the process from ending.
+        # A daemon thread: a collector that hangs must not keep the process from exiting.
         threading.Thread(target=send, name="telemetry", daemon=True).start()
         try:
-            await asyncio.wait_for(sent.wait(), within_s)
+            await asyncio.wait_for(sent.wait(), timeout_s)
         except TimeoutError:
-            logger.info("What was measured has not arrived at its collector within %g s.", within_s)
+            logger.info(
+                "Telemetry was not delivered within %g s; spans and metrics of this run may be lost.", timeout_s
+            )
 
-    # ---- what the recorder tells
+    # ---- called by the recorder
 
-    def kept(self, sha256: str, began_ns: int) -> None:
-        """Hear of a picture that was kept, before it is told of in an event."""
-        while len(self._kept) >= MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[sha256] = (began_ns, self.now_ns() - began_ns)
+    def on_kept(self, sha256: str, began_ns: int) -> None:
+        """Remember how long storing a picture took, until the event that refers to the picture is recorded."""
+        while len(self._keep_times) >= MAX_KEEP_TIMES:
+            del self._keep_times[next(iter(self._keep_times))]
+        self._keep_times[sha256] = (began_ns, self.now_ns() - began_ns)
 
-    def heard(self, event: events.Event, began_ns: int) -> None:
-        """Hear of an event that is recorded by now; that began at a time."""
+    def on_event(self, event: events.Event, began_ns: int) -> None:
+        """Update spans and counts for an event that has been recorded. ``began_ns`` is when recording it began.
+
+        Errors are logged once and never stop the run.
+        """
         try:
             now = self.now_ns()
             scope = self._scope(event, began_ns)
-            self._tell(event, scope, began_ns, now)
-            self._door("record", scope.inner, began_ns, now - began_ns)
-        except Exception:  # who measures must not stop a run
+            self._dispatch(event, scope, began_ns, now)
+            self._record_stage("record", scope.current, began_ns, now - began_ns)
+        except Exception:  # telemetry must not stop a run
             if not self._broken:
                 self._broken = True
-                logger.warning("A run cannot be measured any more; it goes on.", exc_info=True)
+                logger.warning(
+                    "Telemetry of this run failed and is incomplete; the run itself continues.", exc_info=True
+                )
 
     def _scope(self, event: events.Event, began_ns: int) -> _Scope:
-        """Return where an event belongs; a sub-goal, and a step, begins with the first thing that is told of it."""
+        """Return the scope an event belongs to. Open a sub-goal's or a step's span at its first event."""
         match event:
             case events.RunOpened():
-                # Inside of what is under way here: of Prefect's flow run, if that is traced.
-                self._run = self._begun("holo.run", None, began_ns, {"holo.run.id": event.run_id} | _flow_run(event))
+                # A child of the current span, such as Prefect's flow run, if that is traced.
+                self._run = self._start_span(
+                    "holo.run", None, began_ns, {"holo.run.id": event.run_id} | _flow_run(event)
+                )
                 self._scopes[0] = _Scope(self._run)
             case events.SubgoalOpened():
-                told: dict[str, AttributeValue] = {"holo.subgoal.number": event.subgoal} | _flow_run(event)
-                self._scopes[event.subgoal] = _Scope(self._begun("holo.subgoal", self._run, began_ns, told))
+                attributes: dict[str, AttributeValue] = {"holo.subgoal.number": event.subgoal} | _flow_run(event)
+                self._scopes[event.subgoal] = _Scope(self._start_span("holo.subgoal", self._run, began_ns, attributes))
         scope = self._scopes.get(event.subgoal)
         if scope is None:
             scope = self._scopes.setdefault(0, _Scope(self._run))
         if event.step and event.step != scope.number:
             self._end_step(scope, began_ns)
             scope.number = event.step
-            scope.step = self._begun("holo.step", scope.span, began_ns, {"holo.step.number": event.step})
+            scope.step = self._start_span("holo.step", scope.span, began_ns, {"holo.step.number": event.step})
         return scope
 
-    def _tell(self, event: events.Event, scope: _Scope, began: int, now: int) -> None:
+    def _dispatch(self, event: events.Event, scope: _Scope, began: int, now: int) -> None:
         match event:
             case events.FrameTaken():
-                self._looked(event, scope, began)
+                self._on_frame(event, scope, began)
             case events.RequestSent() | events.ReplyReceived() | events.CallFailed():
-                self._asked(event, scope, now)
+                self._on_model_call(event, scope, now)
             case events.Decided() | events.Permitted():
-                self._decided(event, scope)
+                self._on_decision(event, scope)
             case events.ActionIntended() | events.ActionDone() | events.ActionFailed() | events.LookedAgain():
-                self._acted(event, scope, began, now)
+                self._on_action(event, scope, began, now)
             case events.Judged():
                 scope.outcome = event.outcome
-                self._verified(scope, began)
+                self._end_verification(scope, began)
             case events.StepTimed():
                 self._end_step(scope, began)
             case events.HandedOver():
@@ -166,64 +177,67 @@ class RunSpans(Watch):
             case events.Skipped():
                 self.meters.count(names.ITEMS, len(event.items), outcome="skipped")
             case events.SubgoalClosed() | events.RunClosed():
-                self._closed(event, scope, now)
+                self._on_closed(event, scope, now)
 
-    # ---- the doors
+    # ---- stages
 
-    def _looked(self, event: events.FrameTaken, scope: _Scope, at_ns: int) -> None:
-        """Tell of the doors that a picture came through: one after the other, up to when it was recorded."""
-        passed: tuple[tuple[Door, int], ...] = (
+    def _on_frame(self, event: events.FrameTaken, scope: _Scope, at_ns: int) -> None:
+        """Record the stages of a frame, working backwards from the time at which its event was recorded."""
+        stages: tuple[tuple[Door, int], ...] = (
             ("encode", event.encode_us),
             ("redact", event.redact_us),
             ("capture", event.capture_us),
             ("wait", event.waited_us),
             ("settle", event.settle_us - event.waited_us),
         )
-        for door, took_us in passed:
+        for door, took_us in stages:
             at_ns -= took_us * 1000
-            # The very same picture as before is not encoded again, and most programs need not be waited for.
+            # These two stages are often skipped: an unchanged frame is not encoded again, and most programs need no
+            # wait.
             if took_us or door not in ("encode", "wait"):
-                self._door(door, scope.inner, at_ns, took_us * 1000)
-        if (kept := self._kept.pop(event.sha256, None)) is not None:
-            self._door("record", scope.inner, *kept)
+                self._record_stage(door, scope.current, at_ns, took_us * 1000)
+        if (keep_time := self._keep_times.pop(event.sha256, None)) is not None:
+            self._record_stage("record", scope.current, *keep_time)
 
-    def _asked(
+    def _on_model_call(
         self, event: events.RequestSent | events.ReplyReceived | events.CallFailed, scope: _Scope, now: int
     ) -> None:
         if isinstance(event, events.RequestSent):
-            scope.asked, scope.asked_ns = event, now
+            scope.request, scope.requested_ns = event, now
             return
-        asked, scope.asked = scope.asked, None
-        if asked is None:
+        request, scope.request = scope.request, None
+        if request is None:
             return
-        told: dict[str, AttributeValue] = {"holo.purpose": asked.purpose, "holo.attempt": asked.attempt}
+        attributes: dict[str, AttributeValue] = {"holo.purpose": request.purpose, "holo.attempt": request.attempt}
         if isinstance(event, events.CallFailed):
             outcome = "failed_for_now" if event.transient else "failed"
-            self.meters.count(names.CALLS, purpose=asked.purpose, outcome=outcome)
-            self._door("predict", scope.inner, scope.asked_ns, now - scope.asked_ns, told, failed=True)
+            self.meters.count(names.CALLS, purpose=request.purpose, outcome=outcome)
+            self._record_stage(
+                "predict", scope.current, scope.requested_ns, now - scope.requested_ns, attributes, failed=True
+            )
             return
-        self.meters.count(names.CALLS, purpose=asked.purpose, outcome="replied")
+        self.meters.count(names.CALLS, purpose=request.purpose, outcome="replied")
         tokens = {"prompt": event.prompt_tokens, "cached": event.cached_tokens, "completion": event.completion_tokens}
         for kind, number in tokens.items():
             self.meters.count(names.TOKENS, number, type=kind)
-            told[f"holo.tokens.{kind}"] = number
+            attributes[f"holo.tokens.{kind}"] = number
         if event.cost_micro_usd is not None:
             self.meters.count(names.COST, event.cost_micro_usd / MICRO)
-            told["holo.cost.usd"] = event.cost_micro_usd / MICRO
-        self._door("predict", scope.inner, scope.asked_ns, event.latency_us * 1000, told)
+            attributes["holo.cost.usd"] = event.cost_micro_usd / MICRO
+        self._record_stage("predict", scope.current, scope.requested_ns, event.latency_us * 1000, attributes)
 
-    def _decided(self, event: events.Decided | events.Permitted, scope: _Scope) -> None:
+    def _on_decision(self, event: events.Decided | events.Permitted, scope: _Scope) -> None:
         if isinstance(event, events.Permitted):
-            scope.refused = not event.allowed  # until a person says yes
+            scope.refused = not event.allowed  # a later approval sets this back to false
             return
         scope.decided = event
-        told: dict[str, AttributeValue] = {
+        attributes: dict[str, AttributeValue] = {
             "holo.tool": listed(event.tool_name, names.TOOLS),
             "holo.cached": event.cached,
         }
-        scope.step.set_attributes(told)
+        scope.step.set_attributes(attributes)
 
-    def _acted(
+    def _on_action(
         self,
         event: events.ActionIntended | events.ActionDone | events.ActionFailed | events.LookedAgain,
         scope: _Scope,
@@ -231,44 +245,44 @@ class RunSpans(Watch):
         now: int,
     ) -> None:
         if isinstance(event, events.ActionIntended):
-            scope.intended_ns = now  # it is written down by now, and may be done
+            scope.intended_ns = now  # the intent is recorded; the action may begin
             return
         began, scope.intended_ns = scope.intended_ns, 0
         if isinstance(event, events.ActionDone):
-            self._door("act", scope.inner, at_ns - event.took_us * 1000, event.took_us * 1000)
-            self._verified(scope, at_ns)
-            scope.verifying, scope.verifying_ns = self._begun("holo.verify", scope.inner, at_ns), at_ns
+            self._record_stage("act", scope.current, at_ns - event.took_us * 1000, event.took_us * 1000)
+            self._end_verification(scope, at_ns)
+            scope.verifying, scope.verifying_ns = self._start_span("holo.verify", scope.current, at_ns), at_ns
             return
         scope.outcome = "failed" if isinstance(event, events.ActionFailed) else "not_done"
         if began:
-            self._door("act", scope.inner, began, at_ns - began, failed=True)
+            self._record_stage("act", scope.current, began, at_ns - began, failed=True)
 
-    def _verified(self, scope: _Scope, now: int) -> None:
+    def _end_verification(self, scope: _Scope, now: int) -> None:
         if scope.verifying is not None:
             scope.verifying.end(now)
-            self.meters.passed("verify", (now - scope.verifying_ns) / 1e9)
+            self.meters.record_duration("verify", (now - scope.verifying_ns) / 1e9)
             scope.verifying = None
 
-    def _door(
+    def _record_stage(
         self,
         door: Door,
         inside: Span,
         began_ns: int,
         took_ns: int,
-        told: dict[str, AttributeValue] | None = None,
+        attributes: dict[str, AttributeValue] | None = None,
         *,
         failed: bool = False,
     ) -> None:
-        self.meters.passed(door, took_ns / 1e9)
-        span = self._begun(f"holo.{door}", inside, began_ns, told)
+        self.meters.record_duration(door, took_ns / 1e9)
+        span = self._start_span(f"holo.{door}", inside, began_ns, attributes)
         if failed:
             span.set_status(FAILED)
         span.end(began_ns + max(took_ns, 0))
 
-    # ---- what they are a part of
+    # ---- steps, sub-goals and the run
 
     def _end_step(self, scope: _Scope, now: int) -> None:
-        """End the step that is under way, if one is, and count it if it was decided on."""
+        """End the current step's span, if there is a step, and count it if it has a decision."""
         if scope.verifying is not None:
             scope.verifying.end(now)
             scope.verifying = None
@@ -285,37 +299,42 @@ class RunSpans(Watch):
             scope.step.end(now)
         scope.decided, scope.outcome, scope.refused, scope.intended_ns = None, "none", False, 0
 
-    def _closed(self, event: events.SubgoalClosed | events.RunClosed, scope: _Scope, now: int) -> None:
+    def _on_closed(self, event: events.SubgoalClosed | events.RunClosed, scope: _Scope, now: int) -> None:
         self._end_step(scope, now)
-        if scope.asked is not None:  # nobody waited for the reply any more
-            self._door("predict", scope.span, scope.asked_ns, now - scope.asked_ns, failed=True)
+        if scope.request is not None:  # the call was abandoned before its reply
+            self._record_stage("predict", scope.span, scope.requested_ns, now - scope.requested_ns, failed=True)
         status = listed(event.status, names.STATUSES)
-        told: dict[str, AttributeValue] = {"holo.status": status, "holo.steps": event.steps}
+        attributes: dict[str, AttributeValue] = {"holo.status": status, "holo.steps": event.steps}
         if event.cost_micro_usd is not None:
-            told["holo.cost.usd"] = event.cost_micro_usd / MICRO
+            attributes["holo.cost.usd"] = event.cost_micro_usd / MICRO
         if isinstance(event, events.SubgoalClosed):
-            layer = names.layers(event.layer)
+            layer = names.last_layer(event.layer)
             self.meters.count(names.SUBGOALS, status=status, layer=layer)
-            told |= {"holo.layer": layer} if layer else {}
+            attributes |= {"holo.layer": layer} if layer else {}
             del self._scopes[event.subgoal]
         else:
             self.meters.count(names.RUNS, status=status)
-        scope.span.set_attributes(told)
+        scope.span.set_attributes(attributes)
         if status not in ("answered", "needs_person"):
             scope.span.set_status(FAILED)
         scope.span.end(now)
 
-    def _begun(self, name: str, inside: Span | None, at_ns: int, told: dict[str, AttributeValue] | None = None) -> Span:
-        """Begin a span inside another one, or inside what is under way here; that of a sub-goal tells of the latter."""
-        here = get_current_span().get_span_context()
-        links = [Link(here)] if name == "holo.subgoal" and here.is_valid else []
+    def _start_span(
+        self, name: str, inside: Span | None, at_ns: int, attributes: dict[str, AttributeValue] | None = None
+    ) -> Span:
+        """Start a span as a child of ``inside``, or of the current OpenTelemetry context if that is ``None``.
+
+        A sub-goal's span also links to the span in the current context, such as Prefect's flow run.
+        """
+        current = get_current_span().get_span_context()
+        links = [Link(current)] if name == "holo.subgoal" and current.is_valid else []
         context = None if inside is None else set_span_in_context(inside)
-        return self.tracer.start_span(name, context=context, attributes=told, links=links, start_time=at_ns)
+        return self.tracer.start_span(name, context=context, attributes=attributes, links=links, start_time=at_ns)
 
 
 @dataclass(frozen=True)
-class _Heard:
-    """Records, and has a watch hear of it, with how long that took."""
+class _ObservedRecorder:
+    """Recorder that passes everything on, and reports each picture and event with its duration to a `RunSpans`."""
 
     recorder: Recorder
     watch: RunSpans
@@ -323,12 +342,12 @@ class _Heard:
     async def keep(self, shot: Shot | Attachment) -> None:
         began = self.watch.now_ns()
         await self.recorder.keep(shot)
-        self.watch.kept(shot.sha256, began)
+        self.watch.on_kept(shot.sha256, began)
 
     async def record(self, event: events.Event) -> None:
         began = self.watch.now_ns()
         await self.recorder.record(event)
-        self.watch.heard(event, began)
+        self.watch.on_event(event, began)
 
 
 def _flow_run(event: events.RunOpened | events.SubgoalOpened) -> dict[str, AttributeValue]:

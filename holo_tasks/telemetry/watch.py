@@ -1,4 +1,4 @@
-"""What a run tells whoever measures it; this is also the one who measures nothing, which is the usual one."""
+"""Define the interface through which a run reports to telemetry. `UNWATCHED` is the default and does nothing."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ from holo_tasks.core.ports import Recorder
 
 
 class Watch:
-    """Is told what a run does, and does nothing with it. Nothing that a watch does holds up, changes or stops a run."""
+    """Observer of a run. This base class ignores everything.
+
+    An observer never delays, changes or stops a run.
+    """
 
     def recorder(self, recorder: Recorder) -> Recorder:
-        """Return a recorder that this watch hears what it records of."""
+        """Return a recorder that reports to this observer and passes everything on to ``recorder``."""
         return recorder
 
     def item(self, status: str, layer: str) -> None:
-        """Hear that the work on a business item has ended, and who came to its result."""
+        """Count a finished business item, with its status and the layer that produced its result."""
 
     def limit(self, name: str) -> None:
-        """Hear that a limit was reached, by its name."""
+        """Count a reached limit, by the limit's name."""
 
     async def over(self, *, killed: bool) -> None:
-        """See to it that nothing of what was heard is lost as the process ends, within a time: a short one if the run
-        was ``killed``."""
+        """Send what was measured before the process ends. Waits at most a few seconds, less if the run was
+        ``killed``."""
 
 
 UNWATCHED = Watch()

@@ -9,7 +9,7 @@ from typing import Any
 
 from holo_tasks.kill.run_registry import Running
 from holo_tasks.kill.station_switch import StationSwitch
-from holo_tasks.kill.switch import LATE_S, KillSwitch
+from holo_tasks.kill.switch import CLAIM_GRACE_S, KillSwitch
 from holo_tasks.machine.clock import boot_s
 from holo_tasks.run.all_desktops import AllDesktops
 
@@ -102,7 +102,7 @@ async def test_a_database_that_is_away_stops_them_all(tmp_path: Path) -> None:
     everything, whole, first, second = await several(tmp_path)
     whole._loop, whole._task = first.switch._loop, first.switch._task
     whole._cancelled_before = 0
-    first.switch._held_s -= LATE_S + 1
+    first.switch._last_held_s -= CLAIM_GRACE_S + 1
     first.switch.take_up(Held(0.0))
     everything.renew(boot_s() + 0.8)
     assert whole.source == "database"

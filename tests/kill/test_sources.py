@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from holo_tasks.kill.run_registry import Running
-from holo_tasks.kill.sources import VARIABLE, Asking, StateSource, stopped_of
+from holo_tasks.kill.sources import VARIABLE, PrefectApi, StateSource, cancelled_filter
 from tests.support.prefect_api import PrefectAPI
 
 URL = "http://prefect.invalid/api"
@@ -46,9 +46,9 @@ def prefect() -> Prefect:
 
 
 def source_of(prefect: Prefect, *, part: bool) -> StateSource:
-    asking = Asking(URL)
-    asking._client = httpx.Client(base_url=URL, transport=httpx.MockTransport(prefect))
-    return StateSource(asking, Running.here("run", "title", "trace", "agent"), part=part)
+    api = PrefectApi(URL)
+    api._client = httpx.Client(base_url=URL, transport=httpx.MockTransport(prefect))
+    return StateSource(api, Running.here("run", "title", "trace", "agent"), part=part)
 
 
 @pytest.fixture
@@ -86,11 +86,11 @@ def test_what_was_cancelled_before_stops_it_at_once(prefect: Prefect, source: St
 def test_a_server_that_tests_share_answers_as_prefect_itself(prefect_url: str) -> None:
     api, nobody = PrefectAPI(prefect_url), [str(uuid4())]
     run = api.post("/flow_runs/", {"flow_id": api.post("/flows/", {"name": "stopped"})["id"], "name": "it"})["id"]
-    asking, of_prefect = Asking(prefect_url), {"limit": 2}
-    assert asking.find("/flow_runs/filter", stopped_of([run])) == []
-    assert asking.find("/flow_runs/filter", stopped_of([run]) | of_prefect) == []
+    api, of_prefect = PrefectApi(prefect_url), {"limit": 2}
+    assert api.find("/flow_runs/filter", cancelled_filter([run])) == []
+    assert api.find("/flow_runs/filter", cancelled_filter([run]) | of_prefect) == []
     api.post(f"/flow_runs/{run}/set_state", {"state": {"type": "CANCELLED"}, "force": True})
     for more in ({}, of_prefect):
-        found = asking.find("/flow_runs/filter", stopped_of([*nobody, run]) | more)
+        found = api.find("/flow_runs/filter", cancelled_filter([*nobody, run]) | more)
         assert [one["name"] for one in found] == ["it"]
-    assert asking.get(f"/variables/name/{VARIABLE}") is asking.get("/variables/name/another") is None
+    assert api.get(f"/variables/name/{VARIABLE}") is api.get("/variables/name/another") is None

@@ -33,7 +33,7 @@ def test_input_is_taken_out_and_the_rest_goes_on_wherever_it_is_cut(messages: li
     passed, inputs = b"", []
     while said:
         cut = data.draw(st.integers(1, len(said)))
-        out, done = viewer.heard(said[:cut])
+        out, done = viewer.receive(said[:cut])
         passed, inputs, said = passed + out, inputs + done, said[cut:]
     assert passed == GREETING + b"".join(message for message in messages if message in PASSED)
     meant = {KEY: Key(0x61, down=True), EXTENDED_KEY: Key(0x61, down=False), POINTER: Pointing(30, 40, 1)}
@@ -53,12 +53,12 @@ def test_input_is_taken_out_and_the_rest_goes_on_wherever_it_is_cut(messages: li
 )
 def test_what_is_not_understood_ends_the_conversation(said: bytes) -> None:
     with pytest.raises(NotRfb):
-        Viewer().heard(said)
+        Viewer().receive(said)
 
 
 def test_who_leaves_holds_nothing_any_more() -> None:
     viewer = Viewer()
-    viewer.heard(GREETING + KEY + POINTER)
-    assert viewer.left() == [Key(0x61, down=False), Pointing(30, 40, 0)]
-    viewer.heard(EXTENDED_KEY + struct.pack(">BBHH", 5, 0, 1, 1))
-    assert viewer.left() == []
+    viewer.receive(GREETING + KEY + POINTER)
+    assert viewer.release_all() == [Key(0x61, down=False), Pointing(30, 40, 0)]
+    viewer.receive(EXTENDED_KEY + struct.pack(">BBHH", 5, 0, 1, 1))
+    assert viewer.release_all() == []

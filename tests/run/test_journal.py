@@ -426,7 +426,7 @@ async def test_concurrent_items_may_end_in_any_order(world: World, monkeypatch: 
 @pytest.mark.parametrize("seen", [True, False])
 async def test_input_stops_when_its_claim_has_lapsed(world: World, monkeypatch: pytest.MonkeyPatch, seen: bool) -> None:
     monkeypatch.setattr(Claim, "left_s", lambda claim: 0.0)
-    monkeypatch.setattr(kill_switch, "LATE_S", 0.5)
+    monkeypatch.setattr(kill_switch, "CLAIM_GRACE_S", 0.5)
 
     @subgoal(key="{item}")
     async def wait(item: str) -> str:
@@ -464,7 +464,7 @@ async def test_a_hanging_database_ends_the_run_in_time_with_a_clear_reason(
     monkeypatch.setenv("HOLO_DATABASE_URL", postgres.new_database())
     for name, value in (("LEASE_S", 2.0), ("RENEW_S", 0.3), ("HURRY_S", 1.0)):
         monkeypatch.setattr(ledgers, name, value)
-    monkeypatch.setattr(kill_switch, "LATE_S", 0.5)
+    monkeypatch.setattr(kill_switch, "CLAIM_GRACE_S", 0.5)
     monkeypatch.setattr(silent_database, "BRIEF_S", 0.5)
     monkeypatch.setattr(silent_database, "_silent", {})
     home = world.folder / "holo"

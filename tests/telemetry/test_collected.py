@@ -135,7 +135,7 @@ def what_is_counted_is_what_was_done(collector: Collector, *, steps: int, calls:
     doors = {dict(key)["door"]: point for key, point in collector.points("holo.door.duration").items()}
     assert doors.keys() == set(names.DOORS)
     assert doors["predict"].count == calls
-    assert all(point.sum >= 0 and list(point.explicit_bounds) == list(names.EDGES_S) for point in doors.values())
+    assert all(point.sum >= 0 and list(point.explicit_bounds) == list(names.BUCKET_EDGES_S) for point in doors.values())
     assert collector.metric_names <= {metric.name for metric in names.METRICS}
 
 

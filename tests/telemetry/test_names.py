@@ -85,7 +85,7 @@ def test_an_attribute_has_no_value_that_is_not_on_its_list() -> None:
         for metric in data.resource_metrics[0].scope_metrics[0].metrics
     }
     assert found == {"holo.limits": [{"limit": "other"}], "holo.items": [{"outcome": "answered"}]}
-    assert names.layers("api + Jane's script") == "other"
+    assert names.last_layer("api + Jane's script") == "other"
     assert listed("click", names.TOOLS) == "click"
 
 

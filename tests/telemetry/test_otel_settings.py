@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.telemetry.wanted import Wanted, wanted_by
+from holo_tasks.telemetry.otel_settings import OtelSettings, wanted_by
 from holo_tasks.telemetry.watch import UNWATCHED
-from holo_tasks.telemetry.watching import watch_for
+from holo_tasks.telemetry.watch_factory import watch_for
 
 HTTP, AT = "otlp_proto_http", "http://collector.example:4318"
 
@@ -40,7 +40,9 @@ def test_the_standard_variables_say_what_is_wanted(
 
 def test_a_signal_has_its_own_endpoint_or_a_path_below_the_common_one() -> None:
     environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"{AT}/", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://m.example/push"}
-    assert wanted_by(environ, local_only=False) == Wanted((HTTP,), (HTTP,), f"{AT}/v1/traces", "http://m.example/push")
+    assert wanted_by(environ, local_only=False) == OtelSettings(
+        (HTTP,), (HTTP,), f"{AT}/v1/traces", "http://m.example/push"
+    )
 
 
 def test_local_only_mode_sends_to_this_machine_by_its_address_and_nowhere_else() -> None:
@@ -59,7 +61,7 @@ def test_local_only_mode_sends_to_this_machine_by_its_address_and_nowhere_else()
 def test_what_is_not_installed_is_said_and_the_run_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "holo_tasks"):
         assert watch_for({"OTEL_TRACES_EXPORTER": "no-such-exporter"}, local_only=False) is UNWATCHED
-    assert "no exporter 'no-such-exporter' of OpenTelemetry here" in caplog.text
+    assert "exporter 'no-such-exporter' is not installed" in caplog.text
 
 
 LOADS = """
@@ -67,7 +69,7 @@ import json, logging, sys
 if sys.argv[2] == "without":
     sys.modules["opentelemetry"] = None
 logging.basicConfig(stream=sys.stderr, format="%(message)s")
-from holo_tasks.telemetry.watching import watch_for
+from holo_tasks.telemetry.watch_factory import watch_for
 watch = watch_for(json.loads(sys.argv[1]), local_only=False)
 loaded = sorted(name for name, module in sys.modules.items() if name.startswith("opentelemetry") and module)
 print(json.dumps([type(watch).__name__, loaded]))
