@@ -1,4 +1,8 @@
-"""`hand_over`: give a person the screen, wait until they have answered, and take it back."""
+"""Give a person the screen, wait for their answer, and take the screen back.
+
+`hand_over` is public API. `ask_person` does the same within a model's conversation. `ByHandOff` asks for approvals and
+`Helper` answers a model's questions.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +45,10 @@ from holo_tasks.safety.handoffs import HEARD_S, Handoff, Handoffs, State, check_
 from holo_tasks.safety.scrubbing import hushed
 
 EVENT = "holo.handoff.opened"
-AGAIN_S = 1.0
-"""How often it is looked whether somebody has answered."""
-SIGNAL_S = 0.1
-"""How long a signal that stops the work may take to be known by another thread, which knows that it was one."""
+POLL_S = 1.0
+"""How often the answer is polled, in seconds."""
+SIGNAL_WAIT_S = 0.1
+"""How long to wait for the signal thread to set the reason of a stop, in seconds."""
 PERSON = "person"
 logger = logging.getLogger("holo_tasks.handoff")
 
@@ -58,81 +62,88 @@ async def hand_over(
     timeout_seconds: float | None = None,
     suspend: bool = False,
 ) -> Answer:
-    """Give a person the screen and return their answer, from a flow's or a sub-goal's body.
+    """Give a person the screen and return their answer. Call it from the body of a flow or sub-goal.
 
-    The agent's input is blocked meanwhile, and no guardrail's time runs. The answer is given in the form of the paused
-    flow run in Prefect's pages, or by `holo-tasks handoff resume`: the first one counts, for this attempt only.
-    Afterwards the screen may be anything: take a new look.
+    Meanwhile the agent's input is blocked, and the time limits of guardrails are paused. The person answers in the form
+    of the paused flow run in Prefect, or with `holo-tasks handoff resume`. The first answer counts, and only for this
+    attempt. Look at the screen again afterwards: it may show anything.
 
-    They choose one of ``choices`` (1 to 80 characters each), which is the answer's ``choice``: it stops nothing by
-    itself, not even "give up", so compare it. ``timeout_seconds`` is at most seven days; without it the agent's
-    ``handoff`` says how long, or else it is an hour. ``picture`` shows them the screen.
+    The person picks one of ``choices`` (1 to 80 characters each), which becomes the answer's ``choice``. No choice
+    stops the run by itself, not even "give up", so compare it. ``timeout_seconds`` is at most seven days. Its default
+    is the agent's ``handoff`` option, or else one hour. ``picture`` includes a screenshot.
 
-    With ``suspend`` nothing is kept open meanwhile, where the desktop can be rebuilt: the flow run of a deployment ends
-    here, and begins again from the top when somebody has answered. What was finished under a key is not done again;
-    what was begun is looked at by its probe. The answer is found by the question, its choices, the key and the titles
-    of sub-goal and agent, so name the item in them, and no time. Where that is not possible the run is paused, and says
-    why. If nobody answers in time (three days, unless ``timeout_seconds`` says otherwise), Prefect lets the flow run
-    fail, and the item is on the list.
+    With ``suspend``, no process and no desktop stay open, if the desktop can be rebuilt. The deployment's flow run ends
+    here, and starts again from the top after the answer. Work that was finished under a key is not repeated, and work
+    that had begun is checked by its probe.
 
-    Raises `NeedsPerson` if nobody has answered in time, `InvalidUsage` for a question, choices or a time that cannot
-    be. Being suspended is no `Exception`: let it pass.
+    The new attempt finds the answer by the question, its choices, the key, and the titles of sub-goal and agent. So
+    name the item in the question, and no time. If the flow run cannot be suspended, it is paused and the reason is
+    logged. Without an answer in time (three days, unless ``timeout_seconds`` is given), Prefect fails the flow run, and
+    the item is listed.
+
+    Raises `NeedsPerson` if there is no answer in time. Raises `InvalidUsage` if the question, the choices or the time
+    limit is invalid. A suspension raises an exception that is not an `Exception`: do not catch it.
     """
-    run, told, seconds = _checked(question, choices, timeout_seconds)
+    run, text, seconds = _validate(question, choices, timeout_seconds)
     async with run.screen_alone(), AsyncExitStack() as stack:
-        beside = await stack.enter_async_context(_asked_beside(run, told))
-        here = beside.walk
-        suspending = _suspending(run, here, told, tuple(choices)) if suspend else None
-        stack.enter_context(_no_time(current_guard() or run.guard))
+        subgoal = await stack.enter_async_context(_question_subgoal(run, text))
+        walk = subgoal.walk
+        suspending = _suspending(run, walk, text, tuple(choices)) if suspend else None
+        stack.enter_context(_clocks_stopped(current_guard() or run.guard))
         if suspending and (found := await suspending.answer()):
-            beside.answer = await _taken(here, found)
-            return beside.answer
-        shot = await _picture(here, fresh=True) if picture else None
+            subgoal.answer = await _record_answer(walk, found)
+            return subgoal.answer
+        shot = await _screenshot(walk, fresh=True) if picture else None
         shown = Pictured(shot, ()) if shot else None
-        waiting = _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shown)
+        waiting = _WaitingHandoff(run, run.handoffs, walk, text, tuple(choices), seconds, shown)
         if suspending:
             longer = replace(waiting, timeout_s=SUSPENDED_S if timeout_seconds is None else seconds)
             await longer.suspend(suspending)
-        beside.answer = await _answered(waiting, stack)
-        return beside.answer
+        subgoal.answer = await _wait_with_screen(waiting, stack)
+        return subgoal.answer
 
 
 async def ask_person(
     question: str, walk: Walk, *, choices: Sequence[str] = CHOICES, points: tuple[Point, ...] = ()
 ) -> Answer:
-    """Hand over as a part of a conversation: of its picture, in which ``points`` of the screen are marked."""
-    run, told, seconds = _checked(question, choices, None)
+    """Hand over within a conversation, with the conversation's picture. ``points`` of the screen are marked in it.
+
+    Raises what `hand_over` raises.
+    """
+    run, text, seconds = _validate(question, choices, None)
     async with run.screen_alone(), AsyncExitStack() as stack:
-        stack.enter_context(_no_time(current_guard() or run.guard))
-        shot = await _picture(walk, fresh=False)
+        stack.enter_context(_clocks_stopped(current_guard() or run.guard))
+        shot = await _screenshot(walk, fresh=False)
         shown = Pictured(shot, points) if shot else None
-        return await _answered(_Waiting(run, run.handoffs, walk, told, tuple(choices), seconds, shown), stack)
+        return await _wait_with_screen(
+            _WaitingHandoff(run, run.handoffs, walk, text, tuple(choices), seconds, shown), stack
+        )
 
 
-def _checked(question: str, choices: Sequence[str], timeout_seconds: float | None) -> tuple[Run, str, float]:
-    """Return the run, the question as it is told, and how long a person has; raise `InvalidUsage` if that cannot be."""
+def _validate(question: str, choices: Sequence[str], timeout_seconds: float | None) -> tuple[Run, str, float]:
+    """Return the run, the question with secrets removed, and the time limit in seconds. Raises `InvalidUsage`."""
     run = current_run()
-    told = hushed(" ".join(question.split()))
-    if not told:
-        raise InvalidUsage("The question is empty; say in a sentence what a person should do.")
+    text = hushed(" ".join(question.split()))
+    if not text:
+        raise InvalidUsage("The question is empty. Describe in one sentence the help that is needed.")
     check_choices(choices)
     given = run.options.waits or HandOff() if timeout_seconds is None else HandOff(timeout_seconds)
-    return run, told, given.timeout_seconds
+    return run, text, given.timeout_seconds
 
 
-async def _answered(waiting: _Waiting, stack: AsyncExitStack) -> Answer:
-    """Let a person have the screen until they have answered, and the agent have it again as the stack is left."""
+async def _wait_with_screen(waiting: _WaitingHandoff, stack: AsyncExitStack) -> Answer:
+    """Hold the desktop for a person until they answer. The agent gets it back when ``stack`` closes."""
     run = waiting.run
     if isinstance(run.desktop, Held):
         await run.desktop.hold()
         stack.push_async_callback(_take_back, run, run.desktop)
-    waiting.view = await _shown(stack, run)
+    waiting.view = await _show_desktop(stack, run)
     return await waiting.answer()
 
 
 @dataclass
-class _Waiting:
-    """One hand-off, from its row to its answer."""
+class _WaitingHandoff:
+    """A hand-off that this process waits for, from its database row to its answer."""
 
     run: Run
     handoffs: Handoffs
@@ -150,62 +161,61 @@ class _Waiting:
         pausing = Pausing(handoff.id, self.choices, self._form(handoff), self._message(handoff))
         try:
             await self.walk.record(events.HandedOver(question=self.question, handoff=handoff.id))
-            self._tell(handoff)
+            self._announce(handoff)
             around, inside = self.run.flow_run_id, flow_run_id()
-            # Beside other desktops it is the item that waits, not the flow.
+            # If the run has several desktops, pause the item's flow run rather than the run's.
             pausing.begin([around, inside] if self.run.front is None else [inside, around], self.timeout_s)
             found = await self._wait(handoff, pausing, end_s)
             if found is None and not await asyncio.to_thread(self.handoffs.close, handoff.id, "expired"):
-                last = await asyncio.to_thread(self.handoffs.find, handoff.id)  # answered at the last moment
+                last = await asyncio.to_thread(self.handoffs.find, handoff.id)  # an answer arrived at the last moment
                 found = last if last.state == "answered" else None
             in_pages = found is not None and found.by == IN_PAGES
-            await pausing.end(None if in_pages else lambda said: self._late(handoff, said))
+            await pausing.end(None if in_pages else lambda said: self._log_late_answer(handoff, said))
         except BaseException:
-            await surely(self._stopped(handoff, pausing))
+            await surely(self._close_stopped(handoff, pausing))
             raise
         if found is None:
-            error = NeedsPerson(
-                f"Nobody has answered hand-off {handoff.id} within {self.timeout_s:g} s: {self.question}"
-            )
+            error = NeedsPerson(f"Hand-off {handoff.id} was not answered within {self.timeout_s:g} s: {self.question}")
             error.handoff = handoff.id
             raise error
-        return await _taken(self.walk, found)
+        return await _record_answer(self.walk, found)
 
     async def suspend(self, suspending: Suspending) -> None:
-        """Suspend the flow run, which ends it by raising `Suspended`; return if that is not possible."""
+        """Suspend the flow run, which ends it by raising `Suspended`. Returns if that is not possible."""
         why = suspending.hindrance()
         if not why:
             handoff = await asyncio.to_thread(self._open, suspending.place)
-            # Whatever happens now, the row stays unless the run is killed: Prefect may have heard, and the next attempt
-            # looks.
+            # From here on, keep the row unless the run is killed. Prefect may have accepted the suspension, and the
+            # next attempt will look for the row.
             try:
                 await self.walk.record(events.HandedOver(question=self.question, handoff=handoff.id))
                 pausing = Pausing(handoff.id, self.choices, self._form(handoff), self._message(handoff))
                 why = await pausing.suspend(self.run.flow_run_id, self.timeout_s)
                 message = self._message(handoff)
-            except NeedsPerson as error:  # it may be, and then begin again while this process still works
+            except NeedsPerson as error:  # it may be suspended; then it would restart while this process works
                 why, message = "", str(error)
-                logger.error("%s This process ends, as if it were suspended.", message)
+                logger.error("%s This process ends now, as if the run were suspended.", message)
             except BaseException:
                 if self.run.switch.why():
-                    await surely(self._closed(handoff, "killed"))
+                    await surely(self._close(handoff, "killed"))
                 raise
             if not why:
                 self.run.suspended = Suspended(handoff.id, message)
                 self.run.switch.rest()
-                self._tell(handoff)
+                self._announce(handoff)
                 await surely(leave_suspended(self.run.suspended, self.run.flow_run_id))
                 raise self.run.suspended
-            await self._closed(handoff, "cancelled")
-        _log("The run is not suspended but waits: %s.", why.rstrip("."))
+            await self._close(handoff, "cancelled")
+        _log("The run waits and is not suspended: %s.", why.rstrip("."))
 
     async def _wait(self, handoff: Handoff, pausing: Pausing, end_s: float) -> Handoff | None:
-        """Wait until somebody has answered, by whatever way; None if nobody has in time."""
+        """Poll until the hand-off is answered in Prefect or from the command line. Returns ``None`` at the time
+        limit."""
         while (left_s := end_s - time.monotonic()) > 0:
-            await asyncio.sleep(min(AGAIN_S, left_s))
+            await asyncio.sleep(min(POLL_S, left_s))
             try:
                 if said := await pausing.answered():
-                    with contextlib.suppress(InvalidUsage):  # somebody was faster
+                    with contextlib.suppress(InvalidUsage):  # the hand-off was answered meanwhile
                         return await asyncio.to_thread(
                             lambda: self.handoffs.answer(handoff.id, said.choice, note=said.note, by=said.by)
                         )
@@ -216,7 +226,9 @@ class _Waiting:
                     self.heard_s = time.monotonic()
                     await asyncio.to_thread(self.handoffs.hear, handoff.id)
             except StoreLost as error:
-                logger.warning("It cannot be seen whether hand-off %s is answered (%s).", handoff.id, error)
+                logger.warning(
+                    "The answer to hand-off %s cannot be read at the moment (%s); trying again.", handoff.id, error
+                )
         return None
 
     def _open(self, suspended: tuple[str, str] | None = None) -> Handoff:
@@ -240,93 +252,93 @@ class _Waiting:
     def _message(self, handoff: Handoff) -> str:
         return f"Hand-off {handoff.id}: {self.question}"[:500]
 
-    async def _stopped(self, handoff: Handoff, pausing: Pausing) -> None:
-        """Close the hand-off because the work is being stopped; one that is killed gets its state from whoever does."""
+    async def _close_stopped(self, handoff: Handoff, pausing: Pausing) -> None:
+        """Close the hand-off because the work is being stopped. A kill gets the state ``killed``."""
         if not self.run.switch.why():
-            await asyncio.sleep(SIGNAL_S)
+            await asyncio.sleep(SIGNAL_WAIT_S)
         state: State = "killed" if self.run.switch.why() else "cancelled"
-        await self._closed(handoff, state)
+        await self._close(handoff, state)
         if state == "cancelled":
-            await pausing.end(lambda said: self._late(handoff, said))
+            await pausing.end(lambda said: self._log_late_answer(handoff, said))
         else:
             await pausing.leave()
 
-    def _late(self, handoff: Handoff, said: Answer) -> None:
-        """Tell whoever looks at the flow run that an answer that Prefect took does not count."""
+    def _log_late_answer(self, handoff: Handoff, said: Answer) -> None:
+        """Log in the flow run that an answer given in Prefect came too late and does not count."""
         with contextlib.suppress(HoloError):
             why = too_late(self.handoffs.find(handoff.id))
-            _log("‘%s’, said in Prefect's pages, does not count. %s", said.choice, why)
+            _log("The answer ‘%s’, given in Prefect's pages, does not count. %s", said.choice, why)
 
-    async def _closed(self, handoff: Handoff, state: State) -> None:
-        with contextlib.suppress(HoloError):  # that its time is over, the row says by itself
+    async def _close(self, handoff: Handoff, state: State) -> None:
+        with contextlib.suppress(HoloError):  # the row has expired by itself
             await asyncio.to_thread(self.handoffs.close, handoff.id, state)
 
-    def _tell(self, handoff: Handoff) -> None:
-        """Tell people by all ways there are; none of them holds up the hand-off."""
+    def _announce(self, handoff: Handoff) -> None:
+        """Announce the hand-off: in logs, hooks and the live view, and with an artifact and an event in Prefect."""
         self.run.wants(handoff)
         self.run.told.handoff(handoff)
-        said = "A person is needed: %s Answer in Prefect's pages (Resume%s), or with `%s`; %s."
-        told, when = command(handoff), until(handoff.expires_at)
-        inside, beside = flow_run_id() != self.run.flow_run_id, self.run.front is not None
-        there = ", on the page of the run around this one" if inside and not beside else ""
-        _log(said, self.question, there, told, when)
+        message = "A person is needed: %s Answer in Prefect's pages (Resume%s), or with `%s`; %s."
+        shell_command, when = command(handoff), until(handoff.expires_at)
+        inside, several_desktops = flow_run_id() != self.run.flow_run_id, self.run.front is not None
+        where = ", on the page of the parent run" if inside and not several_desktops else ""
+        _log(message, self.question, where, shell_command, when)
         if inside and self.run.log is not None:
-            there = ", on the page of the sub-goal's run" if beside else ""
-            self.run.log.warning(said, self.question, there, told, when)
+            where = ", on the page of the sub-goal's run" if several_desktops else ""
+            self.run.log.warning(message, self.question, where, shell_command, when)
         if self.view is not None:
-            self.view.ask(self.question, when=until(handoff.expires_at, stays=True), answer=told)
+            self.view.ask(self.question, when=until(handoff.expires_at, stays=True), answer=shell_command)
         if self.run.flow_run_id:
             text = page(handoff, self.shown, title=self.run.title)
-            self.run.do_aside(_published(f"handoff-{handoff.id}", text, self.question))
+            self.run.do_aside(_publish(f"handoff-{handoff.id}", text, self.question))
             _emit(handoff, self.run)
 
 
 def _suspending(run: Run, walk: Walk, question: str, choices: tuple[str, ...]) -> Suspending:
     around = current_subgoal()
-    who = (around.goal, around.title) if around else ("", "")
-    return Suspending(run, *who, walk.token or run.options.key, question, choices=choices)
+    asker = (around.goal, around.title) if around else ("", "")
+    return Suspending(run, *asker, walk.token or run.options.key, question, choices=choices)
 
 
-async def _taken(walk: Walk, found: Handoff) -> Answer:
-    """Record a person's answer and return it."""
+async def _record_answer(walk: Walk, found: Handoff) -> Answer:
+    """Record a person's answer in the trace and return it."""
     await walk.record(events.TakenBack(handoff=found.id, choice=found.choice, note=found.note, by=found.by))
     _log("Hand-off %s: %s answered ‘%s’.", found.id, found.by, found.choice)
     return Answer(found.choice, found.note, found.by)
 
 
 class ByHandOff:
-    """Asks persons on the spot for their yes to an action: an `Approver` that waits.
+    """`Approver` that hands over and waits for a person's approval of an action.
 
-    A yes is kept in memory, for exactly this action on exactly this screen in the step that asked, and used up once:
-    there is never an old one, not even one that was given and could not be used.
+    An approval is kept in memory and used once. It is valid for exactly this action, on exactly this screen, in the
+    step that asked. An unused approval is dropped at the next question.
     """
 
     def __init__(self) -> None:
-        self._yes: dict[tuple[Asked, int, int], str] = {}
+        self._approvals: dict[tuple[Asked, int, int], str] = {}
         self._walk: Walk | None = None
 
     async def take(self, asked: Asked) -> str | None:
-        return self._yes.pop(self._place(asked), None)
+        return self._approvals.pop(self._approval_key(asked), None)
 
     async def ask(self, asked: Asked) -> None:
-        """Wait for a yes. Raises `PolicyRefused` if it is a no, `NeedsPerson` if nobody answers."""
-        self._yes.clear()
-        question = f"{asked.words}. Leave the screen as it is, and answer."
+        """Wait for an approval. Raises `PolicyRefused` if the person says no, and `NeedsPerson` without an answer."""
+        self._approvals.clear()
+        question = f"{asked.words}. Do not change the screen, and answer."
         walk = current_walk()
-        assert walk is not None  # only a step of a walk asks for a yes
+        assert walk is not None  # only a step of a walk asks for approval
         answer = await ask_person(question, walk, choices=(YES, NO), points=asked.points)
         if answer.choice != YES:
             raise PolicyRefused(f"{answer.by} said no: {answer.note or asked.words}.")
-        self._walk = walk  # kept, so that no other one gets its identity
-        self._yes[self._place(asked)] = answer.by
+        self._walk = walk  # keep a reference, so that no other walk gets the same id()
+        self._approvals[self._approval_key(asked)] = answer.by
 
-    def _place(self, asked: Asked) -> tuple[Asked, int, int]:
+    def _approval_key(self, asked: Asked) -> tuple[Asked, int, int]:
         walk = current_walk()
-        return _same(asked), id(walk), walk.step if walk else 0
+        return _without_presentation(asked), id(walk), walk.step if walk else 0
 
 
 class Helper:
-    """The person whom the model asks for: it goes on afterwards, with a fresh screen and what the person says."""
+    """Answers the model's questions by asking a person. The model then goes on with a fresh screen and the answer."""
 
     async def help(self, walk: Walk, question: str) -> str:
         answer = await ask_person(question, walk)
@@ -335,13 +347,13 @@ class Helper:
         return answer.sentence
 
 
-def _same(asked: Asked) -> Asked:
-    """Return what a yes is bound to: neither how it is said nor in which picture it is seen."""
+def _without_presentation(asked: Asked) -> Asked:
+    """Return a request without its wording and picture: an approval is not bound to those."""
     return replace(asked, words="", picture="")
 
 
 @contextmanager
-def _no_time(guard: Guard) -> Iterator[None]:
+def _clocks_stopped(guard: Guard) -> Iterator[None]:
     guard.stop_clocks(time.monotonic())
     try:
         yield
@@ -350,17 +362,17 @@ def _no_time(guard: Guard) -> Iterator[None]:
 
 
 async def _take_back(run: Run, desktop: Held) -> None:
-    """Let the agent have the screen again, unless its run is being stopped: then nobody has it."""
+    """Let the agent use the screen again, unless its run is being stopped."""
     if not run.switch.why():
         await desktop.release()
 
 
 @asynccontextmanager
-async def _asked_beside(run: Run, question: str) -> AsyncIterator[_Beside]:
-    """Make what a person is asked, outside of any conversation, a sub-goal of its own in the story of the run."""
+async def _question_subgoal(run: Run, question: str) -> AsyncIterator[_QuestionSubgoal]:
+    """Record a question outside any conversation as a sub-goal of the run."""
     around = current_subgoal()
     here = (around or Subgoal(0, "A person is asked", "", run.options.key)).numbered(run)
-    asked = _Beside(replace(side_walk(question), number=here.number, token=here.token or run.options.key))
+    subgoal = _QuestionSubgoal(replace(side_walk(question), number=here.number, token=here.token or run.options.key))
     opened = events.SubgoalOpened(
         title=here.title,
         goal=question,
@@ -370,60 +382,60 @@ async def _asked_beside(run: Run, question: str) -> AsyncIterator[_Beside]:
         flow_run_id=flow_run_id(),
     )
     await run.skipping.tell(run)
-    await asked.walk.record(opened)
+    await subgoal.walk.record(opened)
     status, reason, layer = "answered", "", ""
     try:
-        yield asked
-        if asked.answer.choice == GIVE_UP:
-            status, reason = "needs_person", f"{asked.answer.by} gave up."
+        yield subgoal
+        if subgoal.answer.choice == GIVE_UP:
+            status, reason = "needs_person", f"{subgoal.answer.by} gave up."
         else:
             layer = PERSON
             run.resolved.append(Resolved(here.number, here.title, here.token, PERSON))
             if around is not None:
                 around.resolved.append(PERSON)
     except BaseException as error:
-        status, reason = ending(error, asked.walk.guard)
+        status, reason = ending(error, subgoal.walk.guard)
         raise
     finally:
-        answer = ": ".join(part for part in (asked.answer.choice, asked.answer.note) if part)
+        answer = ": ".join(part for part in (subgoal.answer.choice, subgoal.answer.note) if part)
         closed = events.SubgoalClosed(
             status=cast("events.Status", status), answer=answer, reason=reason, steps=0, cost_micro_usd=0, layer=layer
         )
-        await asked.walk.record(closed)
+        await subgoal.walk.record(closed)
 
 
 @dataclass
-class _Beside:
-    """A question to a person that is no part of a conversation."""
+class _QuestionSubgoal:
+    """A question to a person that is recorded as a sub-goal of its own."""
 
     walk: Walk
     answer: Answer = field(default_factory=lambda: Answer(""))
 
 
-async def _shown(stack: AsyncExitStack, run: Run) -> LiveView | None:
-    """Show the desktop to a person if that is wanted and possible; return where."""
+async def _show_desktop(stack: AsyncExitStack, run: Run) -> LiveView | None:
+    """Open a live view if the run allows one and the desktop supports it. Returns ``None`` otherwise."""
     if run.live_view == "never" or not isinstance(run.desktop, Shown):
         return None
     try:
         return await stack.enter_async_context(open_live_view(run.desktop))
     except HoloError as error:
-        logger.warning("The desktop cannot be shown (%s).", error)
+        logger.warning("No live view of the desktop could be opened (%s).", error)
         return None
 
 
-async def _picture(walk: Walk, *, fresh: bool) -> Shot | None:
-    """Return the screen as it may be known outside this machine; a person is also asked without it."""
+async def _screenshot(walk: Walk, *, fresh: bool) -> Shot | None:
+    """Return the redacted screen, or ``None`` if no picture can be taken. The hand-off goes on without one."""
     try:
         if fresh or walk.seen is None:
             await walk.look()
     except StoreLost:
         raise
     except HoloError as error:
-        logger.warning("The hand-off has no picture (%s).", error)
+        logger.warning("The hand-off has no picture of the screen (%s).", error)
     return walk.seen.shot if walk.seen else None
 
 
-async def _published(key: str, text: str, description: str) -> None:
+async def _publish(key: str, text: str, description: str) -> None:
     await publish_markdown(key, text, description)
 
 
@@ -435,7 +447,7 @@ def _log(message: str, *arguments: Any) -> None:
 
 
 def _emit(handoff: Handoff, run: Run) -> None:
-    """Tell Prefect's event stream, for an automation to call somebody. The link to the desktop is not in it."""
+    """Emit a Prefect event, so that an automation can notify a person. It does not contain the link to the desktop."""
     context = FlowRunContext.get()
     name = context.flow_run.name if context and context.flow_run else run.title
     deployment = {"prefect.resource.id": f"prefect.deployment.{run.deployment_id}"}

@@ -154,7 +154,7 @@ async def test_automations_are_told_what_a_person_is_asked_and_not_where_the_des
 
 async def test_nobody_answering_in_time_is_needs_person_and_the_flow_is_not_left_paused(stage: Stage) -> None:
     async def work() -> str:
-        with pytest.raises(NeedsPerson, match=r"Nobody has answered hand-off ....-.... within 2 s: Solve it"):
+        with pytest.raises(NeedsPerson, match=r"Hand-off ....-.... was not answered within 2 s: Solve it"):
             await hand_over("Solve it", timeout_seconds=2)
         return "went on"
 
@@ -387,8 +387,8 @@ async def ask_suspending() -> Answer:
 @pytest.mark.parametrize(
     ("deployment", "ask", "why"),
     [
-        ("", ask_suspending, "it is no run of a deployment"),
-        ("d-1", task(ask_suspending), "a person is asked from inside a task"),
+        ("", ask_suspending, "it is not a run of a deployment"),
+        ("d-1", task(ask_suspending), "the question comes from inside a task"),
         ("d-1", ask_suspending, "its desktop cannot be rebuilt"),
     ],
     ids=["no deployment", "in a task", "somebody else's display"],
@@ -405,7 +405,7 @@ async def test_what_cannot_be_suspended_waits_as_it_is_and_says_why(
     assert not handoff.suspended
     stage.handoffs.answer(handoff.id, "yes", by="ada")
     assert (await flow).choice == "yes"
-    assert f"The run is not suspended but waits: {why}" in caplog.text
+    assert f"The run waits and is not suspended: {why}" in caplog.text
 
 
 async def test_the_flow_run_that_is_paused_says_so_though_a_sub_goal_asks(
@@ -425,4 +425,4 @@ async def test_the_flow_run_that_is_paused_says_so_though_a_sub_goal_asks(
     (paused,) = [record for record in said if record.flow_run_id == stage.flow_run]  # type: ignore[attr-defined]
     assert "Resume)" in paused.getMessage()
     (inside,) = [record for record in said if record is not paused]
-    assert "on the page of the run around this one" in inside.getMessage()
+    assert "on the page of the parent run" in inside.getMessage()

@@ -86,7 +86,7 @@ async def test_nobody_in_time_while_prefect_is_away_is_needs_person(stage: Stage
     handoff = await stage.waiting()
     await stage.state("PAUSED")
     outage.cut(how)
-    with pytest.raises(NeedsPerson, match="Nobody has answered"):
+    with pytest.raises(NeedsPerson, match="was not answered within"):
         await running
     assert stage.handoffs.find(handoff.id).state == "expired"
     await stage.state("FAILED")
@@ -125,7 +125,7 @@ async def test_a_late_answer_in_the_form_is_told_that_it_does_not_count(
     await asyncio.sleep(1)
     outage.mend()
     assert (await running).choice == "done"
-    assert "‘give up’, said in Prefect's pages, does not count." in caplog.text
+    assert "The answer ‘give up’, given in Prefect's pages, does not count." in caplog.text
     assert "was answered already: ‘done’ by ada" in caplog.text
 
 

@@ -105,7 +105,7 @@ async def test_what_takes_no_answer_says_why_and_nothing_is_closed(run: Suspende
         "May it?", CHOICES, run_id="r", timeout_s=60, flow_run_id=str(uuid.uuid4()), api_url="http://there/api",
         suspended=("attempt", "asked"),
     )  # fmt: skip
-    with pytest.raises(InvalidUsage, match="PREFECT_API_URL is to be http://there/api"):
+    with pytest.raises(InvalidUsage, match="PREFECT_API_URL must be http://there/api"):
         await resume_suspended(elsewhere, "yes", "")
     assert [one.state for one in map(run.handoffs.find, (asked.id, elsewhere.id))] == ["open", "open"]
 
@@ -113,7 +113,7 @@ async def test_what_takes_no_answer_says_why_and_nothing_is_closed(run: Suspende
 async def test_a_prefect_that_is_away_is_waited_for_and_one_that_refuses_is_not(
     run: Suspended, prefect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holo_tasks.handoff.pause.LONG_S", 0.0)  # as if it had been away for so long
+    monkeypatch.setattr("holo_tasks.handoff.pause.RETRY_S", 0.0)  # as if it had been away for so long
     away = Outage(prefect)
     away.cut("refused")
     with temporary_settings({PREFECT_API_URL: away.url, PREFECT_CLIENT_MAX_RETRIES: 0}):

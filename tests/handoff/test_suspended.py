@@ -119,7 +119,7 @@ async def test_an_answer_is_not_taken_for_none_while_the_store_is_away(
 
 
 def test_a_process_of_many_runs_keeps_the_questions_of_the_latest_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holo_tasks.handoff.suspend.MOST_ATTEMPTS", 2)
+    monkeypatch.setattr("holo_tasks.handoff.suspend.MAX_ATTEMPTS", 2)
     monkeypatch.setattr("holo_tasks.handoff.suspend._asked", OrderedDict())  # what other tests asked may be there
 
     def again(flow_run: str, question: str) -> bool:

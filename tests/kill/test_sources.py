@@ -86,11 +86,11 @@ def test_what_was_cancelled_before_stops_it_at_once(prefect: Prefect, source: St
 def test_a_server_that_tests_share_answers_as_prefect_itself(prefect_url: str) -> None:
     api, nobody = PrefectAPI(prefect_url), [str(uuid4())]
     run = api.post("/flow_runs/", {"flow_id": api.post("/flows/", {"name": "stopped"})["id"], "name": "it"})["id"]
-    api, of_prefect = PrefectApi(prefect_url), {"limit": 2}
-    assert api.find("/flow_runs/filter", cancelled_filter([run])) == []
-    assert api.find("/flow_runs/filter", cancelled_filter([run]) | of_prefect) == []
+    client, of_prefect = PrefectApi(prefect_url), {"limit": 2}
+    assert client.find("/flow_runs/filter", cancelled_filter([run])) == []
+    assert client.find("/flow_runs/filter", cancelled_filter([run]) | of_prefect) == []
     api.post(f"/flow_runs/{run}/set_state", {"state": {"type": "CANCELLED"}, "force": True})
     for more in ({}, of_prefect):
-        found = api.find("/flow_runs/filter", cancelled_filter([*nobody, run]) | more)
+        found = client.find("/flow_runs/filter", cancelled_filter([*nobody, run]) | more)
         assert [one["name"] for one in found] == ["it"]
-    assert api.get(f"/variables/name/{VARIABLE}") is api.get("/variables/name/another") is None
+    assert client.get(f"/variables/name/{VARIABLE}") is client.get("/variables/name/another") is None

@@ -12,7 +12,7 @@ from websockets.http11 import Request
 from holo_tasks.audit.pages.formatting import until
 from holo_tasks.core.person import CHOICES
 from holo_tasks.handoff.page import command, form_text
-from holo_tasks.handoff.pause import form
+from holo_tasks.handoff.pause import answer_form
 from holo_tasks.live_view.door import Door
 from holo_tasks.live_view.site import Site
 from holo_tasks.safety.handoffs import Handoffs
@@ -74,7 +74,7 @@ def test_a_time_is_said_as_people_read_it(at: str, said: str, stays: str) -> Non
     ("choices", "words", "asks"),
     [
         (CHOICES, "--choice done", "What should the agent do?"),
-        (("yes", "no, never"), "--choice yes, or --choice 'no, never'", "Your answer to what is asked above."),
+        (("yes", "no, never"), "--choice yes, or --choice 'no, never'", "Your answer to the question above."),
     ],
 )
 def test_what_can_be_chosen_is_said_as_it_is_given(
@@ -83,6 +83,6 @@ def test_what_can_be_chosen_is_said_as_it_is_given(
     handoff = Handoffs(store_at(tmp_path)).open("Go?", choices, run_id="R-1", timeout_s=60)
     assert command(handoff) == f"holo-tasks handoff resume {handoff.id} {words}"
     assert "T" not in form_text(handoff, None).partition("until ")[2].partition("UTC")[0]
-    asked = form(choices, "").model_fields["choice"]
+    asked = answer_form(choices, "").model_fields["choice"]
     assert asked.description == asks
     assert asked.is_required(), "what is resumed without the form is not answered"

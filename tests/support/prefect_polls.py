@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from holo_tasks.kill.sources import STOPPED_STATES, VARIABLE, stopped_of
+from holo_tasks.kill.sources import STOPPED_STATES, VARIABLE, cancelled_filter
 
 Message = MutableMapping[str, Any]
 Receive, Send = Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]
@@ -59,7 +59,7 @@ def _cancelled_of(body: Message) -> list[str] | None:
         return None
     told = json.loads(body["body"] or b"{}")
     ids: list[str] = ((told.get("flow_runs") or {}).get("id") or {}).get("any_") or []
-    return ids if told == stopped_of(ids) else None
+    return ids if told == cancelled_filter(ids) else None
 
 
 def _again(body: Message, receive: Receive) -> Receive:
