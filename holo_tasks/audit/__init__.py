@@ -1,4 +1,4 @@
-"""The flight recorder: what is written down, where it goes, how it is read back and shown.
+"""Record a run's evidence, deliver it to a folder or a bucket, verify it, and show it.
 
     destination = Destination.parse("s3://bucket/prefix")     # or a folder
     destination.check()                                       # fails fast, nothing started
@@ -7,14 +7,15 @@
         await recorder.record(event)                          # durable on return
     recorder.delivery.message
 
-`trace` (the folder and its chain) ← `recorder` (asynchronous) ← `stores` (where it goes); `spool`, `upload`,
-`uploader` and `resume` carry a trace to a bucket (`s3`). `keys` signs it, `anchoring` writes its heads down apart
-from it; `verify` (over `bundle`, `heads`, `public_key`) checks all that, and loads nothing of them but the connection
-to a bucket (`s3`, `stores`) if the trace or its heads are in one.
-`reader` reads any trace back; `story` orders it,
-`report` and `timeline` show it.
+`recorder` is the asynchronous recorder of a run, over the local folder of `trace`. `reader` reads any trace back, from
+a folder or a bucket. `verifier` checks a trace with a public key. It shares only the events' schema with the writer,
+and for a bucket the connection (`s3`, `stores`).
 
-Names are loaded when they are used, so that who only checks a trace does not load what writes one.
+`keys` signs traces and `anchors` records their heads elsewhere. `spool`, `upload`, `uploader` and `resume` deliver a
+trace to a bucket. `pages` renders reports.
+
+Names are imported on first use, so that checking a trace does not import the writer. May import `core`, `machine` and
+`loop`.
 """
 
 from __future__ import annotations

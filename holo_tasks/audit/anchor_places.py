@@ -1,4 +1,7 @@
-"""The places in which the heads of traces are written down: a file of the home, and one that a person names."""
+"""Store anchored heads of traces: in a file of the home folder, and in the place that ``HOLO_ANCHORS`` names.
+
+`anchor_places` returns both for a run. `Anchoring` writes to them.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,11 @@ ANCHORS_VARIABLE = "HOLO_ANCHORS"
 
 @dataclass(frozen=True)
 class AnchorFile:
-    """One file for the runs of a home, or of many; lines are only ever added."""
+    """A file of anchors for all runs of a home, or of several homes. Lines are only appended."""
 
     path: Path
     own: bool = False
-    """Whether it is the one of the home; another one may be meant for several users."""
+    """Whether it is the home's own file, which is made private. Any other file may be shared by several users."""
 
     @property
     def where(self) -> str:
@@ -43,7 +46,7 @@ class AnchorFile:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                line = b"\n" + line  # somebody was killed in the middle of a line
+                line = b"\n" + line  # a process was killed while it wrote a line
             left = memoryview(line + b"\n")
             while left:
                 left = left[os.write(descriptor, left) :]
@@ -53,7 +56,7 @@ class AnchorFile:
 
 
 class AnchorBucket:
-    """A bucket, best one that this machine may only add to: one object for each head."""
+    """A bucket with one object for each head. Best if this machine may add objects but not delete them."""
 
     def __init__(self, place: Place, keys: Keys) -> None:
         self._place, self._keys = place, keys
@@ -75,12 +78,15 @@ class AnchorBucket:
 
 
 def anchor_file(home: Path) -> Path:
-    """Where the heads of a home's runs are always written."""
+    """Return the file in which the heads of a home's runs are always recorded."""
     return home.absolute() / "anchors.jsonl"
 
 
 def named_anchors(environ: Mapping[str, str] | None = None) -> str:
-    """The place that ``HOLO_ANCHORS`` names: ``s3://BUCKET/PREFIX``, the whole path of a file, or nothing."""
+    """Return the place that ``HOLO_ANCHORS`` names: ``s3://BUCKET/PREFIX``, a file's absolute path, or an empty string.
+
+    Raises `InvalidUsage` if it names a folder or no valid bucket.
+    """
     named = (os.environ if environ is None else environ).get(ANCHORS_VARIABLE, "").strip()
     if not named:
         return ""
@@ -98,7 +104,7 @@ def named_anchors(environ: Mapping[str, str] | None = None) -> str:
 
 
 def anchor_places(home: Path, environ: Mapping[str, str] | None = None) -> list[AnchorPlace]:
-    """The home's own file, and the place that ``HOLO_ANCHORS`` names."""
+    """Return the home's own file and the place that ``HOLO_ANCHORS`` names, if it is set."""
     env = os.environ if environ is None else environ
     own = AnchorFile(anchor_file(home), own=True)
     named = named_anchors(env)

@@ -1,4 +1,7 @@
-"""Heads of a growing trace, written down apart from it, so that a trace cannot quietly be rolled back or made anew."""
+"""Anchor the heads of a growing trace outside the trace, so that rolling it back or rewriting it is detected.
+
+`Anchoring` is used by `TraceRecorder`. The verifier compares a trace with its anchors.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,12 @@ from holo_tasks.core.events import Anchor
 EVERY_RECORDS = 200
 INTERVAL_S = 30.0
 PATIENCE_S = 8.0
+"""How long the end of a run waits for its last head to be anchored, in seconds."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """A trace's number of records, the SHA-256 of its last line, and how many records have been delivered."""
+    """The state of a trace: number of records, SHA-256 of the last line, and number of records delivered."""
 
     records: int
     sha256: str
@@ -30,7 +34,7 @@ class Head:
 
 
 class AnchorPlace(Protocol):
-    """Where heads are written down; ``put`` returns when the anchor is durable, else raises."""
+    """A place that stores anchors. ``put`` returns when the anchor is durable, and raises otherwise."""
 
     @property
     def where(self) -> str: ...
@@ -39,10 +43,10 @@ class AnchorPlace(Protocol):
 
 
 class Anchoring:
-    """Anchors one run's heads in a thread of its own: at its opening, every 200 records or 30 s, and when asked to.
+    """Thread that anchors one run's heads: the first, then every 200 records or 30 s, and on request.
 
-    Nobody waits for it but `settle`, and that within bounds. It is told only of what is durable, so no crash leaves
-    an anchor without the record it stands for.
+    Only `settle` waits for it, up to a time limit. Callers report durable heads only, so a crash never leaves an anchor
+    without its record.
     """
 
     def __init__(self, run_id: str, key: SigningKey, places: Sequence[AnchorPlace]) -> None:
@@ -60,14 +64,14 @@ class Anchoring:
         self._thread.start()
 
     def notice(self, head: Head) -> None:
-        """Hear of a new head. Its record must be durable."""
+        """Report a new head. Its last record must be durable."""
         with self._changed:
             self._head = head
             if self._due():
                 self._changed.notify_all()
 
     def settle(self, head: Head, timeout_s: float = PATIENCE_S) -> str:
-        """Anchor this head now; what was in the way, or nothing."""
+        """Anchor this head now. Return why that failed, or an empty string."""
         with self._changed:
             self._head = head
             self._asked += 1
@@ -81,7 +85,7 @@ class Anchoring:
         return f"the head of the trace could not be anchored ({'; '.join(reasons)})" if reasons else ""
 
     def close(self) -> None:
-        """End the thread after what it is doing."""
+        """Stop the thread after the anchor in progress."""
         with self._changed:
             self._stop = True
             self._changed.notify_all()
@@ -106,7 +110,10 @@ class Anchoring:
                 self._changed.notify_all()
 
     def _signed(self, head: Head) -> tuple[Anchor, bytes]:
-        """An anchor and its line; the same bytes each time, for a place may have them although its reply was lost."""
+        """Return the anchor of a head and its line.
+
+        The line is cached: a place may have stored it although its reply was lost, and must get the same bytes again.
+        """
         if self._line and self._line[0] == head:
             return self._line[1:]
         at = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,4 +1,7 @@
-"""Which bucket, where, with which credentials: what is written of it in a setting, before anything is asked of it."""
+"""Parse and hold the address of a bucket, its credentials and its retention, without connecting to it.
+
+`stores.S3` and `anchor_places` use `BucketAddress`.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,13 @@ if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Keys, Place
 
 RETAIN_VARIABLE = "HOLO_AUDIT_RETAIN_DAYS"
-MOST_DAYS = 36_500
+MAX_DAYS = 36_500
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
 @dataclass(frozen=True)
 class BucketAddress:
-    """A bucket and a prefix in it. What is None is what the standard AWS variables say."""
+    """A bucket and a prefix. Fields that are ``None`` fall back to the standard AWS environment variables."""
 
     bucket: str
     prefix: str = ""
@@ -44,12 +47,13 @@ class BucketAddress:
         region: str | None = None,
         retain_days: int = 0,
     ) -> Self:
-        """Read ``s3://bucket/prefix``; raise `InvalidUsage` for anything else."""
+        """Parse ``s3://bucket/prefix``. Raises `InvalidUsage` for any other text, or if only one of the keys is
+        given."""
         scheme, _, rest = text.partition("://")
         bucket, _, prefix = rest.partition("/")
         parts = [part for part in prefix.split("/") if part]
         if scheme != "s3" or not _BUCKET.fullmatch(bucket) or {".", ".."} & set(parts):
-            raise InvalidUsage(f"{text!r} is no audit destination: give a folder or s3://BUCKET/PREFIX")
+            raise InvalidUsage(f"{text!r} is not an audit destination: give a folder or s3://BUCKET/PREFIX")
         if bool(access_key) != bool(secret_key):
             raise InvalidUsage(f"the credentials for {text} are incomplete: give both keys or neither")
         return cls(
@@ -64,7 +68,7 @@ class BucketAddress:
 
     @property
     def place(self) -> Place:
-        """Bucket, prefix and the endpoint in force, without credentials."""
+        """Bucket, prefix and the endpoint in use, without credentials."""
         from holo_tasks.audit.s3 import Place
 
         endpoint = (
@@ -80,15 +84,15 @@ class BucketAddress:
 
 
 def checked_days(days: int | str, where: str = "the retention of the evidence") -> int:
-    """Give a number of days back if something can be retained for so long; none is 0."""
+    """Return a retention in days as a number, 0 for none. Raises `InvalidUsage` if it is out of range."""
     text = str(days).strip() or "0"
-    if not text.isdecimal() or not 0 <= int(text[:9]) <= MOST_DAYS:
-        raise InvalidUsage(f"{where} must be from 1 to {MOST_DAYS} days, or 0 for none, not {text[:40]!r}")
+    if not text.isdecimal() or not 0 <= int(text[:9]) <= MAX_DAYS:
+        raise InvalidUsage(f"{where} must be from 1 to {MAX_DAYS} days, or 0 for none, not {text[:40]!r}")
     return int(text)
 
 
 def retain_days(environ: Mapping[str, str]) -> int:
-    """For how many days the environment wants evidence in a bucket kept from being changed or deleted."""
+    """Return for how many days the environment asks to lock objects in a bucket (``HOLO_AUDIT_RETAIN_DAYS``)."""
     return checked_days(environ.get(RETAIN_VARIABLE, ""), RETAIN_VARIABLE)
 
 

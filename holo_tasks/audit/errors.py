@@ -1,4 +1,4 @@
-"""What can go wrong with evidence: on the disk, on the way to a bucket, and when it is read back."""
+"""Define the errors of evidence: on disk, on the way to a bucket, and when it is read back."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from holo_tasks.core.errors import HoloError
 
 
 class EvidenceFailed(HoloError):
-    """Something could not be recorded, so the work must not go on."""
+    """Something could not be recorded, so the run must not continue."""
 
 
 class DiskFull(EvidenceFailed):
-    """There is no room for the evidence. The trace is whole up to the last acknowledged event."""
+    """The disk has no room for evidence. The trace is complete up to the last acknowledged event."""
 
 
 class DamagedTrace(EvidenceFailed):
-    """A trace that is read back is not what was written; ``seq`` is the first bad record."""
+    """A trace was changed after it was written. ``seq`` is the first bad record, if known."""
 
     def __init__(self, message: str, *, seq: int | None = None) -> None:
         super().__init__(message)
@@ -22,18 +22,18 @@ class DamagedTrace(EvidenceFailed):
 
 
 class StoreTrouble(HoloError):
-    """The bucket did not take or give an object. The message names the cause in one line."""
+    """The bucket did not accept or return an object. The message names the cause in one line."""
 
 
 class StoreAway(StoreTrouble):
-    """The bucket cannot be reached or is overloaded; trying again makes sense."""
+    """The bucket is unreachable or overloaded. Retrying makes sense."""
 
     transient = True
 
 
 class StoreRefused(StoreTrouble):
-    """The bucket answered no: credentials, permission, a missing bucket."""
+    """The bucket refused the request: wrong credentials, missing permissions or a missing bucket."""
 
 
 class ForeignObject(StoreRefused):
-    """There is an object of that name already, and its bytes are not ours."""
+    """An object of that name exists already, with other contents."""

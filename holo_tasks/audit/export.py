@@ -1,6 +1,6 @@
-"""Runs, or their steps, as rows of CSV (RFC 4180, UTF-8) that a spreadsheet takes for data and never for formulas.
+"""Export runs or their steps as CSV (RFC 4180, UTF-8). Spreadsheets read every cell as data, never as a formula.
 
-Every cell is quoted, so that one who takes another sign for the separator does not split cells.
+Every cell is quoted, so that programs that expect another separator do not split cells. Used by `holo-tasks export`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import IO
 from unicodedata import category
 
 from holo_tasks.audit.many_runs import Gathered
-from holo_tasks.audit.pages.formatting import kinds, visible
+from holo_tasks.audit.pages.formatting import kind_counts, visible
 from holo_tasks.audit.pages.index import Row, row_of
 from holo_tasks.audit.pages.run_view import Step, Subgoal
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""How cells begin that a spreadsheet would calculate, in full width, too."""
-_UNSEEN = ("Cf", "Zs", "Zl", "Zp")
+"""Characters that start a formula in a spreadsheet, with their full-width forms."""
+_INVISIBLE = ("Cf", "Zs", "Zl", "Zp")
 RUN_COLUMNS = [
     each.name.replace("cost_micro_usd", "cost_usd") for each in fields(Row) if each.name not in ("report", "damage")
 ]
@@ -31,7 +31,7 @@ STEP_COLUMNS = [
 
 
 def write_runs(runs: Iterable[Gathered], out: IO[str], *, alive: frozenset[str] = frozenset()) -> None:
-    """Write one row for each run, as they come."""
+    """Write one row for each run, in the given order. Runs in ``alive`` are still in progress."""
     _write(out, RUN_COLUMNS, (_run(row_of(run, alive=alive)) for run in runs))
 
 
@@ -41,14 +41,14 @@ def write_steps(runs: Iterable[Gathered], out: IO[str]) -> None:
 
 
 def cell(value: object) -> str:
-    """A value as the text of a cell. Text that would be a formula begins with an apostrophe; so it is shown as text."""
+    """Return a value as the text of a cell. An apostrophe is put before text that would be a formula."""
     if value is None:
         return ""
     if isinstance(value, (int, float)):
         return str(value)
     text = visible(str(value))
-    # Spreadsheets pass over blanks and over what is not seen.
-    shown = next((at for at, sign in enumerate(text) if category(sign) not in _UNSEEN), len(text))
+    # Spreadsheets skip spaces and invisible characters at the start of a cell.
+    shown = next((at for at, sign in enumerate(text) if category(sign) not in _INVISIBLE), len(text))
     return "'" + text if text.startswith(_FORMULA, shown) else text
 
 
@@ -94,7 +94,7 @@ def _step(run: Gathered, goal: Subgoal, step: Step) -> dict[str, object]:
         "decide_ms": timed and round(timed.decide_us / 1000),
         "act_ms": timed and round(timed.act_us / 1000),
         "total_ms": timed and round(timed.total_us / 1000),
-        "masks": kinds([mask.kind for mask in frame.masks]) if frame else "",
+        "masks": kind_counts([mask.kind for mask in frame.masks]) if frame else "",
         "frame_before": step.before,
         "frame_after": step.after,
         "trouble": "; ".join(trouble),
@@ -105,5 +105,5 @@ def _step(run: Gathered, goal: Subgoal, step: Step) -> dict[str, object]:
 
 
 def _usd(micro: int | None) -> str | None:
-    """Dollars to the last micro-dollar, without what binary fractions add."""
+    """Return an exact amount in dollars with six decimals. Floating point would round it."""
     return None if micro is None else f"{micro // 1_000_000}.{micro % 1_000_000:06d}"

@@ -1,4 +1,7 @@
-"""Many runs: finding their traces in a folder or a bucket, and what an overview wants to know of each."""
+"""Find all traces below a folder or a bucket prefix, and read the facts that an overview needs.
+
+`gather` is used by `holo-tasks index` and `holo-tasks export`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holo_tasks.audit.errors import StoreTrouble
-from holo_tasks.audit.pages.run_view import MOST_TOLD, Story, Teller
+from holo_tasks.audit.pages.run_view import MAX_STORY_BYTES, Story, StoryBuilder
 from holo_tasks.audit.reader import BucketTrace, FolderTrace, Trace, check_lines
 from holo_tasks.audit.stores import S3, Destination, Folder
 from holo_tasks.core.errors import InvalidUsage
@@ -20,21 +23,22 @@ from holo_tasks.core.paths import is_folder
 if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Bucket
 
-DEEPEST = 8
-"""So many folders below the one that was named are looked into."""
+MAX_DEPTH = 8
+"""How many levels of folders below the given one are searched."""
 _QUOTED = re.compile(r"‘[^’]*(?:’(?=\w)[^’]*)*’|“[^”]*”|(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"")
-"""An apostrophe inside a word is no quotation mark."""
+"""Quoted text. An apostrophe inside a word is not a quotation mark."""
 _HANDOFF = re.compile(r"(?<=hand-off )\w{4}-\w{4}\b", re.IGNORECASE)
 _PLACE = re.compile(r"\w+://\S+|(?<!\w)/[\w./-]+|\b[0-9a-f]{8}[0-9a-f-]{8,}\b")
 _NUMBER = re.compile(r"(?<!HTTP )(?<![\w-])(?=(?:[^\W\d_]|-)*+\d)(?:[^\W_]|-)++(?!\w)(?:[.,:]\d+)*")
-"""With the word that it is in; a name with underscores is no number."""
-MOST_READ = 1_000
-"""Of a reason, as like ones are counted: a longer one would take long, and is told apart by how it begins."""
+"""A number together with the word that contains it. A name with underscores does not count."""
+MAX_REASON = 1_000
+"""Characters of a reason that are compared when reasons are counted. Normalizing longer text would take too long."""
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """A trace, read once: its story as far as it could be read, and what is wrong with it (empty: nothing)."""
+    """A trace that was read once: its story as far as it could be read, and its damage. ``damage`` is empty if it is
+    intact."""
 
     uri: str
     trace: Trace | None
@@ -51,11 +55,11 @@ class Gathered:
 
     @property
     def reason(self) -> str:
-        """Why it did not come to an answer, in its own words."""
+        """Why the run did not end in an answer, as recorded. Empty if it did."""
         if self.story.status == "answered":
             return ""
-        said = self.story.closed.reason if self.story.closed else "the run did not record its end"
-        return self.story.kills[-1] if self.story.kills else said
+        reason = self.story.closed.reason if self.story.closed else "the run did not record its end"
+        return self.story.kills[-1] if self.story.kills else reason
 
     @property
     def steps(self) -> int:
@@ -63,24 +67,24 @@ class Gathered:
 
     @property
     def cost_micro_usd(self) -> int | None:
-        """What it cost; None where the run closed without knowing."""
+        """The run's cost, or ``None`` if it is unknown."""
         return self.story.closed.cost_micro_usd if self.story.closed else self.story.cost_micro_usd
 
 
 def gather(where: str) -> Iterator[Gathered]:
     """Read every trace below a folder or ``s3://BUCKET/PREFIX``, one at a time, in the order of their names.
 
-    What cannot be read is given with its damage. Raises `InvalidUsage` if the place itself cannot be read.
+    An unreadable trace is returned with its damage. Raises `InvalidUsage` if the place itself cannot be read.
     """
     for uri, trace in _traces(where):
         yield _read(uri, trace)
 
 
 def normalized(reason: str) -> str:
-    """A reason without what differs from run to run, so that like ones can be counted."""
-    flat = " ".join(reason[:MOST_READ].split())
-    for odd in (_QUOTED, _PLACE, _HANDOFF, _NUMBER):
-        flat = odd.sub("…", flat)
+    """Return a reason without numbers, quotes, paths and ids, so that equal kinds of failures can be counted."""
+    flat = " ".join(reason[:MAX_REASON].split())
+    for pattern in (_QUOTED, _PLACE, _HANDOFF, _NUMBER):
+        flat = pattern.sub("…", flat)
     return flat[:120] + ("…" if len(flat) > 120 else "")
 
 
@@ -88,55 +92,55 @@ def _traces(where: str) -> Iterator[tuple[str, Trace | str]]:
     match Destination.parse(where):
         case Folder(path):
             if not is_folder(path):
-                raise InvalidUsage(f"{where!r} is no folder: give one that holds traces, or s3://BUCKET/PREFIX.")
+                raise InvalidUsage(f"{where!r} is not a folder: give one that holds traces, or s3://BUCKET/PREFIX.")
             if not os.access(path, os.R_OK | os.X_OK):
-                raise InvalidUsage(f"{where!r} may not be read: get the right to, or give another folder.")
-            yield from _in_folder(path)
+                raise InvalidUsage(f"{where!r} may not be read: get permission, or give another folder.")
+            yield from _find_in_folder(path)
         case S3() as place:
-            yield from _in_bucket(place)
+            yield from _find_in_bucket(place)
 
 
-def _in_folder(top: Path) -> Iterator[tuple[str, Trace | str]]:
-    shut: list[OSError] = []
-    for folder, below, names in os.walk(top, onerror=shut.append):
-        yield from _told(shut)
-        here = Path(folder)
+def _find_in_folder(top: Path) -> Iterator[tuple[str, Trace | str]]:
+    unreadable: list[OSError] = []
+    for folder, subfolders, names in os.walk(top, onerror=unreadable.append):
+        yield from _report_unreadable(unreadable)
+        current = Path(folder)
         if "events.jsonl" in names:
-            below.clear()
+            subfolders.clear()
             try:
-                trace = FolderTrace(here)
+                trace = FolderTrace(current)
             except (InvalidUsage, OSError) as error:
-                yield str(here), str(error)
+                yield str(current), str(error)
             else:
-                yield str(here), trace
-        elif len(here.relative_to(top).parts) >= DEEPEST:
-            below.clear()
+                yield str(current), trace
+        elif len(current.relative_to(top).parts) >= MAX_DEPTH:
+            subfolders.clear()
         else:
-            below.sort()
-    yield from _told(shut)
+            subfolders.sort()
+    yield from _report_unreadable(unreadable)
 
 
-def _told(shut: list[OSError]) -> Iterator[tuple[str, str]]:
-    """Give each folder that could not be looked into, once: there may be traces in it."""
-    while shut:
-        error = shut.pop(0)
+def _report_unreadable(unreadable: list[OSError]) -> Iterator[tuple[str, str]]:
+    """Yield each folder that could not be read, once, since it may hold traces. Empties the list."""
+    while unreadable:
+        error = unreadable.pop(0)
         yield str(error.filename), f"it cannot be read: {error.strerror}"
 
 
-def _in_bucket(place: S3) -> Iterator[tuple[str, Trace | str]]:
+def _find_in_bucket(place: S3) -> Iterator[tuple[str, Trace | str]]:
     from holo_tasks.audit.s3 import Bucket
 
     try:
         bucket = Bucket(place.place, place.keys, connect_s=3, read_s=20, attempts=3)
         try:
-            yield from _below(bucket, "", DEEPEST)
+            yield from _find_below(bucket, "", MAX_DEPTH)
         finally:
             bucket.close()
     except StoreTrouble as trouble:
         raise InvalidUsage(str(trouble)) from trouble
 
 
-def _below(bucket: Bucket, path: str, deep: int) -> Iterator[tuple[str, Trace | str]]:
+def _find_below(bucket: Bucket, path: str, levels: int) -> Iterator[tuple[str, Trace | str]]:
     prefix = bucket.place.key(path)
     names = list(bucket.folders(prefix))
     if "events" in names:
@@ -145,21 +149,21 @@ def _below(bucket: Bucket, path: str, deep: int) -> Iterator[tuple[str, Trace | 
             yield uri, BucketTrace(bucket, path.rstrip("/"))
         except InvalidUsage as error:
             yield uri, str(error)
-    elif deep:
+    elif levels:
         for name in names:
-            yield from _below(bucket, f"{path}{name}/", deep - 1)
+            yield from _find_below(bucket, f"{path}{name}/", levels - 1)
 
 
 def _read(uri: str, trace: Trace | str) -> Gathered:
-    teller = Teller()
+    builder = StoryBuilder()
     if isinstance(trace, str):
-        return Gathered(uri, None, teller.story, trace)
+        return Gathered(uri, None, builder.story, trace)
 
     size = 0
 
     def tell(record: Record) -> None:
-        if size <= MOST_TOLD:
-            teller.add(record)
+        if size <= MAX_STORY_BYTES:
+            builder.add(record)
 
     def read(lines: Iterator[bytes]) -> Iterator[bytes]:
         nonlocal size
@@ -170,8 +174,8 @@ def _read(uri: str, trace: Trace | str) -> Gathered:
     try:
         chain = check_lines(read(trace.lines()), tell)
     except (OSError, StoreTrouble) as error:
-        return Gathered(uri, trace, teller.story, f"it cannot be read: {error}")
-    if size > MOST_TOLD:
-        return Gathered(uri, trace, teller.story, f"it has {size:,} bytes of events, too many for an overview")
+        return Gathered(uri, trace, builder.story, f"it cannot be read: {error}")
+    if size > MAX_STORY_BYTES:
+        return Gathered(uri, trace, builder.story, f"it has {size:,} bytes of events, too many for an overview")
     damage = "" if chain.whole else f"record {chain.first_bad} {chain.reason}"
-    return Gathered(uri, trace, teller.story, damage if chain.records or damage else "it holds no record")
+    return Gathered(uri, trace, builder.story, damage if chain.records or damage else "it holds no record")

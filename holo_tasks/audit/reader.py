@@ -1,6 +1,7 @@
-"""Reading a trace back, from a folder or a bucket, and checking its chain.
+"""Read a trace from a folder or a bucket, and check its hash chain.
 
-Shares nothing with the writer but the schema in `core.events`, so that a mistake of the writer is not repeated.
+`open_trace` opens any trace. The module shares only the schema in `core.events` with the writer, so that it does not
+repeat a mistake of the writer.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ _LARGEST_PICTURE = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class ChainCheck:
-    """What the chain shows. ``closed``: the last record says that the run ended; ``head`` is its digest.
+    """The result of checking a chain. ``closed`` means that the last record ends the run; ``head`` is its digest.
 
-    A changed *last* record shows only in what it says: nothing after it holds its digest.
+    A changed *last* record is detected only if its contents are invalid, since no later record holds its digest.
     """
 
     records: int
@@ -51,23 +52,24 @@ class ChainCheck:
 
 
 class Trace(ABC):
-    """A trace that was written before: its records in order, and its pictures by name."""
+    """A recorded trace: its records in order, and its pictures and files by name."""
 
     uri: str
 
     @abstractmethod
     def lines(self) -> Iterator[bytes]:
-        """The records as they were written, without line ends; a torn last line is left out.
+        """Yield the records as written, without line ends. A torn last line is left out.
 
-        What is longer than any record is not read: an empty line, which is no record, ends the lines in its place.
+        A line longer than any record is not read. An empty line, which is not a valid record, ends the lines in its
+        place.
         """
 
     @abstractmethod
-    def _kept(self, folder: str, name: str) -> bytes | None:
-        """The bytes of what is kept in one of the trace's folders, None if it is not there."""
+    def _read_file(self, folder: str, name: str) -> bytes | None:
+        """Return the contents of a file in one of the trace's folders, or ``None`` if it does not exist."""
 
     def records(self, *, subgoal: int | None = None) -> Iterator[Record]:
-        """The records, one at a time; with ``subgoal`` only those of that sub-goal.
+        """Yield the records one at a time. With ``subgoal``, yield only that sub-goal's.
 
         Raises `DamagedTrace` at a line that is not a record.
         """
@@ -82,10 +84,10 @@ class Trace(ABC):
                 yield record
 
     def frame(self, sha256: str) -> bytes:
-        """The bytes of a picture. Raises `DamagedTrace` if it is missing or not what its name says."""
+        """Return a picture's bytes. Raises `DamagedTrace` if it is missing or does not match its SHA-256."""
         if len(sha256) == 64 and _HEX.issuperset(sha256):
             for extension in _EXTENSIONS:
-                data = self._kept("frames", f"{sha256}.{extension}")
+                data = self._read_file("frames", f"{sha256}.{extension}")
                 if data is not None:
                     if hashlib.sha256(data).hexdigest() != sha256:
                         raise DamagedTrace(f"the picture {sha256} of {self.uri} has been changed")
@@ -93,8 +95,8 @@ class Trace(ABC):
         raise DamagedTrace(f"the picture {sha256[:64]} is not in {self.uri}")
 
     def file(self, sha256: str) -> bytes:
-        """The bytes of a file that was kept. Raises `DamagedTrace` if it is missing or not what its name says."""
-        data = self._kept("files", sha256) if len(sha256) == 64 and _HEX.issuperset(sha256) else None
+        """Return the bytes of a kept file. Raises `DamagedTrace` if it is missing or does not match its SHA-256."""
+        data = self._read_file("files", sha256) if len(sha256) == 64 and _HEX.issuperset(sha256) else None
         if data is None:
             raise DamagedTrace(f"the file {sha256[:64]} is not in {self.uri}")
         if hashlib.sha256(data).hexdigest() != sha256:
@@ -106,14 +108,14 @@ class Trace(ABC):
         return check_lines(self.lines())
 
     def _bounded(self, name: str, pieces: Iterable[bytes]) -> bytes:
-        data = _up_to(_LARGEST_PICTURE, pieces)
+        data = _joined(_LARGEST_PICTURE, pieces)
         if data is None:
             raise DamagedTrace(f"{name} of {self.uri} is larger than any picture or file that is kept")
         return data
 
 
 class FolderTrace(Trace):
-    """A trace in a folder of this machine, finished or still growing."""
+    """A trace in a folder of this machine. The run may still be in progress."""
 
     def __init__(self, folder: Path) -> None:
         self.uri = str(folder)
@@ -130,7 +132,7 @@ class FolderTrace(Trace):
                     yield b""
                     return
 
-    def _kept(self, folder: str, name: str) -> bytes | None:
+    def _read_file(self, folder: str, name: str) -> bytes | None:
         path = self._folder / folder / name
         try:
             if not path.is_file():
@@ -142,11 +144,11 @@ class FolderTrace(Trace):
 
 
 class BucketTrace(Trace):
-    """A trace in a bucket; each segment of events and each picture is fetched when it is needed."""
+    """A trace in a bucket. Each segment of events and each picture is fetched when needed."""
 
     def __init__(self, bucket: Bucket, run_id: str) -> None:
         self._bucket = bucket
-        self._root = bucket.place.key(run_id).rstrip("/")  # the place may be the run's own
+        self._root = bucket.place.key(run_id).rstrip("/")  # ``run_id`` is empty if the prefix is the run's own
         self.uri = f"s3://{bucket.place.bucket}/{self._root}"
         try:
             first = next(iter(bucket.names(f"{self._root}/events/")), None)
@@ -158,14 +160,14 @@ class BucketTrace(Trace):
     def lines(self) -> Iterator[bytes]:
         for key in self._bucket.names(f"{self._root}/events/"):
             if key.rpartition("/")[2].startswith("."):
-                continue  # left by a file manager, and no part of the trace
-            segment = _up_to(_LARGEST_SEGMENT, self._bucket.pieces(key))
+                continue  # left by a file manager, not part of the trace
+            segment = _joined(_LARGEST_SEGMENT, self._bucket.pieces(key))
             if segment is None:
                 yield b""
                 return
             yield from segment.removesuffix(b"\n").split(b"\n")
 
-    def _kept(self, folder: str, name: str) -> bytes | None:
+    def _read_file(self, folder: str, name: str) -> bytes | None:
         try:
             return self._bounded(name, self._bucket.pieces(f"{self._root}/{folder}/{name}"))
         except FileNotFoundError:
@@ -180,7 +182,10 @@ def open_trace(
     secret_key: SecretStr | None = None,
     region: str | None = None,
 ) -> Trace:
-    """Open a run's trace: its folder, or ``s3://bucket/prefix/run_id`` (the rest as for a destination)."""
+    """Open a run's trace: its folder, or ``s3://bucket/prefix/run_id``. The other arguments are as for a destination.
+
+    Raises `InvalidUsage` if the trace does not exist, or if the bucket refuses.
+    """
     text = str(uri)
     if not text.startswith("s3://"):
         return FolderTrace(Path(text).expanduser().absolute())
@@ -201,15 +206,15 @@ def open_trace(
 
 
 def check_chain(records: Iterable[Record]) -> ChainCheck:
-    """Check a chain of parsed records; `check_lines` is stricter, it sees the bytes as they were written."""
+    """Check a chain of parsed records. `check_lines` is stricter, because it sees the original bytes."""
     return check_lines(rfc8785.dumps(record.model_dump(mode="json")) for record in records)
 
 
 def check_lines(lines: Iterable[bytes], tell: Callable[[Record], None] | None = None) -> ChainCheck:
-    """Go once through a chain and name the first bad record; ``tell`` is given each record that can be read.
+    """Check a chain in one pass and name the first bad record. ``tell`` is called with each readable record.
 
-    When a link does not fit, either the record before was changed or the link itself was; the link of the record
-    after tells which, so one record is looked ahead.
+    If a link does not match, either the previous record or the link itself was changed. The next record's link decides,
+    so the check looks one record ahead.
     """
     head, last = FIRST, None
     suspect: int | None = None
@@ -219,9 +224,9 @@ def check_lines(lines: Iterable[bytes], tell: Callable[[Record], None] | None = 
         if record is not None and tell is not None:
             tell(record)
         if suspect is not None:
-            # The link of `suspect` did not fit. If the next one fits, its own contents are as they were.
+            # The link of `suspect` did not match. If the next link does, `suspect` itself is unchanged.
             bad = suspect - 1 if line is None or (record is not None and record.previous == head) else suspect
-            reason = "was changed, or the link to it was" if line is None else "is not what was written"
+            reason = "was changed, or the link to it was" if line is None else "was changed after it was written"
             return ChainCheck(seq, max(bad, 0), reason, False, head)
         if line is None:
             break
@@ -238,8 +243,8 @@ def check_lines(lines: Iterable[bytes], tell: Callable[[Record], None] | None = 
     return ChainCheck(seq, None, "", closed, head)
 
 
-def _up_to(most: int, pieces: Iterable[bytes]) -> bytes | None:
-    """Put pieces together; None, with the rest unread, if that is more than so many bytes."""
+def _joined(most: int, pieces: Iterable[bytes]) -> bytes | None:
+    """Join pieces of bytes. Returns ``None`` once they exceed ``most`` bytes; the rest is not read."""
     whole = bytearray()
     for piece in pieces:
         whole += piece

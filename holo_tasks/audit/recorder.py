@@ -1,4 +1,7 @@
-"""The flight recorder the agent talks to: asynchronous, in order, durable before it answers."""
+"""Record a run's events and pictures: asynchronous, in order, and durable before each call returns.
+
+`TraceRecorder` is the recorder that agents use. `stores` creates it.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ from holo_tasks.core.frame import Shot
 
 @dataclass(frozen=True)
 class Delivery:
-    """Where a run's evidence is. ``complete`` is false while part of it is only on this machine.
+    """Where a run's evidence is. ``complete`` is false while part of the evidence exists on this machine only.
 
-    ``doubt`` says what else is not as it should be: a head that could not be anchored.
+    ``doubt`` names any other problem, such as a head that could not be anchored.
     """
 
     uri: str
@@ -40,7 +43,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Backlog:
-    """What is still to be uploaded, and what holds it up (empty when nothing does)."""
+    """The amount still to be uploaded. ``trouble`` names the current problem, or is empty."""
 
     frames: int
     events: int
@@ -49,18 +52,18 @@ class Backlog:
 
 Progress: TypeAlias = Callable[[Backlog], None]
 DISK_S = 60.0
-"""How long a disk may take to make something durable: one that hangs must not keep a run from ending."""
+"""Time limit for the disk to make something durable, in seconds. A disk that hangs must not keep a run from ending."""
 
 
 class Carrier(Protocol):
-    """Brings a trace elsewhere in the background; told what has become durable, never waited for."""
+    """Delivers a trace in the background. It is notified of durable data and never delays the recorder."""
 
     @property
     def uri(self) -> str: ...
 
     @property
     def delivered(self) -> int:
-        """How many records have arrived."""
+        """Number of records delivered."""
         ...
 
     def notice(self, frames: list[str], seq: int, end: int) -> None: ...
@@ -72,17 +75,17 @@ class Carrier(Protocol):
 
 @dataclass
 class _Job:
-    what: Event | Shot | Attachment
+    payload: Event | Shot | Attachment
     at: str
     done: Future[None] = field(default_factory=Future)
 
     def __post_init__(self) -> None:
-        # From here on a cancelled caller no longer cancels the write: what was given is recorded.
+        # From here on, a cancelled caller does not cancel the write: accepted data is always recorded.
         self.done.set_running_or_notify_cancel()
 
 
 def now() -> str:
-    """Return the time of day as traces tell it."""
+    """Return the current UTC time in the format of traces."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -92,10 +95,10 @@ def new_run_id() -> str:
 
 
 class TraceRecorder:
-    """A `core.ports.Recorder` over a folder, and a carrier for what has to go further.
+    """A `core.ports.Recorder` that writes to a folder, with an optional carrier that delivers the trace elsewhere.
 
-    Safe to use from several tasks, event loops and threads. All writing happens in one thread, which syncs
-    whatever has come in meanwhile together.
+    Safe to use from several tasks, event loops and threads. One thread does all the writing, and syncs everything that
+    is waiting at once.
     """
 
     def __init__(self, trace: LocalTrace, carrier: Carrier | None = None, anchoring: Anchoring | None = None) -> None:
@@ -111,51 +114,51 @@ class TraceRecorder:
         self._tip = trace.seq, trace.head
         self._open = True
         self._ended = False
-        self._endless = ""
-        """Why the end of the run could not be recorded, if it was tried."""
+        self._end_error = ""
+        """Why the end of the run could not be recorded, if an attempt failed."""
         self._busy_since: float | None = None
-        """When the disk was given what it works on, or last took something; None while it has nothing to do."""
+        """When the current write began or last made progress. ``None`` while the disk is idle."""
         self._written = self._given_up = False
         self._writer = threading.Thread(target=self._write, name=f"trace-{trace.run_id}", daemon=True)
         self._writer.start()
 
     @property
     def fingerprint(self) -> str:
-        """Of the key that signs this trace."""
+        """Fingerprint of the key that signs this trace."""
         return self._trace.key.fingerprint
 
     @property
     def head(self) -> Head:
-        """What stands for all that is durable now, for whoever wants to keep it somewhere else, too."""
+        """The head of all that is durable now, for storing it elsewhere."""
         records, sha256 = self._tip
         return Head(records, sha256, records if self._carrier is None else min(records, self._carrier.delivered))
 
     async def keep(self, shot: Shot | Attachment) -> None:
-        """Keep the exact bytes of a picture or a file; durable on return."""
-        await self._durable(self._submit(shot))
+        """Store the exact bytes of a picture or a file. Durable on return."""
+        await self._wait_until_durable(self._submit(shot))
 
     async def record(self, event: Event, at: str = "") -> None:
-        """Append an event to the chain; durable on return. ``at`` is when it was, if that was not just now."""
-        await self._durable(self._submit(event, at))
+        """Append an event to the chain. Durable on return. ``at`` is the time of the event, by default now."""
+        await self._wait_until_durable(self._submit(event, at))
 
     async def close(self, timeout_s: float = 120.0, progress: Progress | None = None) -> Delivery:
-        """Stop recording and wait, within bounds, until the evidence has arrived.
+        """Stop recording and wait until the evidence is delivered, at most about ``timeout_s`` seconds.
 
-        ``progress`` is called in this event loop about once a second while there is something left to upload.
+        ``progress`` is called in this event loop about once a second while data is left to upload.
         """
-        self._shut()
-        if self.delivery is None and not await self._all_written():
-            self.delivery = Delivery(self.uri, False, str(self._hung()))
+        self._stop_accepting()
+        if self.delivery is None and not await self._wait_for_writer():
+            self.delivery = Delivery(self.uri, False, str(self._disk_error()))
             self._release()
         if self.delivery is None:
             before = self.head
-            doubt = await self._anchored(before)
+            doubt = await self._anchor(before)
             delivery = await self._deliver(timeout_s, progress)
-            if self.head != before:  # more of it has been delivered
-                doubt = await self._anchored(self.head)
-            if self._endless:
+            if self.head != before:  # more records were delivered meanwhile
+                doubt = await self._anchor(self.head)
+            if self._end_error:
                 message = f"{delivery.message}, but without the end of the run, which could not be recorded"
-                delivery = replace(delivery, complete=False, message=f"{message} ({self._endless})")
+                delivery = replace(delivery, complete=False, message=f"{message} ({self._end_error})")
             self.delivery = replace(delivery, doubt=doubt)
             self._release()
         return self.delivery
@@ -171,7 +174,7 @@ class TraceRecorder:
     ) -> None:
         await self.close()
 
-    async def _anchored(self, head: Head) -> str:
+    async def _anchor(self, head: Head) -> str:
         if self._anchoring is None or not head.records:
             return ""
         return await asyncio.to_thread(self._anchoring.settle, head)
@@ -183,29 +186,31 @@ class TraceRecorder:
 
         def report(backlog: Backlog) -> None:
             if progress is not None:
-                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+                with contextlib.suppress(RuntimeError):  # the event loop is closed: drop the report
                     loop.call_soon_threadsafe(progress, backlog)
 
         finished = asyncio.wrap_future(self._carrier.finish(time.monotonic() + timeout_s, report))
         done, _ = await asyncio.wait({finished}, timeout=timeout_s + 0.5)
         return finished.result() if done else self._carrier.abandon()
 
-    async def _durable(self, done: Future[None]) -> None:
+    async def _wait_until_durable(self, done: Future[None]) -> None:
         durable = asyncio.wrap_future(done)
         try:
-            while not (await asyncio.wait((durable,), timeout=self._patience_s()))[0]:
-                if not self._patience_s():
-                    raise self._hung()
+            while not (await asyncio.wait((durable,), timeout=self._disk_time_left_s()))[0]:
+                if not self._disk_time_left_s():
+                    raise self._disk_error()
             durable.result()
         finally:
             durable.cancel()
 
-    async def _all_written(self) -> bool:
-        """Wait until the writer has ended; False if the disk hangs. Then the writer gives up the carrier at its end:
-        until then nobody else may have the folder."""
+    async def _wait_for_writer(self) -> bool:
+        """Wait until the writer thread has ended. Return false if the disk hangs.
+
+        In that case the writer gives up the carrier when it ends. Until then, no other process may use the folder.
+        """
         while self._writer.is_alive():
-            await asyncio.to_thread(self._writer.join, self._patience_s())
-            if not self._patience_s():
+            await asyncio.to_thread(self._writer.join, self._disk_time_left_s())
+            if not self._disk_time_left_s():
                 with self._gate:
                     self._given_up = not self._written
                 return not self._given_up
@@ -215,26 +220,26 @@ class TraceRecorder:
         if self._anchoring is not None:
             self._anchoring.close()
 
-    def _patience_s(self) -> float:
-        """For how long the disk may still take for what it works on: who comes while it hangs does not begin anew."""
+    def _disk_time_left_s(self) -> float:
+        """Return how long the current write may still take, in seconds. A later caller does not extend the limit."""
         since = self._busy_since
         return DISK_S if since is None else max(0.0, since + DISK_S - time.monotonic())
 
-    def _hung(self) -> EvidenceFailed:
-        return EvidenceFailed(f"the disk under {self.folder} has taken no evidence for {DISK_S:g} s: look into it")
+    def _disk_error(self) -> EvidenceFailed:
+        return EvidenceFailed(f"the disk of {self.folder} has stored no evidence for {DISK_S:g} s: check the disk")
 
-    def _submit(self, what: Event | Shot | Attachment, at: str = "") -> Future[None]:
-        job = _Job(what, at or now())
+    def _submit(self, payload: Event | Shot | Attachment, at: str = "") -> Future[None]:
+        job = _Job(payload, at or now())
         with self._gate:
             if not self._open:
                 raise EvidenceFailed(f"the trace {self.folder} is closed")
             if self._ended:
                 raise EvidenceFailed(f"the run of the trace {self.folder} has ended: nothing is recorded after that")
-            self._ended = isinstance(what, RunClosed)
+            self._ended = isinstance(payload, RunClosed)
             self._jobs.put(job)
         return job.done
 
-    def _shut(self) -> None:
+    def _stop_accepting(self) -> None:
         with self._gate:
             if self._open:
                 self._open = False
@@ -251,9 +256,9 @@ class TraceRecorder:
                 if going:
                     self._busy_since = None
         finally:
-            # Reached by a mistake in this file too: nobody may wait for ever on a writer that is gone.
-            self._shut()
-            lost = jobs + list(_drained(self._jobs))
+            # Also reached after a bug in this file: no caller may wait forever for a writer that has stopped.
+            self._stop_accepting()
+            lost = jobs + list(_drain(self._jobs))
             for job in lost:
                 if not job.done.done():
                     job.done.set_exception(EvidenceFailed(f"the writer of the trace {self.folder} has stopped"))
@@ -264,7 +269,7 @@ class TraceRecorder:
                 self._carrier.abandon()
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
-        """Wait for one job, then take whatever else has come in meanwhile."""
+        """Wait for one job, then add all other jobs that are waiting. The second value is false at the end."""
         first = self._jobs.get()
         if first is None:
             return [], False
@@ -282,9 +287,9 @@ class TraceRecorder:
         kept: list[str] = []
         events: list[_Job] = []
         for job in jobs:
-            if isinstance(job.what, Shot | Attachment):
-                # An event may only name what is durable, so pictures and files go first.
-                self._keep(job, job.what, kept)
+            if isinstance(job.payload, Shot | Attachment):
+                # Pictures and files first, because an event may only name durable ones.
+                self._keep(job, job.payload, kept)
             else:
                 events.append(job)
         if events:
@@ -305,7 +310,7 @@ class TraceRecorder:
 
     def _append(self, jobs: list[_Job]) -> None:
         try:
-            results = self._trace.append([(job.at, job.what) for job in jobs if isinstance(job.what, Event)])
+            results = self._trace.append([(job.at, job.payload) for job in jobs if isinstance(job.payload, Event)])
         except HoloError as error:
             for job in jobs:
                 self._fail(job, type(error)(str(error)))
@@ -317,18 +322,18 @@ class TraceRecorder:
             if isinstance(result, EvidenceFailed):
                 self._fail(job, result)
             else:
-                if isinstance(job.what, RunClosed):
-                    self._endless = ""
+                if isinstance(job.payload, RunClosed):
+                    self._end_error = ""
                 job.done.set_result(None)
 
     def _fail(self, job: _Job, error: HoloError) -> None:
-        if isinstance(job.what, RunClosed):
-            with self._gate:  # the run has not ended in the trace: it may be tried again
-                self._ended, self._endless = False, str(error)
+        if isinstance(job.payload, RunClosed):
+            with self._gate:  # the end is not in the trace, so it may be tried again
+                self._ended, self._end_error = False, str(error)
         job.done.set_exception(error)
 
 
-def _drained(jobs: queue.SimpleQueue[_Job | None]) -> list[_Job]:
+def _drain(jobs: queue.SimpleQueue[_Job | None]) -> list[_Job]:
     left: list[_Job] = []
     while True:
         try:

@@ -1,4 +1,7 @@
-"""Delivering what dead processes left in the spool."""
+"""Deliver the evidence that dead processes left in the spool.
+
+`resume_spool` does it at once; `Leftovers` does it in the background of a run.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,10 @@ def resume_spool(
     timeout_s: float = 120.0,
     stop: threading.Event | None = None,
 ) -> list[Delivery]:
-    """Upload the spools under ``home`` whose process is gone; one `Delivery` for each.
+    """Upload the spools under ``home`` whose process is dead. Return one `Delivery` for each.
 
-    With ``place`` only those for its bucket and endpoint, with ``keys``; else all, with the AWS
-    credentials of the environment. Blocks for at most about ``timeout_s``, or until ``stop`` is set.
+    With ``place``, only spools for its bucket and endpoint are uploaded, with ``keys``. Otherwise all are, with the AWS
+    credentials of the environment. Blocks for about ``timeout_s`` at most, or until ``stop`` is set.
     """
     stop = stop or threading.Event()
     deadline = time.monotonic() + timeout_s
@@ -52,7 +55,7 @@ def resume_spool(
 
 
 class Leftovers:
-    """Resumes the spool in a thread of its own, beside a run that uses the same bucket."""
+    """Thread that resumes the spool during a run that uses the same bucket."""
 
     def __init__(self, home: Path, place: Place, keys: Keys) -> None:
         self._home, self._place, self._keys = home, place, keys
@@ -64,7 +67,10 @@ class Leftovers:
         self._thread.start()
 
     def finish(self, deadline: float) -> str:
-        """Go on until ``deadline`` (monotonic seconds), then stop after the object under way."""
+        """Let the thread continue until ``deadline`` (monotonic seconds), then stop it after the current object.
+
+        Return what could not be delivered, or an empty string.
+        """
         self._thread.join(max(0.0, deadline - time.monotonic()))
         self._stop.set()
         if self._thread.is_alive():

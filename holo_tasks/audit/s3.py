@@ -1,6 +1,7 @@
-"""A bucket as evidence needs it: put each object once, read it back, and say plainly what is wrong.
+"""Access a bucket the way evidence needs it: write each object once, read it back, and explain errors clearly.
 
-boto3 takes a third of a second to import, so only code that talks to a bucket imports this file.
+Importing boto3 takes a third of a second, so only modules that use a bucket import this one. `Bucket` is the
+connection.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ _CONTENT_TYPES = {
 }
 
 
-_KEYS_AT_HAND = ("env", "shared-credentials-file", "config-file")
+_LOCAL_CREDENTIALS = ("env", "shared-credentials-file", "config-file")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where in which bucket. Holds no credentials, so it may be written down."""
+    """A prefix in a bucket. It holds no credentials, so it may be written to disk."""
 
     bucket: str
     prefix: str = ""
@@ -58,8 +59,8 @@ class Place:
     region: str | None = None
     local_only: bool = False
     retain_days: int = 0
-    """For so many days nobody, not even the bucket's owner, can change or delete what is put there (0: as the bucket
-    does it by itself). Kept here so that whoever resumes an upload keeps to it."""
+    """Days for which nobody, including the bucket's owner, can change or delete a new object. 0 uses the bucket's own
+    default. It is part of the place, so that a resumed upload uses it as well."""
 
     @property
     def uri(self) -> str:
@@ -70,13 +71,13 @@ class Place:
         return self.endpoint_url or "the S3 service"
 
     def key(self, *parts: str) -> str:
-        """The key of an object below the prefix."""
+        """Return the key of an object below the prefix."""
         return "/".join((self.prefix, *parts) if self.prefix else parts)
 
 
 @dataclass(frozen=True)
 class Listed:
-    """An object as a bucket lists it. Of one that was put at once, unencrypted, ``etag`` is the MD5 digest."""
+    """An object in a listing. ``etag`` is the MD5 digest if the object was put in one piece and is not encrypted."""
 
     key: str
     size: int
@@ -85,19 +86,19 @@ class Listed:
 
 @dataclass(frozen=True)
 class Keys:
-    """S3 credentials; without them the standard AWS places are searched (environment, profile, role)."""
+    """S3 credentials. Without them, the standard AWS sources are used (environment, profile, role)."""
 
     access_key: SecretStr | None = None
     secret_key: SecretStr | None = None
 
 
 class Bucket:
-    """A connection to one place in one bucket. Several threads may use it."""
+    """A connection to one prefix of a bucket. Several threads may share it."""
 
     def __init__(self, place: Place, keys: Keys, *, connect_s: float = 5, read_s: float = 20, attempts: int = 2):
         self.place = place
         local_only = place.local_only or switched_on(os.environ)
-        endpoint = _on_this_machine(place) if local_only else place.endpoint_url
+        endpoint = _loopback_endpoint(place) if local_only else place.endpoint_url
         config = Config(
             proxies={} if local_only else None,
             connect_timeout=connect_s,
@@ -121,30 +122,31 @@ class Bucket:
                 config=config,
             )
         except ValueError as error:
-            raise StoreRefused(f"{place.endpoint_url!r} is not an S3 endpoint: {_flat(error)}") from error
+            raise StoreRefused(f"{place.endpoint_url!r} is not an S3 endpoint: {_one_line(error)}") from error
         except aws.BotoCoreError as error:
-            raise _explained(error, place) from error
+            raise _explain(error, place) from error
 
     def close(self) -> None:
-        """Drop the connections."""
+        """Close the connections."""
         self._client.close()
 
     def check(self) -> None:
-        """Raise unless the bucket is there, and these credentials may look for what they put there.
+        """Raise `StoreTrouble` unless the bucket exists and the credentials may list and read the prefix. Writes
+        nothing.
 
-        Nothing is written. The only other copy is thrown away after a look (`arrival`): credentials that may only
-        write would never deliver anything, and that is better known before a run than after.
+        The only other copy is deleted after a check of the bucket (`delivery_check`). Write-only credentials would
+        never complete a delivery, so they are rejected before the run.
         """
         probe = self.place.key(_PROBE)
         try:
             self._client.list_objects_v2(Bucket=self.place.bucket, Prefix=probe, MaxKeys=1)
             self._client.head_object(Bucket=self.place.bucket, Key=probe)
         except aws.ClientError as error:
-            # There is no such object: who may read and list is told so.
+            # The object does not exist. Credentials that may read and list get a 404.
             if error.operation_name != "HeadObject" or _status(error) in (401, 403):
-                raise _explained(error, self.place) from error
+                raise _explain(error, self.place) from error
         except aws.BotoCoreError as error:
-            raise _explained(error, self.place) from error
+            raise _explain(error, self.place) from error
         if self.place.retain_days:
             self._check_object_lock()
 
@@ -154,28 +156,28 @@ class Bucket:
         except aws.ClientError as error:
             if _code(error) == "AccessDenied":
                 raise StoreRefused(
-                    f"the credentials may not read whether {self.place.bucket!r} has object lock: grant"
+                    f"the credentials may not read the object lock settings of {self.place.bucket!r}: grant"
                     " s3:GetBucketObjectLockConfiguration and s3:PutObjectRetention, or set no retention"
                 ) from error
             if _status(error) >= 500 or _code(error) in _WRONG_KEYS | {"NoSuchBucket"}:
-                raise _explained(error, self.place) from error
+                raise _explain(error, self.place) from error
             found = {}
         except aws.BotoCoreError as error:
-            raise _explained(error, self.place) from error
+            raise _explain(error, self.place) from error
         if found.get("ObjectLockConfiguration", {}).get("ObjectLockEnabled") != "Enabled":
             raise StoreRefused(
-                f"the bucket {self.place.bucket!r} has no object lock, so nothing in it can be retained for"
-                f" {self.place.retain_days} days: use a bucket that was made with object lock, or set no retention"
+                f"the bucket {self.place.bucket!r} has no object lock, so objects cannot be retained for"
+                f" {self.place.retain_days} days: use a bucket created with object lock, or set no retention"
             )
 
     def put_once(self, key: str, data: bytes, *, retain: bool = True) -> None:
-        """Write an object that must not exist yet; finding our own bytes there is as good.
+        """Write an object that must not exist yet. Finding the same bytes there counts as success.
 
-        It is retained as the place says, unless it is no evidence. The mode is COMPLIANCE: GOVERNANCE can be lifted
-        by whoever has the right to, and evidence should not depend on who that is.
+        ``retain`` applies the place's retention; pass false for objects that are not evidence. The mode is COMPLIANCE,
+        because an authorized user can lift GOVERNANCE.
 
-        A conditional put whose reply was lost is sent again by boto3 and then fails with 412,
-        so 412 means: look.
+        boto3 repeats a conditional put whose reply was lost, and the repetition fails with 412. So after a 412 the
+        object is read and compared. Raises `ForeignObject` if it differs.
         """
         digest = hashlib.sha256(data)
         try:
@@ -190,30 +192,33 @@ class Bucket:
             )
         except aws.ClientError as error:
             if _code(error) not in ("PreconditionFailed", "412"):
-                raise _explained(error, self.place) from error
+                raise _explain(error, self.place) from error
             if hashlib.sha256(self.get(key)).digest() != digest.digest():
                 raise self.foreign(key) from error
         except aws.BotoCoreError as error:
-            raise _explained(error, self.place) from error
+            raise _explain(error, self.place) from error
 
     def foreign(self, key: str) -> ForeignObject:
-        """Say that an object is not what was put there."""
+        """Return the error for an object with other contents."""
         return ForeignObject(
             f"s3://{self.place.bucket}/{key} exists already with other contents: nothing was overwritten"
         )
 
     def digest(self, key: str) -> str:
-        """The SHA-256 of an object: what the server was told when it was put, else of all its bytes; empty if gone."""
+        """Return the SHA-256 of an object, or an empty string if it does not exist.
+
+        The server's stored checksum is used if there is one. Otherwise the whole object is read.
+        """
         try:
             answer = self._client.head_object(Bucket=self.place.bucket, Key=key, ChecksumMode="ENABLED")
         except aws.ClientError as error:
             if _status(error) == 404:
                 return ""
-            raise _explained(error, self.place) from error
+            raise _explain(error, self.place) from error
         except aws.BotoCoreError as error:
-            raise _explained(error, self.place) from error
-        if kept := answer.get("ChecksumSHA256"):
-            return base64.b64decode(kept).hex()
+            raise _explain(error, self.place) from error
+        if stored := answer.get("ChecksumSHA256"):
+            return base64.b64decode(stored).hex()
         digest = hashlib.sha256()
         try:
             for piece in self.pieces(key):
@@ -229,11 +234,11 @@ class Bucket:
         return {"ObjectLockMode": "COMPLIANCE", "ObjectLockRetainUntilDate": until}
 
     def get(self, key: str) -> bytes:
-        """Read an object. Raises FileNotFoundError if there is none."""
+        """Return an object's bytes. Raises `FileNotFoundError` if it does not exist."""
         return b"".join(self.pieces(key))
 
     def pieces(self, key: str) -> Iterator[bytes]:
-        """Read an object piece by piece. Raises FileNotFoundError if there is none."""
+        """Yield an object's bytes in pieces. Raises `FileNotFoundError` if it does not exist."""
         try:
             answer = self._client.get_object(Bucket=self.place.bucket, Key=key)
             with contextlib.closing(answer["Body"]) as body:
@@ -241,30 +246,30 @@ class Bucket:
         except aws.ClientError as error:
             if _code(error) in ("NoSuchKey", "404"):
                 raise FileNotFoundError(f"s3://{self.place.bucket}/{key}") from error
-            raise _explained(error, self.place) from error
+            raise _explain(error, self.place) from error
         except aws.BotoCoreError as error:
-            raise _explained(error, self.place) from error
+            raise _explain(error, self.place) from error
 
     def discard(self, key: str) -> bool:
-        """Delete an object that is no evidence; say whether that is allowed here."""
+        """Delete an object that is not evidence. Return whether the bucket allowed it."""
         try:
             self._client.delete_object(Bucket=self.place.bucket, Key=key)
         except aws.ClientError as error:
             if _status(error) in (401, 403, 405):
                 return False
-            raise _explained(error, self.place) from error
+            raise _explain(error, self.place) from error
         except aws.BotoCoreError as error:
-            raise _explained(error, self.place) from error
+            raise _explain(error, self.place) from error
         return True
 
     def names(self, prefix: str) -> Iterator[str]:
-        """The keys below a prefix, in the order of their bytes."""
+        """Yield the keys below a prefix, in byte order."""
         return (found.key for found in self.objects(prefix))
 
     def objects(self, prefix: str) -> Iterator[Listed]:
-        """What is below a prefix, in the order of the bytes of the keys.
+        """Yield the objects below a prefix, in byte order of their keys.
 
-        Empty objects named like folders are passed over: consoles make them, and nothing of ours is named so.
+        Empty objects whose key ends in a slash are skipped: S3 consoles create them as folders.
         """
         try:
             pages = self._client.get_paginator("list_objects_v2")
@@ -273,16 +278,16 @@ class Bucket:
                     if found["Size"] or not found["Key"].endswith("/"):
                         yield Listed(found["Key"], found["Size"], found.get("ETag", "").strip('"'))
         except (aws.ClientError, aws.BotoCoreError) as error:
-            raise _explained(error, self.place) from error
-        except (ValueError, TypeError, KeyError) as error:  # boto3 reads numbers as they come
+            raise _explain(error, self.place) from error
+        except (ValueError, TypeError, KeyError) as error:  # boto3 does not validate numbers in the listing
             raise StoreAway(
-                f"{self.place.server} lists {self.place.uri} in a way that cannot be read: it is asked again"
+                f"the listing of {self.place.uri} by {self.place.server} cannot be parsed: it will be requested again"
             ) from error
 
     def hidden(self, prefix: str) -> int:
-        """How many objects below a prefix were deleted, or written over, in a bucket that keeps their versions.
+        """Return how many objects below a prefix have older versions: deleted or overwritten, in a versioned bucket.
 
-        Of the first thousand; 0 also where nobody may see it.
+        Counts the first thousand versions. Returns 0 if listing versions is not permitted.
         """
         try:
             found = self._client.list_object_versions(Bucket=self.place.bucket, Prefix=prefix)
@@ -291,51 +296,52 @@ class Bucket:
         return len({old["Key"] for old in found.get("Versions", ()) if not old.get("IsLatest")})
 
     def folders(self, prefix: str) -> Iterator[str]:
-        """The names of what looks like folders right below a prefix that ends in a slash, or is empty."""
+        """Yield the names of the folders directly below a prefix. The prefix ends in a slash or is empty."""
         try:
             pages = self._client.get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=self.place.bucket, Prefix=prefix, Delimiter="/"):
                 for found in page.get("CommonPrefixes", ()):
                     yield found["Prefix"].removeprefix(prefix).rstrip("/")
         except (aws.ClientError, aws.BotoCoreError) as error:
-            raise _explained(error, self.place) from error
+            raise _explain(error, self.place) from error
 
 
-def _on_this_machine(place: Place) -> str:
-    """Return the endpoint by its loopback address. Without an endpoint a bucket is Amazon's."""
+def _loopback_endpoint(place: Place) -> str:
+    """Return the endpoint with its loopback IP address. Raises `StoreRefused` if it is another machine, or if no
+    endpoint is set."""
     try:
         if place.endpoint_url:
             return pinned_url(place.endpoint_url, socket.getaddrinfo, f"the bucket {place.uri}")
     except NotThisMachine as refused:
         raise StoreRefused(str(refused)) from refused
     raise StoreRefused(
-        f"Local-only mode is on, and the bucket {place.uri} is Amazon's, for it has no endpoint: nothing was sent. "
-        "Keep the evidence in a folder, or set AWS_ENDPOINT_URL to a server on this machine."
+        f"Local-only mode is on, and the bucket {place.uri} is at Amazon, because no endpoint is set. "
+        "Nothing was sent. Keep the evidence in a folder, or set AWS_ENDPOINT_URL to a server on this machine."
     )
 
 
-class _Models(Loader):  # type: ignore[misc]
-    """Reads what botocore knows of S3, once for all connections of a process: it is half a megabyte of JSON."""
+class _ServiceModels(Loader):  # type: ignore[misc]
+    """Loader of botocore's service models that is shared by all sessions: S3's model is half a megabyte of JSON."""
 
     @property
     def search_paths(self) -> list[str]:
-        # Each session of boto3 adds a folder of what is not used here.
+        # A copy, because each boto3 session appends a folder that is not needed here.
         return list(super().search_paths)
 
 
 @functools.cache
-def _models(folders: str | None) -> _Models:
+def _service_models(folders: str | None) -> _ServiceModels:
     found = [os.path.expanduser(folder) for folder in folders.split(os.pathsep)] if folders else None  # noqa: PTH111
-    return _Models(extra_search_paths=found)
+    return _ServiceModels(extra_search_paths=found)
 
 
 def _session(local_only: bool) -> botocore.session.Session:
-    """Return a session; a local one looks for credentials in the environment and in files, and asks no server."""
+    """Return a botocore session. In local-only mode it reads credentials from the environment and files only."""
     session = botocore.session.Session()
-    session.register_component("data_loader", _models(session.get_config_variable("data_path")))
+    session.register_component("data_loader", _service_models(session.get_config_variable("data_path")))
     if local_only:
         chain = session.get_component("credential_provider")
-        chain.providers = [provider for provider in chain.providers if provider.METHOD in _KEYS_AT_HAND]
+        chain.providers = [provider for provider in chain.providers if provider.METHOD in _LOCAL_CREDENTIALS]
     return session
 
 
@@ -347,9 +353,9 @@ def _status(error: aws.ClientError) -> int:
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
-def _explained(error: aws.ClientError | aws.BotoCoreError, place: Place) -> StoreTrouble:
+def _explain(error: aws.ClientError | aws.BotoCoreError, place: Place) -> StoreTrouble:
     if isinstance(error, aws.ClientError):
-        return _answered(error, place)
+        return _explain_response(error, place)
     if isinstance(error, (aws.NoCredentialsError, aws.PartialCredentialsError, aws.ProfileNotFound)):
         return StoreRefused(
             f"there are no credentials for {place.uri}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
@@ -357,10 +363,10 @@ def _explained(error: aws.ClientError | aws.BotoCoreError, place: Place) -> Stor
         )
     if isinstance(error, (aws.HTTPClientError, aws.ConnectionError, aws.ResponseStreamingError)):
         return StoreAway(f"the S3 endpoint {place.server} cannot be reached: check its address and that it is running")
-    return StoreRefused(f"{place.uri} cannot be used: {_flat(error)}")
+    return StoreRefused(f"{place.uri} cannot be used: {_one_line(error)}")
 
 
-def _answered(error: aws.ClientError, place: Place) -> StoreTrouble:
+def _explain_response(error: aws.ClientError, place: Place) -> StoreTrouble:
     code = _code(error)
     status = _status(error)
     if code == "NoSuchBucket" or (code == "404" and error.operation_name == "HeadBucket"):
@@ -371,15 +377,15 @@ def _answered(error: aws.ClientError, place: Place) -> StoreTrouble:
         return StoreRefused(f"{place.server} refuses the credentials for {place.uri} ({code}): check the keys")
     if status in (401, 403) and error.operation_name.startswith("List"):
         return StoreRefused(
-            f"the credentials may not list {place.uri} ({code}), so nobody can see what is there: grant {_RIGHTS}"
+            f"the credentials may not list {place.uri} ({code}), so its contents cannot be checked: grant {_RIGHTS}"
         )
     if status in (401, 403):
-        what = "read" if error.operation_name.startswith(("Get", "Head")) else "write to"
-        return StoreRefused(f"the credentials may not {what} {place.uri} ({code}): grant {_RIGHTS}, or use others")
+        verb = "read" if error.operation_name.startswith(("Get", "Head")) else "write to"
+        return StoreRefused(f"the credentials may not {verb} {place.uri} ({code}): grant {_RIGHTS}, or use others")
     if status in (409, 429) or status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):
-        return StoreAway(f"{place.server} is busy or failing ({code or status}): it is tried again")
-    return StoreRefused(f"{place.server} refuses {place.uri}: {_flat(error)}")
+        return StoreAway(f"{place.server} is busy or failing ({code or status}): the request will be retried")
+    return StoreRefused(f"{place.server} refused the request for {place.uri}: {_one_line(error)}")
 
 
-def _flat(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]

@@ -1,4 +1,7 @@
-"""The local folder in which evidence waits until its bucket has all of it."""
+"""Manage the spool: the local folder that holds a run's evidence until the bucket has all of it.
+
+`Spool` is the folder of one run. `upload` reads from it and notes the progress in it.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +32,17 @@ _SENT = "sent-frames.txt"
 _ENDS = "sent-segments.txt"
 _GONE = ".delivered-"
 _END = re.compile(r"<([0-9]{1,15})>")
-"""Between brackets, so that a note that was torn by a crash is none."""
+"""The end of a segment, in brackets, so that a note torn by a crash does not match."""
 _PATIENCE_S = 1.0
 _Note = TypeVar("_Note", "Uploaded", Place)
 
 
 @dataclass(frozen=True)
 class Uploaded:
-    """How far the events are confirmed, and the end of the segment that may be on its way.
+    """How much of the events is confirmed, and the end of the segment that may be in transit.
 
-    The end is written down before the segment is sent: after a crash the very same segment is sent
-    again, so no two segments of a trace overlap.
+    The end is noted before the segment is sent. After a crash exactly the same segment is sent again, so segments of a
+    trace never overlap.
     """
 
     offset: NonNegativeInt = 0
@@ -48,7 +51,7 @@ class Uploaded:
 
 
 class Spool:
-    """``<home>/spool/<run_id>``: a local trace, where it goes, and how much of it has arrived."""
+    """The folder ``<home>/spool/<run_id>``: a local trace, its destination and its upload progress."""
 
     def __init__(self, folder: Path, place: Place, lock: int) -> None:
         self.folder = folder
@@ -62,7 +65,11 @@ class Spool:
 
     @classmethod
     def create(cls, home: Path, run_id: str, place: Place) -> Spool:
-        """Write down where a run's evidence goes, before there is any."""
+        """Create a run's spool and record its destination, before there is any evidence.
+
+        Raises `InvalidUsage` if another process uses the folder, if it belongs to another bucket, or if it cannot be
+        written.
+        """
         folder = spool_root(home) / checked_run_id(run_id)
         try:
             lock = _lock(folder)
@@ -74,7 +81,7 @@ class Spool:
         try:
             if (folder / _DESTINATION).exists():
                 if _place(folder) != place:
-                    raise InvalidUsage(f"{folder} waits for another bucket: use another run id")
+                    raise InvalidUsage(f"{folder} belongs to another bucket: use another run id")
             else:
                 write_durably(folder / _DESTINATION, json.dumps(asdict(place)).encode())
         except OSError as error:
@@ -87,13 +94,14 @@ class Spool:
 
     @classmethod
     def take(cls, folder: Path) -> Spool | None:
-        """Take over what a dead process left; None while its process lives or when it is delivered."""
+        """Take over a dead process's spool. Returns ``None`` if its process lives, or if there is nothing to
+        deliver."""
         try:
             lock = lock_file(folder / _LOCK)
         except (BlockingIOError, FileNotFoundError):
             return None
         if not (folder / _DESTINATION).exists() and not (folder / EVENTS).exists():
-            cls(folder, Place(""), lock).remove()  # its process died, or is about to make it anew
+            cls(folder, Place(""), lock).remove()  # its process died, or is about to create it again
             return None
         try:
             return cls(folder, _place(folder), lock)
@@ -102,37 +110,40 @@ class Spool:
             raise
 
     def release(self) -> None:
-        """Let other processes have the folder."""
+        """Unlock the folder for other processes."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
     def uploaded(self) -> Uploaded:
-        """How far the events had arrived when this was last written down; raises `DamagedTrace` if nobody can tell."""
+        """Return the noted progress of the events. Raises `DamagedTrace` if the note is unreadable."""
         path = self.folder / _UPLOADED
         try:
-            return _noted(path, Uploaded) if path.exists() else Uploaded()
+            return _read_note(path, Uploaded) if path.exists() else Uploaded()
         except (OSError, ValueError) as error:
-            raise DamagedTrace(f"{path} does not say how much of this evidence has arrived") from error
+            raise DamagedTrace(
+                f"{path} is damaged: it is unknown how much of this evidence has been delivered"
+            ) from error
 
     def note_uploaded(self, state: Uploaded) -> None:
-        """Write down how far the events have arrived."""
+        """Note durably how much of the events is confirmed."""
         try:
             write_durably(self.folder / _UPLOADED, json.dumps(asdict(state)).encode())
         except OSError as error:
-            raise self._stuck(error) from error
+            raise self._progress_error(error) from error
 
     def note_sent(self, name: str) -> None:
-        """Remember that a picture has arrived. Losing this note costs one comparison, so it is not synced."""
+        """Note that a picture is delivered. Not synced: losing the note costs one comparison."""
         try:
             path = self.folder / _SENT
             with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "a", encoding="ascii") as sent:
                 sent.write(name + "\n")
         except OSError as error:
-            raise self._stuck(error) from error
+            raise self._progress_error(error) from error
 
     def note_segment(self, end: int) -> None:
-        """Write down, durably, that a segment with this end was sent: it is sent again with no other one (`Upload`)."""
+        """Note durably that a segment with this end was sent. Any repetition must use the same boundaries
+        (`Upload`)."""
         try:
             path = self.folder / _ENDS
             with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "a", encoding="ascii") as ends:
@@ -140,41 +151,41 @@ class Spool:
                 ends.flush()
                 os.fsync(ends.fileno())
         except OSError as error:
-            raise self._stuck(error) from error
+            raise self._progress_error(error) from error
 
     def segment_ends(self) -> list[int]:
-        """Where the segments end that were sent, in order."""
+        """Return the ends of the segments that were sent, in order."""
         path = self.folder / _ENDS
-        said = path.read_text("ascii", errors="replace") if path.exists() else ""
-        return sorted({int(end) for end in _END.findall(said)})
+        text = path.read_text("ascii", errors="replace") if path.exists() else ""
+        return sorted({int(end) for end in _END.findall(text)})
 
     def waiting_frames(self) -> Iterator[str]:
-        """The pictures and files not known to have arrived."""
+        """Yield the pictures and files that are not known to be delivered."""
         path = self.folder / _SENT
         sent = set(path.read_text("ascii", errors="replace").split("\n")) if path.exists() else set()
         return (name for name in self.frames() if name not in sent)
 
     def frames(self) -> Iterator[str]:
-        """All pictures and kept files, by their names as `placed` reads them."""
+        """Yield all pictures and kept files, by the names that `placed` accepts."""
         for folder, before in ((FRAMES, ""), (FILES, f"{FILES}/")):
             if before and not (self.folder / folder).exists():
                 continue
             yield from (before + one.name for one in os.scandir(self.folder / folder) if not one.name.startswith("."))
 
     def frame(self, name: str) -> bytes:
-        """The bytes of a picture or a kept file."""
+        """Return the bytes of a picture or a kept file. Raises `StoreRefused` if it is gone."""
         try:
             return self.folder.joinpath(*placed(name)).read_bytes()
         except OSError as error:
             raise StoreRefused(f"the picture or file {name} is gone from {self.folder}: {error.strerror}") from error
 
     def end(self) -> int:
-        """Bytes of ``events.jsonl``, a torn last line included."""
+        """Return the size of ``events.jsonl`` in bytes, including a torn last line."""
         path = self.folder / EVENTS
         return path.stat().st_size if path.exists() else 0
 
     def lines(self) -> int:
-        """Whole lines of ``events.jsonl``."""
+        """Return the number of complete lines in ``events.jsonl``."""
         path = self.folder / EVENTS
         if not path.exists():
             return 0
@@ -182,7 +193,7 @@ class Spool:
             return sum(line.endswith(b"\n") for line in events)
 
     def segment(self, start: int, end: int, *, most_lines: int, most_bytes: int) -> list[bytes]:
-        """The next whole lines of the trace between two byte offsets; at least one if there is one."""
+        """Return the next complete lines between two byte offsets. Returns at least one line if there is one."""
         lines: list[bytes] = []
         size = 0
         with (self.folder / EVENTS).open("rb") as events:
@@ -195,11 +206,11 @@ class Spool:
                 size += len(line)
         return lines
 
-    def _stuck(self, error: OSError) -> StoreAway:
+    def _progress_error(self, error: OSError) -> StoreAway:
         return StoreAway(f"the upload cannot note its progress in {self.folder}: {error.strerror}")
 
     def remove(self) -> None:
-        """Throw the folder away. Only for what nobody needs, or what was looked for in the bucket (`arrival`)."""
+        """Delete the folder. Call this only if it is empty, or after the bucket was checked (`delivery_check`)."""
         gone = self.folder.with_name(_GONE + self.run_id)
         shutil.rmtree(gone, ignore_errors=True)
         self.folder.rename(gone)
@@ -208,14 +219,14 @@ class Spool:
 
 
 def _lock(folder: Path) -> int:
-    """Make a run's folder and lock it, with patience for another process that is sweeping up."""
+    """Create a run's folder and lock it. Waits up to a second for a process that is deleting it."""
     patience = time.monotonic() + _PATIENCE_S
     while True:
         try:
             make_private(folder / FRAMES)
             return lock_file(folder / _LOCK)
         except FileNotFoundError:
-            continue  # swept up in between
+            continue  # deleted by another process meanwhile
         except BlockingIOError:
             if time.monotonic() > patience:
                 raise
@@ -224,16 +235,18 @@ def _lock(folder: Path) -> int:
 
 def _place(folder: Path) -> Place:
     try:
-        return _noted(folder / _DESTINATION, Place)
+        return _read_note(folder / _DESTINATION, Place)
     except (OSError, ValueError) as error:
-        raise DamagedTrace(f"{folder / _DESTINATION} does not say where this evidence goes") from error
+        raise DamagedTrace(
+            f"{folder / _DESTINATION} is damaged: the destination of this evidence is unknown"
+        ) from error
 
 
-def _noted(path: Path, kind: type[_Note]) -> _Note:
-    """Read what was written down about a spool. Raises ValueError unless it is that, and no more than that."""
-    said = from_json(data := path.read_bytes())
-    if not isinstance(said, dict) or said.keys() - kind.__dataclass_fields__.keys():
-        raise ValueError("it says something that is not understood")
+def _read_note(path: Path, kind: type[_Note]) -> _Note:
+    """Read a note of the spool. Raises `ValueError` if it is malformed or has unknown fields."""
+    note = from_json(data := path.read_bytes())
+    if not isinstance(note, dict) or note.keys() - kind.__dataclass_fields__.keys():
+        raise ValueError("the note has unknown fields")
     return TypeAdapter(kind).validate_json(data, strict=True)
 
 
@@ -242,7 +255,7 @@ def spool_root(home: Path) -> Path:
 
 
 def spooled(home: Path) -> list[Path]:
-    """The folders that wait, oldest name first; what a crash left of delivered ones is swept up."""
+    """List the folders that wait for delivery, oldest first. Delete the leftovers of delivered ones."""
     root = spool_root(home)
     if not root.is_dir():
         return []
@@ -252,17 +265,17 @@ def spooled(home: Path) -> list[Path]:
 
 
 def left_behind(home: Path) -> list[tuple[Path, str]]:
-    """The folders that wait and that no process works on, and where each goes; of a damaged one, what it does not say.
+    """List the waiting folders without a process, each with its destination or, if damaged, the problem.
 
     Changes nothing.
     """
     root = spool_root(home)
     folders = sorted(root.iterdir()) if root.is_dir() else []
-    waiting = (folder for folder in folders if not folder.name.startswith(".") and _is_left(folder))
-    return [(folder, _goes_to(folder)) for folder in waiting]
+    waiting = (folder for folder in folders if not folder.name.startswith(".") and _is_abandoned(folder))
+    return [(folder, _destination_or_damage(folder)) for folder in waiting]
 
 
-def _is_left(folder: Path) -> bool:
+def _is_abandoned(folder: Path) -> bool:
     if not (folder / EVENTS).exists():
         return False
     try:
@@ -275,7 +288,7 @@ def _is_left(folder: Path) -> bool:
     return True
 
 
-def _goes_to(folder: Path) -> str:
+def _destination_or_damage(folder: Path) -> str:
     try:
         return f"{_place(folder).uri}/{folder.name}"
     except DamagedTrace as damage:

@@ -1,4 +1,7 @@
-"""Where evidence finally goes: a folder of this machine, or a bucket by way of a local spool."""
+"""Define destinations of evidence: a folder of this machine, or a bucket that is reached through a local spool.
+
+`Destination.parse` returns a `Folder` or an `S3`; their ``open`` returns the recorder of a run.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, Unavailable
 from holo_tasks.machine.private import make_private, private_folder
 
 MOUNT_AWAY = frozenset({errno.ENOTCONN, errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EHOSTUNREACH})
-"""What a folder of another machine says while that cannot be reached."""
+"""Error numbers of a network folder whose server is unreachable."""
 
 
 class Destination(ABC):
-    """A place for the evidence of many runs; each run has its own folder or key prefix in it."""
+    """A place for the evidence of many runs. Each run gets its own folder or key prefix."""
 
     @staticmethod
     def parse(
@@ -37,10 +40,10 @@ class Destination(ABC):
         region: str | None = None,
         retain_days: int = 0,
     ) -> Destination:
-        """Read ``/some/dir`` or ``s3://bucket/prefix``.
+        """Parse a folder such as ``/some/dir``, or ``s3://bucket/prefix``. Raises `InvalidUsage`.
 
-        The rest is for S3; what is not given comes from the standard AWS variables. ``retain_days`` asks for object
-        lock: what is written can be deleted or changed by nobody for so long.
+        The other arguments are for S3; their defaults come from the standard AWS variables. ``retain_days`` uses object
+        lock: for that time, nobody can delete or change a written object.
         """
         if not text.strip():
             raise InvalidUsage("the audit destination is empty: give a folder or s3://BUCKET/PREFIX")
@@ -56,23 +59,25 @@ class Destination(ABC):
         )
 
     def kept_here(self) -> Destination:
-        """Return this place in local-only mode; raise `InvalidUsage`, before a byte is sent, if it is elsewhere."""
+        """Return this destination for local-only mode. Raises `InvalidUsage`, before any data is sent, if it is
+        another machine."""
         return self
 
     @abstractmethod
     def check(self) -> None:
-        """Raise at once, within some five seconds, if evidence cannot go there: `Unavailable` if it may be able later,
-        else `InvalidUsage`.
+        """Raise within about five seconds if evidence cannot be written there.
+
+        Raises `Unavailable` if that may change later, else `InvalidUsage`.
         """
 
     @abstractmethod
     def open(self, run_id: str, *, home: Path) -> TraceRecorder:
-        """Begin to record a run. ``home`` is where local state lives (``HOLO_HOME``)."""
+        """Start recording a run. ``home`` is the folder of local state (``HOLO_HOME``)."""
 
 
 @dataclass(frozen=True)
 class Folder(Destination):
-    """Evidence stays in a folder of this machine."""
+    """A folder of this machine that keeps the evidence."""
 
     path: Path
 
@@ -88,7 +93,7 @@ class Folder(Destination):
 
     def open(self, run_id: str, *, home: Path) -> TraceRecorder:
         if self.path == (home / "runs").absolute():
-            private_folder(home, "runs")  # a version before this one made it for everybody
+            private_folder(home, "runs")  # an earlier version created it readable for all users
         key = signing_key(home)
         places = anchor_places(home)
         trace = LocalTrace.open(self.path, run_id, key)
@@ -97,7 +102,7 @@ class Folder(Destination):
 
 @dataclass(frozen=True)
 class S3(BucketAddress, Destination):
-    """Evidence goes to a bucket in the background; it is durable in ``<home>/spool/<run_id>`` first."""
+    """A bucket. Evidence is durable in ``<home>/spool/<run_id>`` first and is uploaded in the background."""
 
     def kept_here(self) -> S3:
         from holo_tasks.audit.s3 import Bucket

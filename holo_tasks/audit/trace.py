@@ -1,4 +1,7 @@
-"""A trace on this machine's disk: one folder per run, durable before each call returns."""
+"""Write a trace to the local disk: one folder per run. Everything is durable before each call returns.
+
+`LocalTrace` is the writer. `recorder` wraps it for asynchronous callers.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,8 @@ class _TooLong(ValueError):
 class LocalTrace:
     """The folder ``<root>/<run_id>/`` with ``events.jsonl``, ``frames/<sha256>.<ext>`` and ``files/<sha256>``.
 
-    Blocking, and for one thread at a time; `recorder.TraceRecorder` is the asynchronous way in.
-    ``end`` is the number of durable bytes of ``events.jsonl``, ``seq`` the number of durable records.
+    Methods block and must be called from one thread at a time. ``end`` is the number of durable bytes of
+    ``events.jsonl``, ``seq`` the number of durable records.
     """
 
     def __init__(self, folder: Path, descriptor: int, key: SigningKey, *, seq: int, head: str, end: int) -> None:
@@ -50,11 +53,15 @@ class LocalTrace:
         self.head = head
         self.end = end
         self._events = descriptor
-        self._broken = ""
+        self._write_error = ""
 
     @classmethod
     def open(cls, root: Path, run_id: str, key: SigningKey) -> LocalTrace:
-        """Begin a trace, or go on with one a crash left: a torn last line is cut off first."""
+        """Start a trace, or continue one after a crash. A torn last line is removed first.
+
+        Raises `InvalidUsage` if another process writes the trace, `DamagedTrace` if the last record is not this key's,
+        and `EvidenceFailed` if the disk fails.
+        """
         folder = root.absolute() / checked_run_id(run_id)
         try:
             make_private(folder / FRAMES)
@@ -62,7 +69,7 @@ class LocalTrace:
         except BlockingIOError:
             raise InvalidUsage(f"another process is writing the trace {folder}: use another run id") from None
         except OSError as error:
-            raise _explained(folder, error) from error
+            raise _explain(folder, error) from error
         try:
             seq, head, end = _last_record(folder / EVENTS, key)
             os.ftruncate(descriptor, end)
@@ -73,23 +80,23 @@ class LocalTrace:
                 sync_directory(directory)
         except OSError as error:
             os.close(descriptor)
-            raise _explained(folder, error) from error
+            raise _explain(folder, error) from error
         except DamagedTrace:
             os.close(descriptor)
             raise
         return cls(folder, descriptor, key, seq=seq, head=head, end=end)
 
     def append(self, events: Sequence[tuple[str, Event]]) -> list[Record | EvidenceFailed]:
-        """Chain events, each with its time, and make all of them durable with one sync.
+        """Append events, each with its time, to the chain. One sync makes all of them durable.
 
-        An event that has no canonical form is refused in its place; the others are written.
+        The result has a record or an `EvidenceFailed` for each event. An event without a canonical form is skipped.
         """
         self._check_usable()
         seq, head, lines = self.seq, self.head, bytearray()
         written: list[Record | EvidenceFailed] = []
         for at, event in events:
             try:
-                record, line = self._signed(seq, at, head, event)
+                record, line = self._sign(seq, at, head, event)
             except (rfc8785.CanonicalizationError, pydantic.ValidationError, _TooLong) as error:
                 reason = first_line(error)
                 written.append(EvidenceFailed(f"a {type(event).__name__} event cannot be recorded: {reason}"))
@@ -101,18 +108,18 @@ class LocalTrace:
             _write_all(self._events, lines)
             os.fdatasync(self._events)
         except OSError as error:
-            self._take_back(error)
-            raise _explained(self.folder, error) from error
+            self._truncate(error)
+            raise _explain(self.folder, error) from error
         self.seq, self.head, self.end = seq, head, self.end + len(lines)
         return written
 
-    def _signed(self, seq: int, at: str, previous: str, event: Event) -> tuple[Record, bytes]:
-        """Make a record and its line."""
+    def _sign(self, seq: int, at: str, previous: str, event: Event) -> tuple[Record, bytes]:
+        """Return the signed record of an event and its line."""
         if isinstance(event, RunOpened):
-            # Whoever tells of the run need not know the key; whoever checks the trace wants to say which it was.
-            # The id is that of the records around it: what takes secrets out of events does not know it for an id.
+            # The emitter of the event does not know the key, but the verifier needs its fingerprint. The run id is set
+            # here as well: the secret filter does not recognize it as an id and might mask it.
             event = event.model_copy(update={"run_id": self.run_id, "signed_by": self.key.fingerprint})
-        # The signature does not sign itself. Its name comes last in canonical order, so one canonical form does.
+        # The signature covers all but itself. Its name sorts last in canonical form, so it can be appended to the body.
         bare = Record(run=self.run_id, seq=seq, at=at, previous=previous, event=cast("AnyEvent", event), signature="")
         body = rfc8785.dumps(bare.model_dump(mode="json", exclude={"signature"}))
         signature = self.key.sign(body)
@@ -122,7 +129,7 @@ class LocalTrace:
         return bare.model_copy(update={"signature": signature}), line
 
     def keep(self, shot: Shot | Attachment) -> str | None:
-        """Make a picture or a file durable; its name (see `placed`), or None when it was kept before."""
+        """Make a picture or a file durable. Return its name (see `placed`), or ``None`` if it was stored before."""
         self._check_usable()
         name = frame_name(shot) if isinstance(shot, Shot) else file_name(shot)
         path = self.folder.joinpath(*placed(name))
@@ -136,33 +143,33 @@ class LocalTrace:
             write_durably(path, shot.data, part=part)
         except OSError as error:
             part.unlink(missing_ok=True)
-            raise _explained(self.folder, error) from error
+            raise _explain(self.folder, error) from error
         return name
 
     def close(self) -> None:
-        """Let go of the folder. Nothing is flushed here: everything is durable already."""
+        """Close the trace. Nothing needs flushing, because every write is durable already."""
         if self._events >= 0:
             os.close(self._events)
             self._events = -1
 
     def _check_usable(self) -> None:
-        if self._broken or self._events < 0:
-            raise EvidenceFailed(self._broken or f"the trace {self.folder} is closed")
+        if self._write_error or self._events < 0:
+            raise EvidenceFailed(self._write_error or f"the trace {self.folder} is closed")
 
-    def _take_back(self, cause: OSError) -> None:
-        """Cut off what was not acknowledged, so that a later append does not follow half a line."""
+    def _truncate(self, cause: OSError) -> None:
+        """Remove unacknowledged bytes, so that the next append does not follow half a line."""
         try:
             os.ftruncate(self._events, self.end)
             os.fdatasync(self._events)
         except OSError:
-            self._broken = f"the trace {self.folder} can no longer be written: {cause.strerror}"
+            self._write_error = f"the trace {self.folder} can no longer be written: {cause.strerror}"
         if cause.errno not in _FULL:
-            # After a failed sync the kernel may have dropped the pages: nothing written since can be trusted.
-            self._broken = f"the trace {self.folder} can no longer be written: {cause.strerror}"
+            # After a failed sync the kernel may have dropped dirty pages, so later writes cannot be trusted.
+            self._write_error = f"the trace {self.folder} can no longer be written: {cause.strerror}"
 
 
 def checked_run_id(run_id: str) -> str:
-    """Give the run id back if it is safe as a folder name and as part of an object's key."""
+    """Return the run id if it is safe as a folder name and in an object's key. Raises `InvalidUsage` otherwise."""
     if not RUN_ID.fullmatch(run_id):
         raise InvalidUsage(
             f"the run id {run_id[:140]!r} cannot name a folder: use letters, digits, dots, dashes and underscores"
@@ -171,34 +178,35 @@ def checked_run_id(run_id: str) -> str:
 
 
 def frame_name(shot: Shot) -> str:
-    """Name a picture's file by its bytes; refuse a picture that is not what it says it is."""
+    """Return the file name of a picture. Raises `EvidenceFailed` if its type or its SHA-256 is wrong."""
     extension = EXTENSIONS.get(shot.media_type)
     if extension is None:
         raise EvidenceFailed(f"a picture of type {shot.media_type!r} cannot be kept: use JPEG, PNG or WebP")
     if not _SHA256.fullmatch(shot.sha256) or hashlib.sha256(shot.data).hexdigest() != shot.sha256:
-        raise EvidenceFailed(f"the picture {shot.sha256[:16]!r} does not have the SHA-256 it is named by")
+        raise EvidenceFailed(f"the picture {shot.sha256[:16]!r} does not match its SHA-256")
     return f"{shot.sha256}.{extension}"
 
 
 def file_name(file: Attachment) -> str:
-    """Name a kept file by its bytes, as `placed` reads it; refuse one that is not what it says it is."""
+    """Return the name of a kept file (see `placed`). Raises `EvidenceFailed` if it is too large or its SHA-256 is
+    wrong."""
     if len(file.data) > LARGEST:
-        raise EvidenceFailed(f"a file of {len(file.data)} bytes is too large to be kept: {LARGEST} is the most")
+        raise EvidenceFailed(f"a file of {len(file.data)} bytes is too large to be kept: the limit is {LARGEST}")
     if not _SHA256.fullmatch(file.sha256) or hashlib.sha256(file.data).hexdigest() != file.sha256:
-        raise EvidenceFailed(f"the file {file.sha256[:16]!r} does not have the SHA-256 it is named by")
+        raise EvidenceFailed(f"the file {file.sha256[:16]!r} does not match its SHA-256")
     return f"{FILES}/{file.sha256}"
 
 
 def placed(name: str) -> tuple[str, str]:
-    """Return where in a trace something is that is kept: the folder of pictures unless the name says another."""
+    """Return the folder and file of a stored name. A name without a folder is a picture's."""
     folder, slash, file = name.partition("/")
     return (folder, file) if slash else (FRAMES, name)
 
 
 def lock_file(path: Path) -> int:
-    """Open a file for appending as its only holder; the lock ends with the process.
+    """Open a file for appending and lock it. The lock ends with the process.
 
-    Raises BlockingIOError when another process holds it, FileNotFoundError when its folder is gone.
+    Raises `BlockingIOError` if another process holds the lock, `FileNotFoundError` if the folder does not exist.
     """
     while True:
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -210,11 +218,11 @@ def lock_file(path: Path) -> int:
             raise
         if same:
             return descriptor
-        os.close(descriptor)  # replaced between the open and the lock: take the one that is there now
+        os.close(descriptor)  # the file was replaced before it was locked: open the new one
 
 
 def write_durably(path: Path, data: bytes, *, part: Path | None = None) -> None:
-    """Put a file in its place at once or not at all, and make it survive a power cut."""
+    """Write a file atomically, and make it survive a power cut."""
     part = part or path.with_name(f".{path.name}.part")
     descriptor = open_private(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
@@ -242,12 +250,15 @@ def _write_all(descriptor: int, data: bytes | bytearray) -> None:
 
 
 def _last_record(path: Path, key: SigningKey) -> tuple[int, str, int]:
-    """Number of whole records, digest of the last one, and bytes up to the end of it."""
+    """Return the number of complete records, the digest of the last one, and the byte offset of its end.
+
+    Raises `DamagedTrace` if this key did not sign the last record.
+    """
     seq, head, end, last = 0, FIRST, 0, b""
     with path.open("rb") as lines:
         for line in lines:
             if not line.endswith(b"\n"):
-                break  # torn by a crash, hence never acknowledged
+                break  # torn by a crash, so it was never acknowledged
             seq, end, last = seq + 1, end + len(line), line[:-1]
     if last:
         head = hashlib.sha256(last).hexdigest()
@@ -256,7 +267,7 @@ def _last_record(path: Path, key: SigningKey) -> tuple[int, str, int]:
         except pydantic.ValidationError:
             found = None
         body = last.rpartition(b',"signature":')[0] + b"}"
-        # Ed25519 signs the same bytes in the same way, so this key's own signature can be made again.
+        # Ed25519 signatures are deterministic, so the signature can be computed again and compared.
         if found is None or found.seq != seq - 1 or found.signature != key.sign(body):
             raise DamagedTrace(
                 f"{path} is damaged at record {seq - 1}, or another key signed it: use another run id", seq=seq - 1
@@ -264,7 +275,7 @@ def _last_record(path: Path, key: SigningKey) -> tuple[int, str, int]:
     return seq, head, end
 
 
-def _explained(folder: Path, error: OSError) -> EvidenceFailed | InvalidUsage:
+def _explain(folder: Path, error: OSError) -> EvidenceFailed | InvalidUsage:
     if error.errno in _FULL:
         return DiskFull(f"the disk is full: no room for evidence in {folder}; free some space and run again")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):

@@ -1,4 +1,7 @@
-"""The way of one spooled trace into its bucket, object by object."""
+"""Upload a spooled trace to its bucket, object by object.
+
+`Upload` is driven by `uploader` during a run and by `resume` after a crash.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from holo_tasks.audit.arrival import Hole, missing
+from holo_tasks.audit.delivery_check import Hole, missing
 from holo_tasks.audit.errors import StoreRefused
 from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool
@@ -15,13 +18,13 @@ from holo_tasks.audit.trace import placed
 
 SEGMENT_LINES = 200
 SEGMENT_BYTES = 4_000_000
-_MOST_LOOKS = 4
+_MAX_CHECKS = 4
 
 
 class Upload:
-    """Sends pictures and kept files before the events that name them, and each object exactly once.
+    """Uploads pictures and kept files before the events that name them, and each object exactly once.
 
-    Holds names and offsets only; bytes are read from the spool when it is their turn.
+    It holds names and offsets only. Bytes are read from the spool when they are sent.
     """
 
     def __init__(self, spool: Spool, bucket: Bucket, frames: deque[str]) -> None:
@@ -31,25 +34,27 @@ class Upload:
         self._state = spool.uploaded()
         self._holes: deque[Hole] = deque()
         self._ends: list[int] = []
-        self._looks = 0
+        self._failed_checks = 0
 
     @property
     def seq(self) -> int:
-        """The number of records that have arrived, up to the first that has not."""
+        """Number of records delivered without a gap."""
         return self._holes[0].seq if self._holes else self._state.seq
 
     def is_there(self, may_go_on: Callable[[], bool]) -> bool:
-        """Look for everything that was sent. False if there was no time, or if something waits to be sent again.
+        """Check that everything sent is in the bucket. Returns false if the time ran out, or if something must be sent
+        again.
 
-        Raises `ForeignObject` if something else is in its place, `StoreRefused` if nothing stays there.
+        Raises `ForeignObject` if an object has other contents, and `StoreRefused` after four checks with missing
+        objects.
         """
         lost = missing(self._spool, self._bucket, self._state.offset, may_go_on)
         if lost is None:
             return False
-        self._looks += bool(lost)
-        if self._looks >= _MOST_LOOKS:
+        self._failed_checks += bool(lost)
+        if self._failed_checks >= _MAX_CHECKS:
             raise StoreRefused(
-                f"what is sent to {self._spool.uri} does not stay there: who or what deletes it has to stop first"
+                f"objects sent to {self._spool.uri} disappear again: stop the person or program that deletes them"
             )
         self._frames.extend(lost.frames)
         self._holes.extend(lost.holes)
@@ -58,7 +63,8 @@ class Upload:
         return not lost
 
     def send(self, end: int, may_go_on: Callable[[], bool]) -> bool:
-        """Send the pictures and files that wait now, then the events up to byte ``end``; false if there was no time."""
+        """Send the waiting pictures and files, then the events up to byte ``end``. Returns false if the time ran
+        out."""
         for _ in range(len(self._frames)):
             if not may_go_on():
                 return False
@@ -71,7 +77,7 @@ class Upload:
             if not may_go_on():
                 return False
             if self._holes:
-                self._mend(self._holes[0])
+                self._fill_hole(self._holes[0])
             elif not self._send_segment(end):
                 break
         return True
@@ -91,12 +97,14 @@ class Upload:
         self._spool.note_uploaded(self._state)
         return True
 
-    def _mend(self, hole: Hole) -> None:
-        """Send what is missing, or the first of it, in the very segments that it was sent in before.
+    def _fill_hole(self, hole: Hole) -> None:
+        """Send the first missing segment of a hole again, with exactly the same boundaries as before.
 
-        A list that is wrong once tells of holes where there are none, and objects are never deleted: others beside them
-        would make the trace unreadable for good. The same ones are found to be there, or fill the hole.
-        Nothing is noted: after a crash the bucket is looked at again.
+        One incomplete listing can report objects as missing that exist. Objects are never deleted, so a segment with
+        other boundaries would make the trace unreadable for good. An identical segment either fills the hole or is
+        found to exist.
+
+        Nothing is noted: after a crash the bucket is checked again.
         """
         next_end = bisect_right(self._ends, hole.offset)
         lines = self._lines(hole.offset, min([hole.end, *self._ends[next_end : next_end + 1]]))

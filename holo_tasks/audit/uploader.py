@@ -1,4 +1,7 @@
-"""The background thread that brings a spooled trace to its bucket and never makes the agent wait."""
+"""Upload a spooled trace in a background thread that never delays the agent.
+
+`Uploader` is the carrier of a `TraceRecorder` whose destination is a bucket.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ LONGEST_PAUSE_CLOSING_S = 2.0
 
 
 class Helper(Protocol):
-    """Work that is done beside the upload and may take what is left of its time at the end.
+    """Background work during an upload, which may use the time that is left at the end.
 
-    ``finish`` says in a few words what could not be done, or nothing.
+    ``finish`` returns what could not be done, or an empty string.
     """
 
     def start(self) -> None: ...
@@ -34,7 +37,7 @@ class Helper(Protocol):
 
 
 class Uploader:
-    """Runs an `Upload` beside the agent: every second or 200 events, slower while the bucket is away."""
+    """Thread that runs an `Upload`: every second or every 200 events, less often while the bucket is unreachable."""
 
     def __init__(self, spool: Spool, keys: Keys, *, seq: int, end: int, helper: Helper | None = None) -> None:
         self.uri = spool.uri
@@ -64,7 +67,7 @@ class Uploader:
             self._helper.start()
 
     def notice(self, frames: list[str], seq: int, end: int) -> None:
-        """Hear from the recorder what has become durable."""
+        """Report durable data to the uploader: new pictures, the number of records, and the size of the events."""
         with self._changed:
             self._frames.extend(frames)
             self._seq, self._end = seq, end
@@ -72,14 +75,14 @@ class Uploader:
                 self._changed.notify()
 
     def finish(self, deadline: float, progress: Progress) -> Future[Delivery]:
-        """Deliver what is left until ``deadline`` (monotonic seconds), then say how it went."""
+        """Deliver the rest until ``deadline`` (monotonic seconds). The future returns the result."""
         with self._changed:
             self._deadline, self._progress = deadline, progress
             self._changed.notify()
         return self._done
 
     def abandon(self) -> Delivery:
-        """Give up after the object under way; the spool stays for the next run."""
+        """Give up after the current object. The spool stays for the next run."""
         with self._changed:
             self._stop = True
             self._changed.notify()
@@ -91,16 +94,16 @@ class Uploader:
     def _run(self) -> None:
         delivery: Delivery | None = None
         try:
-            delivery = self._carry()
+            delivery = self._deliver()
             if self._helper:
                 left = self._helper.finish(self._deadline if delivery.complete and self._deadline else 0.0)
                 delivery = replace(delivery, message=f"{delivery.message}; {left}" if left else delivery.message)
         finally:
-            # Also after an unforeseen error: nobody may wait for ever, and the spool is still there.
+            # Also after an unexpected error: no caller may wait forever, and the spool still exists.
             self._spool.release()
             self._done.set_result(delivery or self._undelivered())
 
-    def _carry(self) -> Delivery:
+    def _deliver(self) -> Delivery:
         upload: Upload | None = None
         pause = 0.0
         while not self._stop:
@@ -127,7 +130,8 @@ class Uploader:
         return self._undelivered()
 
     def _wait_for_work(self, pause: float) -> tuple[bool, int]:
-        """Sleep until there is something to send (at least ``pause``); whether to finish, and up to where."""
+        """Wait for something to send, at least ``pause`` seconds. Return whether to finish, and the end of the
+        events."""
         with self._changed:
             if self._deadline is None:
                 self._changed.wait_for(self._urgent, timeout=max(INTERVAL_S, pause))
@@ -140,7 +144,7 @@ class Uploader:
         return waiting or self._deadline is not None or self._stop
 
     def _may_go_on(self, *, ahead_s: float = 0.0) -> bool:
-        """Between two objects: report, and say whether there is time for another."""
+        """Report the progress between two objects. Return whether there is time for another one."""
         now = time.monotonic()
         if self._progress and now - self._reported >= 1:
             self._reported = now
@@ -153,14 +157,17 @@ class Uploader:
 
 
 def undelivered(spool: Spool, frames: int, events: int, trouble: HoloError | None) -> Delivery:
-    """Say what is still here, why, where, and what happens next: what was refused is refused until somebody acts."""
-    passes = trouble is None or isinstance(trouble, StoreAway)
-    what = f"{frames} pictures and {events} events are not in {spool.uri} yet"
+    """Describe the undelivered evidence: its amount, the cause, its folder, and the next step.
+
+    A refused upload needs a person to fix the cause. Any other is resumed by the next run.
+    """
+    temporary = trouble is None or isinstance(trouble, StoreAway)
+    state = f"{frames} pictures and {events} events are not in {spool.uri} yet"
     if not frames and not events:
-        what = f"all was sent to {spool.uri}, but nobody could look for it there"
-    then = "the next run brings them there" if passes else "stay there until that is mended and another run begins"
+        state = f"everything was sent to {spool.uri}, but its arrival could not be checked"
+    then = "the next run uploads them" if temporary else "stay there until the cause is fixed and another run starts"
     return Delivery(
         spool.uri,
         False,
-        f"{what} ({trouble or 'there was not enough time'}); copies are safe in {spool.folder}, and {then}",
+        f"{state} ({trouble or 'there was not enough time'}); copies are safe in {spool.folder}, and {then}",
     )

@@ -17,7 +17,7 @@ from prefect import flow
 from holo_tasks import GaveUp, InvalidUsage, LimitReached, SharedFile, limits, pursue, shared_files, subgoal
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.keys import signing_key
-from holo_tasks.audit.pages.run_view import tell
+from holo_tasks.audit.pages.run_view import build_story
 from holo_tasks.audit.verifier.bundle import open_bundle
 from holo_tasks.audit.verifier.heads import Heads
 from holo_tasks.audit.verifier.public_key import PublicKey
@@ -116,13 +116,13 @@ async def test_what_was_given_and_what_arrived_is_told_recorded_and_cleared_away
     assert came == FileArrived(name="letter.pdf", size_bytes=20_000, sha256=letter.sha256, kept=True, token="L-1")
     trace = open_trace(run.trace)
     assert trace.file(letter.sha256) == bytes(20_000)
-    assert [heading for heading, _ in tell(trace.records()).guided] == ["File given", "File arrived"]
+    assert [heading for heading, _ in build_story(trace.records()).guided] == ["File given", "File arrived"]
     assert verdict(run, tmp_path).verdict == "VALID"
     kept = Path(run.trace) / "files" / letter.sha256
     kept.write_bytes(bytes(19_999) + b"1")
     assert verdict(run, tmp_path).verdict == "TAMPERED"
     kept.unlink()
-    assert "which is not there" in verdict(run, tmp_path).reason
+    assert "which is missing" in verdict(run, tmp_path).reason
 
 
 async def test_a_file_counts_once_and_again_when_it_has_changed(desktop: SharingDesktop, tmp_path: Path) -> None:

@@ -206,11 +206,11 @@ async def test_credentials_that_may_not_list_throw_nothing_away(
 ) -> None:
     from botocore.exceptions import ClientError
 
-    from holo_tasks.audit.s3 import _explained
+    from holo_tasks.audit.s3 import _explain
 
     def refused(self: Bucket, prefix: str) -> Any:
         answer = {"Error": {"Code": "AccessDenied"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
-        raise _explained(ClientError(answer, "ListObjectsV2"), self.place)  # type: ignore[arg-type]
+        raise _explain(ClientError(answer, "ListObjectsV2"), self.place)  # type: ignore[arg-type]
 
     where = to_s3()
     trace = where.open("run-1", home=tmp_path)
@@ -244,7 +244,7 @@ async def test_what_does_not_stay_is_not_sent_for_ever(
     await work(trace, event, shot, range(2))
     delivery = await end(trace, timeout_s=60)
     assert not delivery.complete
-    assert "does not stay" in delivery.message
+    assert "disappear again" in delivery.message
     assert looks <= 8
     assert (tmp_path / "spool" / "run-1" / "events.jsonl").exists()
 
@@ -383,7 +383,7 @@ async def test_a_list_that_is_wrong_once_does_no_harm(
     assert looks
     assert delivery.complete is not died, delivery.message
     if died:
-        assert "does not stay" in delivery.message
+        assert "disappear again" in delivery.message
         monkeypatch.undo()
         for name, value in s3.environment.items():
             monkeypatch.setenv(name, value)
@@ -418,7 +418,7 @@ async def test_what_waits_for_its_bucket_is_named(to_s3: Any, tmp_path: Path, ev
     assert f"{folder}  {trace.uri}" in text
     assert listing(tmp_path, 20, as_json=True) == '{"runs": [], "items": []}'
     (folder / "destination.json").write_text("{")
-    assert "does not say where this evidence goes" in listing(tmp_path, 20, as_json=False)
+    assert "the destination of this evidence is unknown" in listing(tmp_path, 20, as_json=False)
     assert sorted(path.name for path in tmp_path.joinpath("spool").iterdir()) == ["run-1"]
 
 
@@ -437,6 +437,6 @@ def test_a_list_that_cannot_be_read_is_trouble_of_the_bucket(size: str) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Lists) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         place = Place("evidence", endpoint_url=f"http://127.0.0.1:{server.server_port}")
-        with pytest.raises(StoreAway, match="cannot be read"):
+        with pytest.raises(StoreAway, match="cannot be parsed"):
             list(Bucket(place, Keys(SecretStr("k"), SecretStr("k"))).objects("a"))
         server.shutdown()

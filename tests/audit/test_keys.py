@@ -103,9 +103,9 @@ def _pem(key: object, protection: object = None) -> bytes:
 @pytest.mark.parametrize(
     ("pem", "mode", "words"),
     [
-        (b"", 0o600, "no private key"),
-        (b"canary", 0o600, "no private key"),
-        (SigningKey.new().public_pem.encode(), 0o600, "no private key"),
+        (b"", 0o600, "does not hold a private key"),
+        (b"canary", 0o600, "does not hold a private key"),
+        (SigningKey.new().public_pem.encode(), 0o600, "does not hold a private key"),
         (_pem(generate_private_key(SECP256R1())), 0o600, "not an Ed25519 key"),
         (_pem(Ed25519PrivateKey.generate(), BestAvailableEncryption(b"x")), 0o600, "encrypted"),
         (SigningKey.new().private_pem(), 0o640, "chmod 600"),
@@ -136,7 +136,7 @@ def test_a_key_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pem", "words"),
-    [(SigningKey.new().private_pem(), "private key"), (b"", "no public key"), (b"x" * 70_000, "no public")],
+    [(SigningKey.new().private_pem(), "private key"), (b"", "does not hold a public key"), (b"x" * 70_000, "does not hold a public")],
 )
 def test_a_public_key_that_is_none_is_refused(tmp_path: Path, pem: bytes, words: str) -> None:
     path = tmp_path / "public.pem"

@@ -23,7 +23,7 @@ from holo_tasks.audit.many_runs import Gathered, gather, normalized
 from holo_tasks.audit.pages.formatting import clock
 from holo_tasks.audit.pages.index import Row, as_json, row_of, write_index
 from holo_tasks.audit.pages.report import write_report
-from holo_tasks.audit.pages.run_view import Teller, seconds_between, tell
+from holo_tasks.audit.pages.run_view import StoryBuilder, build_story, seconds_between
 from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.audit.reader import open_trace
 from holo_tasks.cli.commands import EMPTY, carry_out
@@ -81,7 +81,7 @@ def test_all_traces_are_found_and_damaged_ones_are_listed_and_not_counted(runs: 
     assert told.keys() == EMPTY["index"].keys()
     assert told["cost_micro_usd"] == sum(row["cost_micro_usd"] for row in rows if row["status"] != "damaged") > 0
     (changed,) = [row for row in rows if row["trace"].endswith("changed")]
-    assert "is not what was written" in changed["damage"]
+    assert "was changed after it was written" in changed["damage"]
     alive = row_of(
         next(run for run in gather(str(runs)) if run.run_id == "interrupted"), alive=frozenset({"interrupted"})
     )
@@ -221,9 +221,9 @@ def test_what_is_no_file_is_not_replaced_and_links_are_followed(runs: Path, tmp_
     os.mkfifo(pipe)
     loop.symlink_to(loop)
     for odd in (pipe, loop, Path(os.devnull)):
-        with pytest.raises(InvalidUsage, match=r"cannot be written|no file"):
+        with pytest.raises(InvalidUsage, match=r"cannot be written|cannot be replaced"):
             export(str(runs / "b"), str(odd), steps=False, put=said([]))
-        with pytest.raises(InvalidUsage, match=r"cannot be written|no file"):
+        with pytest.raises(InvalidUsage, match=r"cannot be written|cannot be replaced"):
             write_report(str(runs / "b" / "formula"), odd)
     assert pipe.is_fifo()
     page.touch(mode=0o640)
@@ -272,7 +272,7 @@ def test_a_report_that_cannot_be_written_is_said(runs: Path, tmp_path: Path) -> 
     (report,) = (tmp_path / "all-reports").iterdir()
     report.unlink()
     report.mkdir()
-    with pytest.raises(InvalidUsage, match="no file"):
+    with pytest.raises(InvalidUsage, match="cannot be replaced"):
         index(str(runs / "b" / "formula"), out, as_object=False, reports=True, put=said([]))
 
 
@@ -302,7 +302,7 @@ def test_times_of_all_kinds_are_times_in_utc() -> None:
 
 
 def test_what_was_asked_beside_the_steps_is_paid_for() -> None:
-    teller = Teller()
+    teller = StoryBuilder()
     bill = {"latency_us": 5, "prompt_tokens": 10, "cached_tokens": 0, "completion_tokens": 1, "estimated": False}
     reply = {"attempt": 1, **bill, "finish_reason": "stop", "content": ""}
     for subgoal, cost in ((1, 100), (2, 20), (0, 3)):
@@ -323,7 +323,9 @@ def test_what_was_asked_beside_the_steps_is_paid_for() -> None:
 def test_what_resolved_the_sub_goals_is_counted(runs: Path) -> None:
     opened = e.SubgoalOpened(subgoal=2, title="again", goal="again")
     closed = e.SubgoalClosed(subgoal=2, status="answered", answer="", steps=0, cost_micro_usd=0, skipped=True)
-    story = tell([record(opened), record(closed), record(e.SubgoalOpened(subgoal=3, title="not yet", goal="not yet"))])
+    story = build_story(
+        [record(opened), record(closed), record(e.SubgoalOpened(subgoal=3, title="not yet", goal="not yet"))]
+    )
     assert [goal.layer for goal in story.subgoals] == ["done before", ""]
     rows = {run.run_id: row_of(run) for run in gather(str(runs / "a"))}
     assert rows["plain"].layers == "model 1"
@@ -345,8 +347,8 @@ def test_a_sub_goal_says_which_layer_came_to_its_answer_and_how_it_got_there() -
     ]
     happened += [e.HandedOver(question="Is it plugged in?"), e.TakenBack(handoff="", choice="yes", note="", by="bob")]
     records = [record(event) for event in happened]
-    (goal,) = tell(records).subgoals
-    assert [name for name, _ in tell(records).guided] == ["Asked a person", "A person answered"]
+    (goal,) = build_story(records).subgoals
+    assert [name for name, _ in build_story(records).guided] == ["Asked a person", "A person answered"]
     assert goal.layer == "script"
     assert goal.guided == [
         ("Interrupted", "‘tip’ was in the way, for the 1st time"),
@@ -358,7 +360,7 @@ def test_a_sub_goal_says_which_layer_came_to_its_answer_and_how_it_got_there() -
     assert step.guided[1][1].startswith("‘approve’, ada: seen (hand-off 49hb-khx4, ")
     assert step.guided[2:] == [("Backtracked", "by Escape"), ("From model to script", "The agent is stuck.")]
     assert step.outcome == "handoff", "what was forbidden at first was permitted"
-    assert row_of(Gathered("here", None, tell(records), "")).layers == "script 1"
+    assert row_of(Gathered("here", None, build_story(records), "")).layers == "script 1"
     page = subgoal_markdown(records, 1, lambda sha256: b"")
     assert "by script" in page
     assert "Interrupted" in page
@@ -416,7 +418,7 @@ def test_a_file_that_never_ends_is_damage_and_ends_nothing(
     found = json.loads(ended.stdout.splitlines()[0])
     assert (found["runs"], found["damaged"]) == (3, int(what == "line"))
     page = out.read_text()
-    assert ("This trace is not what was written" in page) == (what == "line")
+    assert ("This trace was changed after it was written" in page) == (what == "line")
     assert ("This picture is not in the trace" in page) == (what == "picture")
 
 
@@ -433,7 +435,7 @@ def test_numbers_that_no_trace_has_end_no_overview(runs: Path, tmp_path: Path) -
 
 def test_a_trace_of_too_many_bytes_is_damage(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for module in ("many_runs", "pages.report"):
-        monkeypatch.setattr(f"holo_tasks.audit.{module}.MOST_TOLD", 2_000)
+        monkeypatch.setattr(f"holo_tasks.audit.{module}.MAX_STORY_BYTES", 2_000)
     (found,) = gather(str(runs / "a" / "plain"))
     assert "too many for an overview" in found.damage
     with pytest.raises(DamagedTrace, match="too many for one page"):
@@ -444,7 +446,7 @@ def test_an_agent_that_was_asked_nothing_and_a_run_that_goes_on_as_another_are_n
     tmp_path: Path,
 ) -> None:
     def told(name: str, closed: e.RunClosed, *events: e.Event) -> Row:
-        story = tell(map(record, (e.RunOpened(run_id=name, title=name, library=""), *events, closed)))
+        story = build_story(map(record, (e.RunOpened(run_id=name, title=name, library=""), *events, closed)))
         return row_of(Gathered(name, None, story, ""))
 
     def closed(status: e.Status, reason: str = "") -> e.RunClosed:

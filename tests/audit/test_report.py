@@ -20,8 +20,8 @@ from holo_tasks.audit import DamagedTrace, open_trace
 from holo_tasks.audit.pages import report
 from holo_tasks.audit.pages.gesture_marks import Arrow, Ring, caption, marks
 from holo_tasks.audit.pages.report import Effort, write_report
-from holo_tasks.audit.pages.report_head import came_to
-from holo_tasks.audit.pages.run_view import Call, Step, Subgoal, tell
+from holo_tasks.audit.pages.report_head import outcome_text
+from holo_tasks.audit.pages.run_view import Call, Step, Subgoal, build_story
 from holo_tasks.audit.pages.thumbnails import smaller, thumbnail
 from holo_tasks.audit.pages.timeline import escaped, subgoal_markdown
 from holo_tasks.core import events as e
@@ -145,7 +145,7 @@ def test_the_page_needs_nothing_else_and_holds_each_picture_once(told):
 
 def test_what_was_masked_is_said_by_kind_and_nothing_is_drawn_of_it(told):
     page = told.page
-    assert page.count("Masked before it left: <bdi>2 × e-mail, 1 × card</bdi>") == 1
+    assert page.count("Masked before sending: <bdi>2 × e-mail, 1 × card</bdi>") == 1
     assert 'x="40" y="300" width="90"' not in page
 
 
@@ -294,7 +294,7 @@ def test_a_changed_record_is_named(synthetic, tmp_path):
     events.write_bytes(events.read_bytes().replace(b"empty. I need", b"empty. I NEED", 1))
     bad = open_trace(folder).check().first_bad
     page = write_report(folder, tmp_path / "report.html").read_text()
-    assert f"Record {bad} is not what was written" in page
+    assert f"Record {bad} was changed after it was written" in page
     assert "<script>" in page
 
 
@@ -337,7 +337,7 @@ def test_a_timeline_is_small_and_says_what_it_left_out(synthetic, tmp_path):
     assert "the first 4 steps" in text
     assert trace.uri in text
     assert text == subgoal_markdown(trace.records(), 2, trace.frame, trace_uri=trace.uri)
-    assert "No event" in subgoal_markdown(trace.records(), 7, trace.frame)
+    assert "no event" in subgoal_markdown(trace.records(), 7, trace.frame)
 
 
 def test_a_timeline_without_pictures_still_tells_the_story(told):
@@ -422,7 +422,7 @@ def test_what_has_no_place_has_a_caption(kind, gesture, words):
 
 def test_a_killed_run_says_once_why_and_what_was_cut_off_was_killed():
     why = "killed by `holo-tasks kill`: lunch"
-    story = tell(
+    story = build_story(
         e.Record(seq=0, at="", run="r", previous=e.FIRST, event=event, signature="")
         for event in (
             e.SubgoalOpened(subgoal=1, title="Look.", goal="Look."),
@@ -431,7 +431,7 @@ def test_a_killed_run_says_once_why_and_what_was_cut_off_was_killed():
         )
     )
     assert story.status_of(story.subgoals[0]) == "killed"
-    assert came_to(story) == ""
+    assert outcome_text(story) == ""
 
 
 def test_the_filmstrip_says_what_it_is(synthetic, tmp_path):

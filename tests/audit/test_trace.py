@@ -342,14 +342,14 @@ async def test_a_disk_that_hangs_keeps_no_run_from_ending(tmp_path, event, monke
     anchoring = Anchoring("run-1", key, ())
     trace = TraceRecorder(LocalTrace.open(tmp_path, "run-1", key), carrier, anchoring)
     try:
-        with pytest.raises(EvidenceFailed, match=r"has taken no evidence for 0.3 s"):
+        with pytest.raises(EvidenceFailed, match=r"has stored no evidence for 0.3 s"):
             await trace.record(event(1))
-        assert trace._patience_s() == 0, "who comes now would wait anew"
+        assert trace._disk_time_left_s() == 0, "who comes now would wait anew"
         with pytest.raises(EvidenceFailed):
             await trace.record(event(2))
         delivery = await trace.close()
         assert not delivery.complete
-        assert "has taken no evidence" in delivery.message
+        assert "has stored no evidence" in delivery.message
         assert trace.delivery == delivery == await trace.close()
         anchoring._thread.join(60)
         assert not anchoring._thread.is_alive()

@@ -265,7 +265,7 @@ def test_a_trace_written_anew_with_its_own_key_is_told_by_its_anchors(trace: Spo
     anew = resigned(trace.lines, KEY, change=6)
     verdict = trace.verdict(anew, heads=heads)
     assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", len(anew) - 1)
-    assert "since record 4" in verdict.reason
+    assert "after record 4" in verdict.reason
     assert trace.verdict(resigned(trace.lines, KEY, change=2), heads=heads).first_bad == 4
 
 
@@ -358,7 +358,7 @@ def test_what_a_bucket_has_not_got_yet_is_no_tampering(trace: Spoiled) -> None:
     in_segments(trace, 5)
     bundle = open_bundle(str(trace.folder))
     assert verifier.verify(bundle, trace.public, heads).verdict == "INCOMPLETE"
-    assert "not delivered yet" in verifier.verify(bundle, trace.public, heads).reason
+    assert "not uploaded yet" in verifier.verify(bundle, trace.public, heads).reason
     heads.ours = True
     assert "spool" in verifier.verify(bundle, trace.public, heads, spooled=True).reason
     assert verifier.verify(bundle, trace.public, heads, spooled=True).verdict == "INCOMPLETE"
@@ -381,7 +381,7 @@ def test_pictures_that_nobody_names_are_noted(trace: Spoiled) -> None:
     (trace.folder / "frames" / ".torn.part").touch()
     verdict = trace.verdict()
     assert verdict.verdict == "VALID"
-    assert "1 files in frames" in verdict.notes[0]
+    assert "1 of the files in frames" in verdict.notes[0]
 
 
 def test_another_picture_under_the_same_digest_is_tampering(trace: Spoiled) -> None:
@@ -475,7 +475,7 @@ def test_a_list_of_heads_that_is_named_and_gone_makes_it_incomplete(
     asked = (str(trace.folder), public, None, tmp_path / "home", {"HOLO_ANCHORS": "~/kept.jsonl"})
     verdict = verify_trace(*asked)
     assert (verdict.verdict, verdict.first_bad) == ("INCOMPLETE", None)
-    assert f"{tmp_path}/kept.jsonl is named, and it is not there" in verdict.reason
+    assert f"{tmp_path}/kept.jsonl was given but does not exist" in verdict.reason
     (tmp_path / "kept.jsonl").write_bytes(trace._anchor(3, 4, None))
     assert verify_trace(*asked).anchored == {
         "heads": 1, "last": 3, "delivered": 4, "where": [str(tmp_path / "kept.jsonl")],

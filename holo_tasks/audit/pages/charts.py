@@ -1,4 +1,4 @@
-"""Bar charts as inline SVG, each with its numbers as a table for who cannot or would not look at bars."""
+"""Describe bar charts for chart.html: inline SVG, with the same numbers as a table for accessibility."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-FEWEST = 24
+MIN_SLOTS = 24
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: what it stands for, where a click on it leads, and its parts from the bottom up, in the chart's unit."""
+    """A bar: its name, the amounts of its parts from bottom to top, and the target of a click on it."""
 
     name: str
     parts: Sequence[int]
@@ -20,22 +20,23 @@ class Bar:
 
 @dataclass(frozen=True)
 class Kind:
-    """One part that all bars of a chart have: its color, as a class of the style sheet, and its name."""
+    """A part that all bars of a chart have: its color (a class of the style sheet) and its name."""
 
     color: str
     name: str
 
 
 Rect: TypeAlias = Mapping[str, str]
-"""A part of a bar as SVG draws it: its attributes, and ``color``, a class of the style sheet."""
+"""The SVG attributes of a part of a bar, and ``color``, a class of the style sheet."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What chart.html draws. ``key`` is unique in the page, ``each`` says what a bar is, ``about`` what they show
-    together, ``legend`` has colors (or none) with words.
+    """The data of a chart in chart.html.
 
-    The bars can be pointed at; with a keyboard the table is the way, so that nobody tabs through hundreds of bars.
+    ``key`` is unique in the page. ``each`` is the noun for one bar, ``about`` describes the whole chart, and ``legend``
+    lists colors (or empty strings) with labels. Bars can be clicked but not reached with Tab: keyboard users take the
+    table, since there may be hundreds of bars.
     """
 
     HEIGHT: ClassVar = 96
@@ -50,9 +51,9 @@ class Chart:
     legend: Sequence[tuple[str, str]]
 
     def drawn(self) -> Iterator[tuple[Bar, list[Rect]]]:
-        """Yield each bar with its rectangles; a part of nothing has none."""
+        """Yield each bar with its rectangles. A part with amount 0 has none."""
         most = max((sum(bar.parts) for bar in self.bars), default=0) or 1
-        width = 1000 / max(len(self.bars), FEWEST)
+        width = 1000 / max(len(self.bars), MIN_SLOTS)
         for number, bar in enumerate(self.bars):
             top = float(self.HEIGHT)
             rects: list[Rect] = []
@@ -68,7 +69,7 @@ class Chart:
 
 
 def shares(parts: Sequence[tuple[str, int]]) -> list[Rect]:
-    """The parts of a lying bar that is 1000 wide; ``parts`` are class names and amounts."""
+    """Return the parts of a horizontal bar that is 1000 wide. ``parts`` are class names and amounts."""
     total = sum(amount for _, amount in parts) or 1
     x = 0.0
     rects: list[Rect] = []

@@ -1,4 +1,4 @@
-"""Numbers, times and foreign text as people read them."""
+"""Format numbers, times and untrusted text for people. Used by pages, the command line and hand-offs."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ OUTCOME_WORDS = {
 _CONTROL = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
 )
-"""Also what turns the direction of text around, for a name must not be able to read as another one, and what stands for
-bytes that are no UTF-8, which could not be written."""
+"""Control characters. Includes bidirectional controls, which can disguise a name, and surrogates, which cannot be
+written as UTF-8."""
 
 
 def visible(text: str) -> str:
-    """Text with its control characters made visible."""
+    """Replace control characters in a text with U+FFFD."""
     return _CONTROL.sub("\ufffd", text)
 
 
 def money(micro_usd: int | None) -> str:
-    """Dollars with as many decimals as matter."""
+    """Format an amount in dollars with as many decimals as matter. ``None`` becomes ``unknown``."""
     if micro_usd is None:
         return "unknown"
     dollars = micro_usd / 1e6
@@ -58,7 +58,7 @@ def money(micro_usd: int | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span from milliseconds to hours."""
+    """Format a time span, from milliseconds to hours."""
     if seconds < 0.0995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 9.95:
@@ -71,7 +71,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(at: str) -> datetime | None:
-    """A recorded time, in UTC, which is meant where it names no zone; None if it is no time."""
+    """Parse a recorded time as UTC, which is assumed without a time zone. Returns ``None`` if it is not a time."""
     try:
         found = datetime.fromisoformat(at)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
@@ -80,7 +80,7 @@ def moment(at: str) -> datetime | None:
 
 
 def clock(at: str, *, date: bool = False) -> str:
-    """A recorded time, in UTC, to the second; nothing if it is no time."""
+    """Format a recorded time in UTC to the second. Returns an empty string if it is not a time."""
     found = moment(at)
     if found is None:
         return ""
@@ -88,10 +88,11 @@ def clock(at: str, *, date: bool = False) -> str:
 
 
 def until(at: str, *, now: datetime | None = None, stays: bool = False) -> str:
-    """``until 14:05 UTC (in 5 min)``, with the day where it is another one; without ``now`` it is the present time.
+    """Format a time limit as ``until 14:05 UTC (in 5 min)``, with the day if it is not today. ``now`` defaults to the
+    current time.
 
-    Of what ``stays`` to be read later, the day is told and not how long it is from now. What is no time is said as it
-    is.
+    ``stays`` is for text that is read later: it has the day, and no time span from now. Text that is not a time is
+    returned unchanged.
     """
     end, now = moment(at), now or datetime.now(UTC)
     if end is None:
@@ -110,17 +111,17 @@ def _from_now(seconds: float) -> str:
     return f"in {hours} h" if hours < 48 else f"in {round(hours / 24)} days"
 
 
-def kinds(found: Sequence[str]) -> str:
-    """``2 × email, 1 × card``, the most frequent first."""
+def kind_counts(found: Sequence[str]) -> str:
+    """Format kinds with their counts, most frequent first: ``2 × email, 1 × card``."""
     return ", ".join(f"{number} × {kind}" for kind, number in Counter(found).most_common())
 
 
 def count(number: int, noun: str) -> str:
-    """``1 step``, ``2 steps``."""
+    """Format a number with its noun: ``1 step``, ``2 steps``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def ordinal(number: int) -> str:
-    """``1st``, ``2nd``, ``13th``."""
+    """Format an ordinal number: ``1st``, ``2nd``, ``13th``."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{'th' if number % 100 in (11, 12, 13) else ending}"

@@ -1,4 +1,7 @@
-"""What to draw on a picture to show what a gesture did, in pixels of the screen."""
+"""Compute the marks that show a gesture on a picture, in screen pixels.
+
+`marks` is used by the report, the timeline and hand-offs.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from pydantic import JsonValue
 
 from holo_tasks.core.events import ActionIntended, FrameTaken
 
-_WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+_DIRECTIONS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _SCROLL_PIXELS = 110
 
 
 @dataclass(frozen=True)
 class Ring:
-    """A click, or where the pointer was moved to; ``note`` is empty for a plain left click."""
+    """Mark of a click, or of a pointer movement if ``hover``. ``note`` is empty for a plain left click."""
 
     x: int
     y: int
@@ -29,7 +32,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A drag or a scroll."""
+    """Mark of a drag or a scroll."""
 
     x1: int
     y1: int
@@ -44,7 +47,7 @@ Mark: TypeAlias = Ring | Arrow
 
 
 def area(frame: FrameTaken | None) -> tuple[int, int, int, int]:
-    """The part of the screen that a picture shows: left, top, width, height."""
+    """Return the part of the screen that a picture shows: left, top, width, height."""
     if frame is None:
         return 0, 0, 1280, 800
     if len(frame.region) == 4:
@@ -54,7 +57,7 @@ def area(frame: FrameTaken | None) -> tuple[int, int, int, int]:
 
 
 def marks(action: ActionIntended | None) -> list[Mark]:
-    """The marks of an action. A gesture that is not understood is not drawn."""
+    """Return the marks of an action. An unknown gesture has none."""
     if action is None:
         return []
     gesture = action.gesture
@@ -67,7 +70,7 @@ def marks(action: ActionIntended | None) -> list[Mark]:
     elif kind == "drag" and (start := _point(gesture.get("start"))) and (end := _point(gesture.get("end"))):
         drawn += [Ring(*start), Arrow(*start, *end)]
     elif kind == "scroll" and (at := _point(gesture.get("at"))):
-        right, down = _WAYS.get(str(gesture.get("direction")), (0, 0))
+        right, down = _DIRECTIONS.get(str(gesture.get("direction")), (0, 0))
         drawn.append(Ring(*at, note=f"scroll {gesture.get('notches')}", hover=True))
         drawn.append(Arrow(*at, at[0] + right * _SCROLL_PIXELS, at[1] + down * _SCROLL_PIXELS))
     elif kind == "write" and (at := _point(gesture.get("at"))):
@@ -76,7 +79,7 @@ def marks(action: ActionIntended | None) -> list[Mark]:
 
 
 def caption(action: ActionIntended | None) -> str:
-    """What was typed or pressed, for gestures that have no place."""
+    """Return the text or the keys of a gesture without a position: typing, key combinations."""
     if action is None:
         return ""
     gesture = action.gesture

@@ -1,4 +1,4 @@
-"""The page of `holo-tasks look`: a picture of the screen, a box around each element, and how a script says it."""
+"""Write the page of `holo-tasks look`: a screenshot with a box around each element, and the script line for each."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box
 
 PLAIN = {"panel", "window", "document", "section", "scroll pane", "viewport", "unknown", "group", "separator"}
-"""What only holds others: it is drawn, but not listed unless it has a name."""
+"""Roles of containers. They are drawn, but listed only if they have a name."""
 FIELDS = {"text field", "password field", "combo box", "spin button", "search box"}
 TIMES = {"tree": "Tree read in", "text": "Texts read in", "capture": "Captured in"}
 SECRET = "password field"
 
 
-def write_look(out: Path, frame: Frame, told: Mapping[str, Any], hidden: Sequence[Box]) -> None:
-    """Write the page; what is in the ``hidden`` boxes is painted over."""
-    elements = [_shown(number, each) for number, each in enumerate(told["elements"])]
+def write_look(out: Path, frame: Frame, look: Mapping[str, Any], hidden: Sequence[Box]) -> None:
+    """Write the page to ``out``. The ``hidden`` boxes are painted black. ``told`` is the JSON output of the command."""
+    elements = [_element(number, each) for number, each in enumerate(look["elements"])]
     with whole_page(out, "page") as page:
         write_page(
             page,
             "look.html",
             "look_page.js",
-            title=", ".join(each["title"] for each in told["windows"] if each["title"]) or "What is on the screen",
+            title=", ".join(each["title"] for each in look["windows"] if each["title"]) or "Elements on the screen",
             picture=_picture(frame, hidden),
             size=frame.size,
-            windows=told["windows"],
-            # The smallest last: what is drawn last gets the pointer.
+            windows=look["windows"],
+            # The smallest element last, because the topmost one receives the pointer.
             drawn=sorted(elements, key=lambda each: -each["box"][2] * each["box"][3]),
             listed=sorted(
                 (each for each in elements if each["name"] or each["role"] not in PLAIN),
                 key=lambda each: (each["box"][1], each["box"][0]),
             ),
-            took=[(TIMES[name], took) for name, took in told["took_ms"].items() if took is not None],
-            why_not=list(told["why_not"].values()),
-            states=told.get("states"),
+            took=[(TIMES[name], took) for name, took in look["took_ms"].items() if took is not None],
+            why_not=list(look["why_not"].values()),
+            states=look.get("states"),
         )
 
 
 def line_for(role: str, name: str) -> str:
-    """Return the line of a script in Python that acts on an element; empty where there is nothing to name it by."""
+    """Return a line of Python that acts on an element. Returns an empty string if the element cannot be named."""
     if not name or role in PLAIN:
         return ""
     named = f"role={role!r}, name={name!r}"
@@ -57,8 +57,8 @@ def line_for(role: str, name: str) -> str:
     return f"await hands.click({named})"
 
 
-def _shown(number: int, told: Mapping[str, Any]) -> dict[str, Any]:
-    return {**told, "number": number, "line": line_for(told["role"], told["name"]), "states": ", ".join(told["states"])}
+def _element(number: int, look: Mapping[str, Any]) -> dict[str, Any]:
+    return {**look, "number": number, "line": line_for(look["role"], look["name"]), "states": ", ".join(look["states"])}
 
 
 def _picture(frame: Frame, hidden: Sequence[Box]) -> str:

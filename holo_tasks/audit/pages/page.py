@@ -1,4 +1,7 @@
-"""What the pages of this package have in common: one file, nothing from elsewhere, only their own style and script."""
+"""Write self-contained HTML pages: one file each, without network access, and with their own style and script only.
+
+`write_page` renders a template, and `whole_page` replaces the output file atomically.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,16 @@ if TYPE_CHECKING:
 
 _BEGINNING = 1024
 _POLICY = b"""content="default-src 'none'; img-src data:;"""
-"""What the policy of every page begins with, in page.html."""
+"""Start of the Content-Security-Policy of every page, as in page.html."""
 
 
 @contextmanager
-def whole_page(out: Path, what: str, *, encoding: str = "utf-8") -> Iterator[IO[str]]:
-    """Give a file to write a page into; it is put in its place whole, or not at all.
+def whole_page(out: Path, kind: str, *, encoding: str = "utf-8") -> Iterator[IO[str]]:
+    """Open a temporary file for a page and move it to ``out`` at the end. On an error, ``out`` is unchanged.
 
-    It shows what was on a screen, so a new one is for this user alone; one that is there keeps its mode.
-    Where a link leads elsewhere the file there is replaced; a device or a pipe is refused.
+    A page shows screens, so a new file is private; an existing one keeps its mode. A symbolic link's target is
+    replaced. Raises `InvalidUsage` for devices and pipes, or if the file cannot be written. ``kind`` names the page in
+    errors.
     """
     place, mode = place_of(out)
     part = place.with_name(f".{secrets.token_hex(8)}.part")
@@ -44,41 +48,45 @@ def whole_page(out: Path, what: str, *, encoding: str = "utf-8") -> Iterator[IO[
             part.chmod(mode)
         part.replace(place)
     except OSError as error:
-        raise InvalidUsage(f"the {what} cannot be written to {out}: {error.strerror}") from error
+        raise InvalidUsage(f"the {kind} cannot be written to {out}: {error.strerror}") from error
     finally:
         part.unlink(missing_ok=True)
 
 
 def place_of(out: Path) -> tuple[Path, int | None]:
-    """Return where a file is really put, and the mode of the one that is there; raise `InvalidUsage` for what is no
-    regular file."""
+    """Return the resolved path of an output file, and the mode of the existing file or ``None``.
+
+    Raises `InvalidUsage` if the path is not a regular file.
+    """
     try:
         place = out.resolve()
         found = place.stat().st_mode
     except FileNotFoundError:
         return place, None
-    except (OSError, RuntimeError) as error:  # a link that leads to itself is the latter
-        raise InvalidUsage(f"{out} cannot be written: {getattr(error, 'strerror', 'its links go round')}.") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: a symbolic link leads to itself
+        raise InvalidUsage(
+            f"{out} cannot be written: {getattr(error, 'strerror', 'its symbolic links form a loop')}."
+        ) from None
     if not stat.S_ISREG(found):
-        raise InvalidUsage(f"{out} is a directory, a device or a pipe, no file to be replaced: give another name.")
+        raise InvalidUsage(f"{out} is a directory, a device or a pipe and cannot be replaced: give another name.")
     return place, stat.S_IMODE(found)
 
 
 def is_page(path: Path) -> bool:
-    """Say whether a file is a page of this package's: it begins as all of them do."""
+    """Return whether a file starts like the pages of this package."""
     with path.open("rb") as file:
         beginning = file.read(_BEGINNING)
     return beginning.startswith(b"<!doctype html>") and _POLICY in beginning
 
 
 def write_page(page: IO[str], template: str, script: str, **values: Any) -> None:
-    """Write a page as its template makes it, piece by piece; the page's policy lets nothing run but this very script.
+    """Render a template to ``page``, piece by piece. The page's policy allows only the given script to run.
 
-    Whatever a template is given is text: it is escaped, and its control characters become visible.
+    All values are treated as text: they are escaped, and control characters become visible.
     """
     from markupsafe import Markup
 
-    # Only what lies beside this file is markup by itself.
+    # Only files of this folder are trusted as markup.
     own = {"style": Markup(asset("page.css")), "script": Markup(asset(script))}
     pieces = _templates().get_template(template).stream(**values, **own)
     pieces.enable_buffering(200)
@@ -86,13 +94,13 @@ def write_page(page: IO[str], template: str, script: str, **values: Any) -> None
 
 
 def asset(name: str) -> str:
-    """Return a file that lies beside this one."""
+    """Return the text of a file in this folder."""
     return files("holo_tasks.audit.pages").joinpath(name).read_text("utf-8")
 
 
 @cache
 def _templates() -> Environment:
-    """Jinja2 is loaded with the first page: most commands write none."""
+    """Create the Jinja2 environment. Jinja2 is imported here, because most commands write no page."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     templates = Environment(

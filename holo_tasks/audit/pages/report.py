@@ -1,4 +1,7 @@
-"""A run as one HTML page that needs nothing else: no network, no server, not even JavaScript."""
+"""Write a run's report as one self-contained HTML page: no network, no server, and usable without JavaScript.
+
+`write_report` is used by `holo-tasks report`, `holo-tasks index` and the flows.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, STATUS_WORDS
 from holo_tasks.audit.pages.gesture_marks import area
 from holo_tasks.audit.pages.page import whole_page, write_page
-from holo_tasks.audit.pages.report_asides import question, uncalled
-from holo_tasks.audit.pages.report_head import MOST_DONE_BEFORE, came_to, charts, tiles, told_below
+from holo_tasks.audit.pages.report_asides import question, without_model_call
+from holo_tasks.audit.pages.report_head import MAX_DONE_BEFORE, charts, outcome_text, subtitles, tiles
 from holo_tasks.audit.pages.report_step import Picture, about, figures, masked, picture_before
-from holo_tasks.audit.pages.run_view import MOST_TOLD, Step, Story, Subgoal, Teller, together
+from holo_tasks.audit.pages.run_view import MAX_STORY_BYTES, Step, Story, StoryBuilder, Subgoal, total_cost
 from holo_tasks.audit.pages.thumbnails import smaller
 from holo_tasks.audit.reader import ChainCheck, Trace, check_lines, open_trace
 
@@ -25,9 +28,9 @@ FILMSTRIP = 10
 
 
 class Pictures:
-    """The pictures of a page: each is embedded once, at its end, however often it is shown.
+    """The pictures of a page. Each is embedded once, at the end of the page, however often it is shown.
 
-    Until then they wait in a temporary file, so that a long run does not need much memory.
+    Until then they are stored in a temporary file, so that a long run needs little memory.
     """
 
     def __init__(self, trace: Trace, waiting: IO[str]) -> None:
@@ -36,19 +39,19 @@ class Pictures:
         self._names: dict[str, str | None] = {}
 
     def reference(self, sha256: str) -> str | None:
-        """The id of a picture in the page; None if the trace does not have it."""
+        """Return the id of a picture in the page, or ``None`` if the trace does not have it."""
         if sha256 not in self._names:
-            self._names[sha256] = self._take_in(sha256)
+            self._names[sha256] = self._add(sha256)
         return self._names[sha256]
 
-    def taken(self) -> Iterator[tuple[str, str]]:
+    def embedded(self) -> Iterator[tuple[str, str]]:
         """Yield the id of each picture and its JPEG in Base64, one at a time."""
         self._waiting.seek(0)
         for line in self._waiting:
             name, _, encoded = line.rstrip("\n").partition(" ")
             yield name, encoded
 
-    def _take_in(self, sha256: str) -> str | None:
+    def _add(self, sha256: str) -> str | None:
         try:
             copy = smaller(self._trace.frame(sha256))
         except DamagedTrace:
@@ -63,7 +66,7 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Effort:
-    """Which layers came to what an earlier run has done, and what that cost; None where nobody knows."""
+    """The layers that produced an earlier run's result, and its cost. ``None`` if the cost is unknown."""
 
     by: str
     cost_micro_usd: int | None
@@ -73,32 +76,34 @@ NOTHING_KNOWN: Mapping[str, Effort] = MappingProxyType({})
 
 
 def write_report(trace: Trace | str | Path, out: Path, done_before: Mapping[str, Effort] = NOTHING_KNOWN) -> Path:
-    """Write the page for a run's trace to ``out``, whole or not at all. A damaged trace is shown as far as it goes.
+    """Write the report of a trace to ``out`` atomically. A damaged trace is shown as far as it can be read.
 
-    ``done_before`` are the efforts for items that earlier runs have done: the trace only names the evidence of that.
+    ``done_before`` has the efforts for items that earlier runs finished, since a trace only refers to those runs.
     """
     trace = trace if isinstance(trace, Trace) else open_trace(trace)
-    story, chain = _told(trace)
+    story, chain = _read_story(trace)
     with whole_page(out, "report") as page, TemporaryFile("w+") as waiting:
         _write_page(page, Pictures(trace, waiting), trace, story, chain, done_before)
     return out
 
 
-def _told(trace: Trace) -> tuple[Story, ChainCheck]:
-    """Read a trace once, as far as it can be read."""
+def _read_story(trace: Trace) -> tuple[Story, ChainCheck]:
+    """Read a trace once, as far as it is readable."""
     size = 0
 
     def measured() -> Iterator[bytes]:
         nonlocal size
         for line in trace.lines():
             size += len(line)
-            if size > MOST_TOLD:
-                raise DamagedTrace(f"{trace.uri} has more than {MOST_TOLD:,} bytes of events: too many for one page")
+            if size > MAX_STORY_BYTES:
+                raise DamagedTrace(
+                    f"{trace.uri} has more than {MAX_STORY_BYTES:,} bytes of events: too many for one page"
+                )
             yield line
 
-    teller = Teller()
-    chain = check_lines(measured(), teller.add)
-    return teller.story, chain
+    builder = StoryBuilder()
+    chain = check_lines(measured(), builder.add)
+    return builder.story, chain
 
 
 def _write_page(
@@ -122,13 +127,13 @@ def _write_page(
         pictures=pictures,
         outcomes={step.outcome for step in story.steps},
         tiles=tiles(story),
-        came_to=came_to(story),
+        outcome_text=outcome_text(story),
         charts=charts(story),
-        most_done_before=MOST_DONE_BEFORE,
+        max_done_before=MAX_DONE_BEFORE,
         efforts=efforts,
-        cost_of_asides=together(aside.cost_micro_usd for aside in story.asides),
-        uncalled=sum(map(uncalled, story.asides)),
-        told_below=told_below,
+        cost_of_asides=total_cost(aside.cost_micro_usd for aside in story.asides),
+        without_model_call=sum(map(without_model_call, story.asides)),
+        subtitles=subtitles,
         about=about,
         area=area,
         masked=masked,
@@ -140,7 +145,7 @@ def _write_page(
 
 @dataclass(frozen=True)
 class Filmstrip:
-    """The last screens on which something was done, with the steps that did it."""
+    """The screens of a sub-goal's last actions, each with its step."""
 
     caption: str
     frames: list[tuple[Step, Picture]]

@@ -1,4 +1,4 @@
-"""Questions to a model beside the steps: places on the screen, judgments."""
+"""Describe the questions that a run asked a model outside of its steps: positions on the screen and judgments."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from holo_tasks.audit.pages.run_view import Aside, Story
 from holo_tasks.core.events import Located
 from holo_tasks.core.geometry import Box
 
-KNEW = {"accessibility": "the program said so", "text": "it was read on the screen"}
-"""Who knew where something is without a model, by how the trace calls that."""
+KNEW = {"accessibility": "the program reported it", "text": "it was read from the screen"}
+"""How a position was found without a model, by the value of ``by`` in the trace."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the card of a question shows."""
+    """The contents of a question's card."""
 
     title: str
     answer: str
@@ -26,17 +26,17 @@ class Question:
     picture: Picture | None
 
 
-def uncalled(aside: Aside) -> bool:
-    """Say whether a question was answered without a model."""
+def without_model_call(aside: Aside) -> bool:
+    """Return whether a question was answered without a model."""
     return isinstance(aside.asked, Located) and aside.asked.by in KNEW and not aside.calls
 
 
 def question(story: Story, aside: Aside, reference: Reference) -> Question:
-    """Gather what there is to show of one question."""
+    """Return the contents of a question's card."""
     asked, rings = aside.asked, []
     facts = [money(aside.cost_micro_usd), duration(sum(call.latency_us for call in aside.calls) / 1e6)]
     facts.append(f"{clock(aside.at)} UTC")
-    if isinstance(asked, Located) and uncalled(aside):
+    if isinstance(asked, Located) and without_model_call(aside):
         facts[:2] = [f"{KNEW[asked.by]}: no call"]
     if isinstance(asked, Located):
         x, y, *_ = [*asked.point, 0, 0]

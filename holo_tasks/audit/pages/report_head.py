@@ -1,4 +1,4 @@
-"""The top of a run's page: what came of it, what it cost, and where the time went."""
+"""Compute the top of a run's report: its outcome, its cost, and how the time was spent."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from holo_tasks.audit.pages.formatting import count, duration, money
 from holo_tasks.audit.pages.report_step import latency_parts, legend_items
 from holo_tasks.audit.pages.run_view import Step, Story, Subgoal
 
-MOST_DONE_BEFORE = 500
-"""So many rows the table of what was done before has."""
+MAX_DONE_BEFORE = 500
+"""Rows in the table of items that earlier runs finished."""
 
 
 def tiles(story: Story) -> list[tuple[str, str, str]]:
-    """The figures on top: a name, a value and a class of the style sheet each."""
+    """Return the figures at the top: name, value and class of the style sheet of each."""
     closed = story.closed
     return [
         ("Steps", f"{closed.steps if closed else len(story.steps):,}", ""),
@@ -24,22 +24,22 @@ def tiles(story: Story) -> list[tuple[str, str, str]]:
     ]
 
 
-def came_to(story: Story) -> str:
-    """What a run came to; of one that was killed the banner says it."""
+def outcome_text(story: Story) -> str:
+    """Return the run's answer or reason. Returns an empty string if the banner of a killed run shows it already."""
     found = (story.closed.answer or story.closed.reason) if story.closed else ""
     return "" if found in story.kills else found
 
 
-def told_below(goal: Subgoal) -> list[str]:
-    """What stands below a sub-goal's title in the overview."""
+def subtitles(goal: Subgoal) -> list[str]:
+    """Return the lines below a sub-goal's title in the overview."""
     result = (goal.closed.answer or goal.closed.reason) if goal.closed else ""
     progress = goal.opened.progress if goal.opened else ""
     return [text for text in (progress, result) if text]
 
 
 def charts(story: Story) -> list[tuple[str, Chart]]:
-    """Where the time went and what it cost, each with its heading, as far as that is known."""
-    both = (("Where the time went", _time_chart(story)), ("What it cost", _cost_chart(story)))
+    """Return the charts of time and cost with their headings, as far as the data exists."""
+    both = (("Time", _time_chart(story)), ("Cost", _cost_chart(story)))
     return [(heading, chart) for heading, chart in both if chart] if story.subgoals else []
 
 

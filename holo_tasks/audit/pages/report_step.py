@@ -1,4 +1,4 @@
-"""One step of a run: what its card shows of what was seen, thought, done and paid."""
+"""Describe one step for its card in the report: pictures, decision, action, cost and time."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from holo_tasks.audit.pages.charts import Rect, shares
-from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, duration, kinds, money
+from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, duration, kind_counts, money
 from holo_tasks.audit.pages.gesture_marks import Mark, area, caption, marks
 from holo_tasks.audit.pages.run_view import Step, Story
 from holo_tasks.core.events import FrameTaken
 from holo_tasks.core.geometry import Box
 
 Reference: TypeAlias = Callable[[str], str | None]
-"""Gives the id under which a picture is in the page, or None when the trace lacks it."""
+"""Returns the id of a picture in the page, or ``None`` if the trace lacks it."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of the page, as the part of the screen that it shows, with what is drawn over it.
+    """A picture of the page: the part of the screen that it shows, and the marks drawn over it.
 
-    The drawing is in screen pixels, whatever size the embedded copy has.
+    Marks are in screen pixels, independent of the size of the embedded copy.
     """
 
     name: str
@@ -32,13 +32,13 @@ class Picture:
 
     @property
     def radius(self) -> int:
-        """Of a ring, so that it can be seen on a picture of this width."""
+        """Radius of a ring in pixels, large enough to be visible at this picture's width."""
         return max(6, self.shown.width // 48)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A screen before or after the step; ``picture`` is None when the trace lacks it."""
+    """A screen before or after the step. ``picture`` is ``None`` if the trace lacks it."""
 
     what: str
     sha256: str
@@ -47,50 +47,50 @@ class Figure:
     verb: str = ""
     masked: str = ""
     same: bool = False
-    """Whether it is the picture from before, byte for byte."""
+    """Whether it equals the picture before the step, byte for byte."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What there is to say of a step beside its pictures: facts for its head, lines of a kind, name and text."""
+    """The texts of a step: facts for its heading, and lines with a style, a name and a text."""
 
     facts: list[str] = field(default_factory=list)
-    said: list[tuple[str, str, str]] = field(default_factory=list)
+    lines: list[tuple[str, str, str]] = field(default_factory=list)
     shares: list[Rect] = field(default_factory=list)
     time: list[tuple[str, str]] = field(default_factory=list)
 
 
 def about(step: Step) -> About:
-    """Gather what was said, paid and waited for."""
+    """Return the texts of a step: its corrections, failures, cost and times."""
     prompt, reply = step.tokens
     facts = [money(step.cost_micro_usd)] if step.calls else []
     facts += [f"{prompt:,} + {reply:,} tokens"] if prompt or reply else []
     facts += [duration(step.timed.total_us / 1e6)] if step.timed else []
     if step.decision and step.decision.cached:
-        facts.append("decided before: no call")
+        facts.append("cached decision: no call")
     if step.decision and step.decision.macro:
         facts.append(f"macro {step.decision.macro}")
     if step.decision and step.decision.confidence:
         facts.append(f"confidence {step.decision.confidence}")
     parts = latency_parts(step)
-    return About(facts, _said(step), shares(parts), legend_items(parts))
+    return About(facts, _lines(step), shares(parts), legend_items(parts))
 
 
-def _said(step: Step) -> list[tuple[str, str, str]]:
-    said = [("warn", "Corrected", text) for text in step.corrections]
-    said += [("warn", "Model call failed", call.failure) for call in step.calls if call.failure]
-    said += [("bad", "Not permitted", permit.rule) for permit in step.refusals]
-    said += [("bad", "Action failed", text) for text in step.failures]
-    said += [("warn", "Looked again", step.moved)] if step.moved else []
-    said += [("warn", "Clicked once more", step.repeated)] if step.repeated else []
-    said += [("warn", "Still waiting", f"The program was waiting for {step.waiting_for}")] if step.waiting_for else []
-    said += [("warn", "Told to take stock", step.stuck)] if step.stuck else []
-    said += [("info", "Hit", step.element)] if step.element else []
-    return said + [("info", name, text) for name, text in step.guided]
+def _lines(step: Step) -> list[tuple[str, str, str]]:
+    lines = [("warn", "Corrected", text) for text in step.corrections]
+    lines += [("warn", "Model call failed", call.failure) for call in step.calls if call.failure]
+    lines += [("bad", "Not permitted", permit.rule) for permit in step.refusals]
+    lines += [("bad", "Action failed", text) for text in step.failures]
+    lines += [("warn", "Looked again", step.moved)] if step.moved else []
+    lines += [("warn", "Clicked once more", step.repeated)] if step.repeated else []
+    lines += [("warn", "Still waiting", f"The program was waiting for {step.waiting_for}")] if step.waiting_for else []
+    lines += [("warn", "Asked to take stock", step.stuck)] if step.stuck else []
+    lines += [("info", "Hit", step.element)] if step.element else []
+    return lines + [("info", name, text) for name, text in step.guided]
 
 
 def figures(story: Story, step: Step, reference: Reference) -> list[Figure]:
-    """The screens of a step. ``reference`` is asked for each picture that is shown."""
+    """Return the screens of a step. ``reference`` is called for each picture that is shown."""
     out = []
     if step.before:
         about = f"Screen before step {step.number}: {step.label}"
@@ -111,18 +111,18 @@ def figures(story: Story, step: Step, reference: Reference) -> list[Figure]:
 
 
 def picture_before(story: Story, step: Step, reference: Reference, about: str) -> Picture | None:
-    """The screen a step was decided on, with what was done drawn over it; None when the trace lacks it."""
+    """Return the screen before a step with the action drawn over it, or ``None`` if the trace lacks it."""
     name = reference(step.before)
     return Picture(name, Box(*area(story.frames.get(step.before))), about, marks(step.action)) if name else None
 
 
 def masked(frame: FrameTaken | None) -> str:
-    """What was masked on a screen before it left."""
-    return kinds([mask.kind[:60] for mask in frame.masks]) if frame else ""
+    """Return the kinds of masks on a frame, with their counts."""
+    return kind_counts([mask.kind[:60] for mask in frame.masks]) if frame else ""
 
 
 def latency_parts(step: Step) -> list[tuple[str, int]]:
-    """Where the step's time went, in microseconds; overhead is the rest."""
+    """Return how the step's time was spent, in microseconds. ``overhead`` is the rest."""
     timed = step.timed
     if timed is None:
         return []
@@ -134,5 +134,5 @@ def latency_parts(step: Step) -> list[tuple[str, int]]:
 
 
 def legend_items(parts: list[tuple[str, int]]) -> list[tuple[str, str]]:
-    """What the colors of a bar stand for, with their times."""
+    """Return the legend of a bar: colors, and labels with their times."""
     return [(name, f"{name.capitalize()} {duration(us / 1e6)}") for name, us in parts if us]

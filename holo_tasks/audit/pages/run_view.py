@@ -1,4 +1,7 @@
-"""The events of a trace, ordered as a reader thinks of them: a run, its sub-goals, their steps."""
+"""Order a trace's events into a `Story`: a run, its sub-goals, and their steps.
+
+`StoryBuilder` is used by the report, the overview and the timeline.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from dataclasses import dataclass, field
 from holo_tasks.audit.pages.formatting import clock, moment, ordinal
 from holo_tasks.core import events as e
 
-MOST_TOLD = 256_000_000
-"""Of so many bytes of events a story is told, which is held in memory; a run of ten thousand steps has a tenth."""
+MAX_STORY_BYTES = 256_000_000
+"""Largest trace that is held in memory as a story, in bytes of events. A run of ten thousand steps has a tenth."""
 
 
 @dataclass
 class Call:
-    """One request to a model and what came of it."""
+    """A request to a model and its result."""
 
     attempt: int
     endpoint: str = ""
@@ -27,13 +30,13 @@ class Call:
 
     @property
     def unbilled(self) -> bool:
-        """Whether there was a reply that nobody knows the price of."""
+        """Whether there was a reply whose price is unknown."""
         return self.cost_micro_usd is None and bool(self.prompt_tokens or self.completion_tokens)
 
 
 @dataclass
 class Aside:
-    """A question to a model beside the steps: where something is, or a judgement."""
+    """A question to a model outside of steps: a position on the screen or a judgment."""
 
     at: str
     asked: e.Located | e.JudgedQuestion
@@ -42,12 +45,12 @@ class Aside:
 
     @property
     def cost_micro_usd(self) -> int | None:
-        return together(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
+        return total_cost(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
 
 
 @dataclass
 class Step:
-    """Everything between one look at the screen and the next."""
+    """Everything between one frame and the next."""
 
     subgoal: int
     number: int
@@ -64,16 +67,16 @@ class Step:
     failures: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     moved: str = ""
-    """What had changed where the action was about to go, so that it was not done."""
+    """Why the action was not done: the change at its target on the screen."""
     repeated: str = ""
-    """Why the action was done once more."""
+    """Why the action was repeated."""
     stuck: str = ""
     guided: list[tuple[str, str]] = field(default_factory=list)
-    """What was done beside what was decided: a heading and what there is to say, in order."""
+    """Events other than the decision and the action: a heading and a text for each, in order."""
     looked_at: str = ""
     seen_after: str = ""
     waiting_for: str = ""
-    """What the program was still waiting for when the patience was over."""
+    """The program's unfinished work when the time limit for a settled screen had passed."""
 
     @property
     def label(self) -> str:
@@ -84,19 +87,21 @@ class Step:
 
     @property
     def element(self) -> str:
-        """What the action hit, as its program says; empty if it said nothing."""
-        told = self.action.element if self.action else {}
-        called = " ".join(filter(None, [told.get("role", ""), f"‘{told['name']}’" if told.get("name") else ""]))
-        return f"{called} in {told['application']}" if called and told.get("application") else called
+        """The element that the action hit, as reported by its program. Empty if it reported none."""
+        element = self.action.element if self.action else {}
+        called = " ".join(
+            filter(None, [element.get("role", ""), f"‘{element['name']}’" if element.get("name") else ""])
+        )
+        return f"{called} in {element['application']}" if called and element.get("application") else called
 
     @property
     def anchor(self) -> str:
-        """The step's place in the page."""
+        """The step's id in the page."""
         return f"s{self.subgoal}-{self.number}"
 
     @property
     def before(self) -> str:
-        """The picture the step was decided on."""
+        """SHA-256 of the picture on which the step was decided."""
         if self.action and self.action.before:
             return self.action.before
         return (self.verdict.before if self.verdict else "") or self.looked_at
@@ -107,7 +112,7 @@ class Step:
 
     @property
     def outcome(self) -> str:
-        """How the step went, in one word that can be filtered by."""
+        """The step's outcome in one word. The report filters by it."""
         if self.failures:
             return "failed"
         if self.refusals:
@@ -124,7 +129,7 @@ class Step:
 
     @property
     def cost_micro_usd(self) -> int | None:
-        return together(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
+        return total_cost(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
 
     @property
     def tokens(self) -> tuple[int, int]:
@@ -137,7 +142,7 @@ class Step:
 
 @dataclass
 class Subgoal:
-    """A goal with a history of its own."""
+    """A sub-goal and its steps."""
 
     number: int
     begun: str
@@ -146,7 +151,7 @@ class Subgoal:
     closed: e.SubgoalClosed | None = None
     steps: list[Step] = field(default_factory=list)
     guided: list[tuple[str, str]] = field(default_factory=list)
-    """What was done before its first step, as in `Step.guided`."""
+    """Events before its first step, as in `Step.guided`."""
 
     @property
     def title(self) -> str:
@@ -158,8 +163,10 @@ class Subgoal:
 
     @property
     def layer(self) -> str:
-        """What it was resolved by, as far as it was: the model, a script, a person, or an earlier run that had done
-        it; empty otherwise. Traces from before there were layers name none: it was the model."""
+        """The layer that resolved it: the model, a script, a person, or ``done before``. Empty if it was not answered.
+
+        Traces without layers were recorded when there was only the model.
+        """
         if self.closed is None or self.status != "answered":
             return ""
         return "done before" if self.closed.skipped else self.closed.layer or "model"
@@ -168,7 +175,7 @@ class Subgoal:
     def cost_micro_usd(self) -> int | None:
         if self.closed and self.closed.cost_micro_usd is not None:
             return self.closed.cost_micro_usd
-        return together(step.cost_micro_usd for step in self.steps)
+        return total_cost(step.cost_micro_usd for step in self.steps)
 
     @property
     def seconds(self) -> float:
@@ -185,12 +192,12 @@ class Story:
     subgoals: list[Subgoal] = field(default_factory=list)
     asides: list[Aside] = field(default_factory=list)
     loose: dict[int, list[Call]] = field(default_factory=dict)
-    """Calls beside the steps that no answer is known to, by sub-goal: they were paid for all the same."""
+    """Calls outside of steps that have no answer, by sub-goal. They count towards the cost."""
     frames: dict[str, e.FrameTaken] = field(default_factory=dict)
     guided: list[tuple[str, str]] = field(default_factory=list)
-    """What was done outside of all sub-goals, as in `Step.guided`."""
+    """Events outside of all sub-goals, as in `Step.guided`."""
     done_before: list[e.DoneBefore] = field(default_factory=list)
-    """The work that was not begun, since earlier runs had done it."""
+    """Items that were skipped, because earlier runs had finished them."""
     begun: str = ""
     ended: str = ""
 
@@ -199,7 +206,7 @@ class Story:
         return self.closed.status if self.closed else "interrupted"
 
     def status_of(self, subgoal: Subgoal) -> str:
-        """How a sub-goal ended; one that was cut off by a kill was killed."""
+        """Return how a sub-goal ended. A sub-goal that a kill interrupted counts as killed."""
         return "killed" if self.kills and subgoal.closed is None else subgoal.status
 
     @property
@@ -210,11 +217,11 @@ class Story:
     def cost_micro_usd(self) -> int | None:
         if self.closed and self.closed.cost_micro_usd is not None:
             return self.closed.cost_micro_usd
-        beside = [None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls_beside]
-        return together([*(subgoal.cost_micro_usd for subgoal in self.subgoals), *beside])
+        beside = [None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls_outside_steps]
+        return total_cost([*(subgoal.cost_micro_usd for subgoal in self.subgoals), *beside])
 
     @property
-    def calls_beside(self) -> list[Call]:
+    def calls_outside_steps(self) -> list[Call]:
         """The calls that belong to no step."""
         answered = [call for aside in self.asides for call in aside.calls]
         return [*answered, *(call for calls in self.loose.values() for call in calls)]
@@ -231,8 +238,8 @@ class Story:
         return list(dict.fromkeys(name for name in named if name))
 
 
-class Teller:
-    """Orders records into a story as they come; events that are missing leave gaps, not errors."""
+class StoryBuilder:
+    """Orders records into a story, one by one. Missing events leave gaps and raise no errors."""
 
     def __init__(self) -> None:
         self.story = Story()
@@ -264,7 +271,7 @@ class Teller:
             story.guided += _guided(event, record.at)
 
     def _subgoal(self, number: int, at: str) -> Subgoal:
-        """The sub-goal of a number; they begin in order, but for those that ran side by side."""
+        """Return the sub-goal with a number, and create it if needed. Concurrent sub-goals may arrive out of order."""
         for subgoal in reversed(self.story.subgoals):
             if subgoal.number == number:
                 subgoal.ended = at
@@ -275,9 +282,9 @@ class Teller:
         return subgoal
 
 
-def tell(records: Iterable[e.Record]) -> Story:
+def build_story(records: Iterable[e.Record]) -> Story:
     """Order records into a story."""
-    teller = Teller()
+    teller = StoryBuilder()
     for record in records:
         teller.add(record)
     return teller.story
@@ -328,7 +335,7 @@ def _add_to_action(step: Step, event: e.AnyEvent) -> None:
         case e.Permitted(allowed=False):
             step.refusals.append(event)
         case e.Permitted():
-            step.refusals.clear()  # a person said yes
+            step.refusals.clear()  # a person has approved it
         case e.ActionIntended():
             step.action = event
         case e.ActionDone():
@@ -361,7 +368,7 @@ def _guided(event: e.AnyEvent, at: str) -> list[tuple[str, str]]:
         case e.Backtracked():
             return [("Backtracked", f"by {event.by}" + (f" to ‘{event.to}’" if event.to else ""))]
         case e.FileGiven():
-            how = "to be read" if event.read_only else "to be read and changed"
+            how = "read-only" if event.read_only else "read and write"
             return [("File given", f"‘{event.name}’, {event.size_bytes} bytes, {how}; SHA-256 {event.sha256}")]
         case e.FileArrived():
             kept = "; kept with this evidence" if event.kept else ""
@@ -397,13 +404,13 @@ def _call(calls: list[Call], attempt: int) -> Call:
     return calls[-1]
 
 
-def together(costs: Iterable[int | None]) -> int | None:
-    """The sum of costs; None if one of them is not known: it is not nothing."""
+def total_cost(costs: Iterable[int | None]) -> int | None:
+    """Return the sum of costs, or ``None`` if a cost is unknown."""
     known = list(costs)
     return None if None in known else sum(cost or 0 for cost in known)
 
 
 def seconds_between(begun: str, ended: str) -> float:
-    """Seconds from one recorded time to another; 0 if either is not a time."""
+    """Return the seconds between two recorded times, or 0 if either is not a time."""
     first, last = moment(begun), moment(ended)
     return max(0.0, (last - first).total_seconds()) if first and last else 0.0

@@ -1,4 +1,7 @@
-"""Smaller copies of pictures for people to look at; the originals stay as they are."""
+"""Make smaller copies of pictures, with marks drawn on them. The originals are not changed.
+
+`smaller` is used by reports and hand-offs, `thumbnail` by the timeline.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ from PIL import Image, ImageDraw, UnidentifiedImageError
 
 from holo_tasks.audit.pages.gesture_marks import Arrow, Mark, Ring
 
-_MOST_PIXELS = 60_000_000
+_MAX_PIXELS = 60_000_000
 _INK = (225, 0, 100)
 _PAPER = (255, 255, 255)
 _OVERSAMPLE = 3
-_REACH = 16
-"""No mark reaches further than this around its points, in pixels of the picture that it is drawn on."""
+_MARGIN = 16
+"""Largest distance in pixels of the small picture that a mark extends from its points."""
 _THUMBNAILS = ((340, 62), (320, 50), (280, 45), (240, 40), (200, 32), (160, 28))
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A JPEG made from a kept picture."""
+    """A JPEG made from a stored picture."""
 
     data: bytes
     width: int
@@ -37,12 +40,15 @@ def smaller(
     drawn: Sequence[Mark] = (),
     shown: tuple[int, int, int, int] | None = None,
 ) -> Copy | None:
-    """Re-encode a picture to at most ``width`` pixels, with marks on it as in `thumbnail`; None if it is none."""
-    image = _opened(data)
+    """Re-encode a picture to at most ``width`` pixels across, with marks as in `thumbnail`.
+
+    Returns ``None`` if the data is not a picture.
+    """
+    image = _open(data)
     if image is None:
         return None
     left, top, across, down = shown or (0, 0, *image.info["size"])
-    small = _scaled(image, width)
+    small = _scale(image, width)
     _draw(small, [mark.moved(-left, -top) for mark in drawn], small.width / across, small.height / down)
     return _jpeg(small, quality)
 
@@ -50,19 +56,20 @@ def smaller(
 def thumbnail(
     data: bytes, drawn: Sequence[Mark], shown: tuple[int, int, int, int] | None, *, most_bytes: int
 ) -> Copy | None:
-    """A small picture of at most ``most_bytes`` if possible, with marks on it.
+    """Return a small picture with marks, if possible of at most ``most_bytes``. Returns ``None`` if the data is not a
+    picture.
 
-    Marks are in screen pixels, ``shown`` is the part of the screen that the picture shows (left, top, width, height);
-    None means all of it, in its own size.
+    Marks are in screen pixels. ``shown`` is the part of the screen that the picture shows (left, top, width, height).
+    Without it, the picture shows the whole screen at its own size.
     """
-    image = _opened(data, at_least=_THUMBNAILS[0][0])
+    image = _open(data, at_least=_THUMBNAILS[0][0])
     if image is None:
         return None
     left, top, across, down = shown or (0, 0, *image.info["size"])
     moved = [mark.moved(-left, -top) for mark in drawn]
     copy = None
     for width, quality in _THUMBNAILS:
-        small = _scaled(image, width)
+        small = _scale(image, width)
         _draw(small, moved, small.width / across, small.height / down)
         copy = _jpeg(small, quality)
         if len(copy.data) <= most_bytes:
@@ -70,28 +77,29 @@ def thumbnail(
     return copy
 
 
-def _opened(data: bytes, *, at_least: int = 0) -> Image.Image | None:
-    """Decode a picture; its ``info["size"]`` is its full size, also when ``at_least`` pixels across will do."""
+def _open(data: bytes, *, at_least: int = 0) -> Image.Image | None:
+    """Decode a picture, or return ``None``. Its ``info["size"]`` is the full size, even if ``at_least`` allows a
+    smaller decode."""
     try:
         image = Image.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP"))
-        if image.width * image.height > _MOST_PIXELS:
+        if image.width * image.height > _MAX_PIXELS:
             return None
         size = image.size
         if at_least:
-            image.draft("RGB", (at_least, 1))  # a JPEG is decoded at a fraction of its size, which is faster
+            image.draft("RGB", (at_least, 1))  # decode a JPEG at a fraction of its size, which is faster
         image.load()
-        plain = image if image.mode == "RGB" else image.convert("RGB")  # which would be a copy
+        plain = image if image.mode == "RGB" else image.convert("RGB")  # convert() would copy
         plain.info["size"] = size
         return plain
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError):
         return None
 
 
-def _scaled(image: Image.Image, width: int) -> Image.Image:
+def _scale(image: Image.Image, width: int) -> Image.Image:
     if image.width <= width:
         return image.copy()
     height = max(1, round(image.height * width / image.width))
-    # A sharper filter takes more than twice as long, and most of the time that a report takes.
+    # A sharper filter takes more than twice as long, and scaling takes most of a report's time.
     return image.resize((width, height), Image.Resampling.HAMMING)
 
 
@@ -102,8 +110,8 @@ def _jpeg(image: Image.Image, quality: int) -> Copy:
 
 
 def _draw(image: Image.Image, drawn: Sequence[Mark], across: float, down: float) -> None:
-    """Draw marks with a light edge, smoothed by drawing them, and no more of the picture, larger first."""
-    left, top, right, bottom = _around(drawn, image, across, down)
+    """Draw marks with a light edge. They are drawn enlarged and scaled down for smooth lines, only where marks are."""
+    left, top, right, bottom = _bounds(drawn, image, across, down)
     if left >= right or top >= bottom:
         return
     size = right - left, bottom - top
@@ -118,14 +126,14 @@ def _draw(image: Image.Image, drawn: Sequence[Mark], across: float, down: float)
         image.paste(color, (left, top), layer_image.resize(size, Image.Resampling.BOX))
 
 
-def _around(drawn: Sequence[Mark], image: Image.Image, across: float, down: float) -> tuple[int, int, int, int]:
-    """Return the part of a picture that marks are drawn on: left, top, right, bottom."""
+def _bounds(drawn: Sequence[Mark], image: Image.Image, across: float, down: float) -> tuple[int, int, int, int]:
+    """Return the part of a picture that the marks cover: left, top, right, bottom."""
     points = [point for mark in drawn for point in _points(mark)]
     if not points:
         return 0, 0, 0, 0
     xs, ys = [int(x * across) for x, _ in points], [int(y * down) for _, y in points]
-    left, top = max(0, min(xs) - _REACH), max(0, min(ys) - _REACH)
-    return left, top, min(image.width, max(xs) + _REACH), min(image.height, max(ys) + _REACH)
+    left, top = max(0, min(xs) - _MARGIN), max(0, min(ys) - _MARGIN)
+    return left, top, min(image.width, max(xs) + _MARGIN), min(image.height, max(ys) + _MARGIN)
 
 
 def _points(mark: Mark) -> list[tuple[int, int]]:

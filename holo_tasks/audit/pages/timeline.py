@@ -1,4 +1,7 @@
-"""A sub-goal as a small Markdown timeline, for places that show Markdown with data URLs (the Prefect UI)."""
+"""Write a sub-goal as a short Markdown timeline with embedded thumbnails, for Prefect's pages.
+
+`subgoal_markdown` is used by `pursue`. `escaped` and `code` make untrusted text safe in Markdown.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ import re
 from collections.abc import Callable, Iterable
 
 from holo_tasks.audit.errors import DamagedTrace
-from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, STATUS_WORDS, count, duration, kinds, money, visible
+from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, STATUS_WORDS, count, duration, kind_counts, money, visible
 from holo_tasks.audit.pages.gesture_marks import area, marks
-from holo_tasks.audit.pages.run_view import Step, Story, Subgoal, tell
+from holo_tasks.audit.pages.run_view import Step, Story, Subgoal, build_story
 from holo_tasks.audit.pages.thumbnails import thumbnail
 from holo_tasks.core.events import Record
 
-MOST_STEPS = 10
-MOST_BYTES = 60_000
+MAX_STEPS = 10
+MAX_BYTES = 60_000
 _TEXT_BYTES = 1_100
 _MARKUP = re.compile(r"[\\`*_{}\[\]()#+\-.!|~$:@<>&\x00-\x1f\x7f]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", **{chr(code): "\ufffd" for code in (*range(32), 127)}}
@@ -23,23 +26,23 @@ _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", **{chr(code): "\ufffd" for 
 def subgoal_markdown(
     records: Iterable[Record], subgoal: int, frames: Callable[[str], bytes], *, trace_uri: str = ""
 ) -> str:
-    """The last ten steps of a sub-goal with thumbnails, in at most about 60 kB.
+    """Return the last ten steps of a sub-goal with thumbnails, in about 60 kB at most.
 
-    ``frames`` gives the bytes of a picture by its SHA-256 and raises `DamagedTrace` if it has none;
-    ``records`` may be of this sub-goal only (`Trace.records(subgoal=…)`).
+    ``frames`` returns the bytes of a picture by its SHA-256, or raises `DamagedTrace`. ``records`` may be limited to
+    this sub-goal (`Trace.records`).
     """
-    story = tell(record for record in records if record.event.subgoal == subgoal)
+    story = build_story(record for record in records if record.event.subgoal == subgoal)
     if not story.subgoals:
-        return f"No event of sub-goal {subgoal} is in the trace.\n"
+        return f"The trace has no event of sub-goal {subgoal}.\n"
     goal = story.subgoals[0]
-    shown = goal.steps[-MOST_STEPS:]
+    shown = goal.steps[-MAX_STEPS:]
     left_out = len(goal.steps) - len(shown)
     parts = [_head(goal)]
-    parts += _guided(goal.guided[-MOST_STEPS:])
+    parts += _guided(goal.guided[-MAX_STEPS:])
     if left_out:
-        parts.append(f"*Left out here, but in the trace: the first {count(left_out, 'step')}.*")
-    # Base64 makes four bytes of three.
-    each = (MOST_BYTES - 2_000 - _TEXT_BYTES * len(shown)) * 3 // 4 // max(1, len(shown))
+        parts.append(f"*Not shown here, but in the trace: the first {count(left_out, 'step')}.*")
+    # Base64 turns three bytes into four.
+    each = (MAX_BYTES - 2_000 - _TEXT_BYTES * len(shown)) * 3 // 4 // max(1, len(shown))
     parts += [_step(story, step, frames, most_bytes=min(8_000, each)) for step in shown]
     if trace_uri:
         parts.append(f"Trace: {code(trace_uri)}")
@@ -47,14 +50,14 @@ def subgoal_markdown(
 
 
 def escaped(text: str, limit: int = 400) -> str:
-    """Foreign text as one line of Markdown that stays text."""
+    """Return untrusted text as one line of Markdown in which nothing is markup."""
     flat = " ".join(visible(text).split())
     flat = flat if len(flat) <= limit else flat[: limit - 1] + "…"
     return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], "\\" + found[0]), flat)
 
 
 def code(text: str) -> str:
-    """Text as it is; Prefect's pages take tags inside a line apart."""
+    """Return text as inline code. In Prefect's pages, tags would be interpreted even inside a line."""
     return "`" + " ".join(visible(text).split()).replace("`", "'") + "`"
 
 
@@ -91,7 +94,7 @@ def _step(story: Story, step: Step, frames: Callable[[str], bytes], *, most_byte
         lines.append(image)
     frame = story.frames.get(step.before)
     if frame and frame.masks:
-        lines.append(f"*Masked before it left: {escaped(kinds([mask.kind for mask in frame.masks]), 120)}*")
+        lines.append(f"*Masked before sending: {escaped(kind_counts([mask.kind for mask in frame.masks]), 120)}*")
     if step.before:
         lines.append(f"sha256 {code(step.before[:64])}")
     return "\n\n".join(lines)

@@ -1,1 +1,5 @@
-"""Whether a trace is what the holder of a key wrote. Shares with the rest of `audit` the schema of events only."""
+"""Verify that a trace is complete and was written by the holder of a key.
+
+`verify` is the check, `bundle` reads the files of a trace, and `heads` reads the anchored heads. `public_key` checks
+signatures. Of the rest of `audit`, only errors and, for buckets, `s3` and `stores` are imported.
+"""

@@ -1,4 +1,7 @@
-"""A trace as the verifier finds it: the lines and pictures of a folder or a bucket, none of them trusted."""
+"""Read the lines and pictures of a trace from a folder or a bucket. None are trusted.
+
+`open_bundle` opens a trace for `verify`.
+"""
 
 from __future__ import annotations
 
@@ -26,51 +29,51 @@ _LARGEST_SEGMENT = LONGEST_LINE + 8_000_000
 
 @dataclass(frozen=True)
 class Line:
-    """One line without its end; ``torn`` if it has none."""
+    """A line without its line end. ``torn`` means that it has none."""
 
     data: bytes
     torn: bool = False
 
 
 class Misfit(Exception):
-    """The files of a trace do not make one sequence of lines; the message goes on after ``record N``."""
+    """The files of a trace do not form one sequence of lines. The message continues the words ``record N``."""
 
 
 class Bundle(ABC):
-    """The files of one trace, by name: ``events.jsonl`` or ``events/00000000-00000199.jsonl``…, ``frames/…``,
-    ``files/…``."""
+    """The files of one trace: ``events.jsonl`` or segments such as ``events/00000000-00000199.jsonl``, ``frames/…``
+    and ``files/…``."""
 
     named_by_run = False
-    """Whether the place itself says whose trace it is; a folder can have been copied to another name."""
+    """Whether the location proves the run's id. A folder may have been renamed."""
 
     def __init__(self, uri: str, name: str) -> None:
         self.uri = uri
         self.name = name
         self.skipped: set[str] = set()
-        """What a file manager or a bucket's console has put among the events."""
+        """Names of files that a file manager or an S3 console has put among the events."""
 
     @property
     @abstractmethod
     def in_segments(self) -> bool:
-        """Whether the events were delivered segment by segment, so that the rest may still be on its way."""
+        """Whether the events were uploaded in segments, so that the rest may still be in transit."""
 
     @abstractmethod
     def names(self, folder: str) -> Iterator[str]:
-        """The files in ``events``, ``frames`` or ``files``, by name."""
+        """Yield the names of the files in ``events``, ``frames`` or ``files``, in order."""
 
     @abstractmethod
     def pieces(self, name: str) -> Iterator[bytes]:
-        """The bytes of a file. Raises FileNotFoundError if there is none."""
+        """Yield the bytes of a file. Raises `FileNotFoundError` if it does not exist."""
 
     def lines(self) -> Iterator[Line]:
-        """The lines in order. Raises `Misfit` where the files do not fit together."""
+        """Yield the lines in order. Raises `Misfit` if the segments do not fit together."""
         if self.in_segments:
             yield from self._segments()
         else:
             yield from _split(self.pieces("events.jsonl"))
 
     def hint(self) -> str:
-        """Where what is missing or wrong may still be found; empty if that is not known."""
+        """Return where missing or changed objects may still be found, or an empty string."""
         return ""
 
     def first_line(self) -> bytes:
@@ -80,11 +83,11 @@ class Bundle(ABC):
             return b""
 
     def picture(self, name: str) -> str | None:
-        """The SHA-256 of a picture's bytes, or None if there is no such file."""
+        """Return the SHA-256 of a picture's bytes, or ``None`` if the file does not exist."""
         return self.digest(f"frames/{name}")
 
     def digest(self, name: str) -> str | None:
-        """The SHA-256 of a file's bytes, or None if there is no such file."""
+        """Return the SHA-256 of a file's bytes, or ``None`` if the file does not exist."""
         digest = hashlib.sha256()
         try:
             for piece in self.pieces(name):
@@ -123,7 +126,7 @@ class Bundle(ABC):
 
 
 class FolderBundle(Bundle):
-    """A run's folder, or a copy of what is in a bucket."""
+    """A run's folder, or a downloaded copy of a bucket's objects."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(str(folder), Path(os.path.realpath(folder)).name if folder.name == ".." else folder.name)
@@ -150,7 +153,7 @@ class FolderBundle(Bundle):
     def pieces(self, name: str) -> Iterator[bytes]:
         path = self._folder / name
         try:
-            if not path.is_file():  # a device or a pipe might never end
+            if not path.is_file():  # a device or a pipe may never end
                 raise FileNotFoundError(name)
             with path.open("rb") as file:
                 while piece := file.read(_PIECE):
@@ -162,7 +165,7 @@ class FolderBundle(Bundle):
 
 
 class BucketBundle(Bundle):
-    """A run's objects; each is fetched when it is its turn."""
+    """A run's objects in a bucket. Each is fetched when it is needed."""
 
     named_by_run = True
 
@@ -193,8 +196,8 @@ class BucketBundle(Bundle):
             return ""
         which = "at least 1000 objects" if hidden >= 1000 else "1 object" if hidden == 1 else f"{hidden} objects"
         return (
-            f"the bucket keeps earlier versions of {which} of this run, deleted or written over since: a list of the "
-            f"versions below {self._root}/ shows them, and what is retained can be restored"
+            f"the bucket keeps earlier versions of {which} of this run that were deleted or overwritten: list the "
+            f"versions below {self._root}/ to see them; retained versions can be restored"
         )
 
     def _keys(self, prefix: str) -> Iterator[str]:
@@ -213,7 +216,7 @@ def open_bundle(uri: str) -> Bundle:
 
 
 def bucket_at(uri: str) -> tuple[Bucket, str]:
-    """A connection to the place above the last part of an S3 URI, and that last part."""
+    """Return a connection to the parent of an S3 URI, and the URI's last part. Raises `InvalidUsage`."""
     from holo_tasks.audit.s3 import Bucket
     from holo_tasks.audit.stores import S3, Destination
 
@@ -229,7 +232,8 @@ def bucket_at(uri: str) -> tuple[Bucket, str]:
 
 
 def _split(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """Cut bytes into lines; what is longer than any record is not read to its end."""
+    """Split bytes into lines. Raises `Misfit` at a line that is longer than any record, without reading it to its
+    end."""
     rest = bytearray()
     try:
         for piece in pieces:

@@ -1,4 +1,4 @@
-"""The anchored heads of a run, read back and checked: what the verifier holds a trace against."""
+"""Read and check the anchored heads of a run, which the verifier compares with the trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 4096
 
 @dataclass
 class Heads:
-    """What was anchored of one run. ``ours`` says that its heads are in this machine's own list."""
+    """The anchored heads of one run. ``ours`` means that this machine's own list contains at least one."""
 
     run: str
     where: list[str] = field(default_factory=list)
@@ -28,10 +28,11 @@ class Heads:
     forged: str = ""
     ours: bool = False
     absent: list[str] = field(default_factory=list)
-    """Lists that somebody named and that are not there, as after a rollback of the disk they were on."""
+    """Lists that were given but do not exist, for example after a rollback of their disk."""
 
     def read(self, source: str, key: PublicKey, *, ours: bool = False) -> None:
-        """Add what a file or ``s3://bucket/prefix`` knows of this run."""
+        """Add this run's heads from a file or from ``s3://bucket/prefix``. Raises `InvalidUsage` if it cannot be
+        read."""
         if source not in self.where:
             self.where.append(source)
         lines = _objects(source, self.run) if source.startswith("s3://") else _lines(Path(source))
@@ -41,7 +42,7 @@ class Heads:
             try:
                 anchor = Anchor.model_validate_json(line, strict=True)
             except pydantic.ValidationError:
-                continue  # half a line, which a killed process left: it never was an anchor
+                continue  # half a line left by a killed process, which never was an anchor
             if anchor.run != self.run:
                 continue
             if not key.signed(line):
@@ -76,7 +77,7 @@ def _objects(source: str, run: str) -> Iterator[tuple[str, bytes]]:
             try:
                 data = next(bucket.pieces(key), b"")
             except FileNotFoundError:
-                continue  # taken out of the bucket just now
+                continue  # deleted meanwhile
             yield f"s3://{bucket.place.bucket}/{key}", data[:_LONGEST].removesuffix(b"\n")
     except StoreTrouble as trouble:
         raise InvalidUsage(str(trouble)) from trouble

@@ -1,4 +1,5 @@
-"""The public key a trace is checked with; it comes from whoever checks, never from the trace."""
+"""Check signatures with an Ed25519 public key. The person who checks supplies the key; it never comes from the
+trace."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 
 from holo_tasks.core.errors import InvalidUsage
 
-# "signature" is the last name in canonical order, and its digits have one form only.
+# "signature" sorts last in canonical form, and hexadecimal digits have one form only.
 _SIGNED = re.compile(rb'(\{.*),"signature":"([0-9a-f]{128})"\}', re.DOTALL)
 
 
@@ -21,12 +22,13 @@ class PublicKey:
 
     def __init__(self, pem: bytes, where: str = "the public key") -> None:
         if b"PRIVATE KEY" in pem:
-            raise InvalidUsage(f"{where} holds a private key: give the public one, as `holo-tasks keys show` prints it")
+            raise InvalidUsage(f"{where} holds a private key: give the public key, as `holo-tasks keys show` prints it")
         try:
             key = load_pem_public_key(pem)
         except (ValueError, UnsupportedAlgorithm, InternalError):
             raise InvalidUsage(
-                f"{where} holds no public key in PEM: give what `holo-tasks keys show` prints where it was recorded"
+                f"{where} does not hold a public key in PEM: give the output of `holo-tasks keys show` on the "
+                "machine that recorded the trace"
             ) from None
         if not isinstance(key, Ed25519PublicKey):
             raise InvalidUsage(f"the key in {where} is not an Ed25519 key")
@@ -42,7 +44,7 @@ class PublicKey:
             raise InvalidUsage(f"the public key {path} cannot be read: {error.strerror}") from error
 
     def signed(self, line: bytes) -> bool:
-        """Whether a line ends with this key's signature of what comes before."""
+        """Return whether a line ends with this key's signature of the bytes before it."""
         found = _SIGNED.fullmatch(line)
         if not found:
             return False

@@ -1,9 +1,10 @@
-"""Is this trace what the holder of a key wrote, all of it, and nothing else?
+"""Verify a trace: did the holder of a key write it, all of it, and nothing else?
 
-Offline, in one pass, and without a line of the writer's code: only the schema in `core.events` is shared, and of a
-trace in a bucket the connection that fetches it (`s3`), which is the one that delivers. What can be
-told of a trace whose last words are missing is that it is incomplete; what contradicts its signatures, its chain, its
-pictures or the heads that were anchored apart from it has been tampered with.
+`verify` works offline, in one pass, and without the writer's code. It shares only the schema in `core.events`, and for
+a bucket the connection (`s3`).
+
+A trace without its last records is INCOMPLETE. A trace that contradicts its signatures, its chain, its pictures or its
+anchored heads is TAMPERED.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _LONG_NUMBER = re.compile(rb"[:,[]-?[0-9]{16}")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found. ``records`` and ``frames`` count what was read and fitted; ``first_bad`` is where that ended."""
+    """The result. ``records`` and ``frames`` count the valid ones; ``first_bad`` is the first invalid record."""
 
     verdict: Literal["VALID", "INCOMPLETE", "TAMPERED"]
     first_bad: int | None
@@ -50,7 +51,7 @@ class Verdict:
         return EXIT_CODES[self.verdict]
 
 
-class _Bad(Exception):
+class _Tampered(Exception):
     def __init__(self, seq: int | None, reason: str) -> None:
         super().__init__(reason)
         self.seq = seq
@@ -58,7 +59,7 @@ class _Bad(Exception):
 
 @dataclass(frozen=True)
 class _Entry:
-    """A line that the key's holder signed, wherever it comes from."""
+    """A line that the holder of the key signed, in whatever trace."""
 
     line: bytes
     record: e.Record
@@ -66,52 +67,52 @@ class _Entry:
 
 
 def verify(bundle: Bundle, key: PublicKey, heads: Heads, *, insist: bool = False, spooled: bool = False) -> Verdict:
-    """Check a trace with a key and the heads that were anchored of it, which must have been read before.
+    """Verify a trace with a public key and the anchored heads of the run. `Heads.read` must have been called before.
 
-    With ``insist`` a trace of which no head was anchored is not complete. ``spooled`` says that the rest of it is
-    still waiting on this machine.
+    With ``insist``, a trace without an anchored head is incomplete. ``spooled`` means that the rest of the trace waits
+    in this machine's spool.
     """
-    reading = _Reading(bundle, key, heads)
-    bad: _Bad | None = None
+    verification = _Verification(bundle, key, heads)
+    bad: _Tampered | None = None
     try:
-        reading.chain()
-        reading.strays()
-        reading.whole(spooled=spooled)
+        verification.check_chain()
+        verification.check_unnamed_files()
+        verification.check_length(spooled=spooled)
         if heads.forged:
-            raise _Bad(None, heads.forged)
-    except _Bad as found:
+            raise _Tampered(None, heads.forged)
+    except _Tampered as found:
         bad = found
         if hint := bundle.hint():
-            reading.notes.append(hint)
+            verification.notes.append(hint)
     for source in heads.absent:
-        reading.missing.append(f"the list of anchored heads {source} is named, and it is not there")
+        verification.missing.append(f"the list of anchored heads {source} was given but does not exist")
     if insist and not heads.at:
-        reading.missing.append(f"no head of this run is anchored in {' or '.join(heads.where)}")
-    if not reading.closed:
-        reading.missing.insert(0, "the run did not record its end: it is still going on, or it was interrupted")
-    reason = _told(bad) if bad else "; ".join(reading.missing)
+        verification.missing.append(f"no head of this run is anchored in {' or '.join(heads.where)}")
+    if not verification.closed:
+        verification.missing.insert(0, "the run did not record its end: it is still in progress, or it was interrupted")
+    reason = _describe(bad) if bad else "; ".join(verification.missing)
     return Verdict(
-        "TAMPERED" if bad else "INCOMPLETE" if reading.missing else "VALID",
+        "TAMPERED" if bad else "INCOMPLETE" if verification.missing else "VALID",
         bad.seq if bad else None,
         reason,
-        reading.records,
-        len(reading.pictures),
-        reading.run,
-        reading.closed,
-        reading.head,
+        verification.records,
+        len(verification.pictures),
+        verification.run,
+        verification.closed,
+        verification.head,
         {"heads": len(heads.at), "last": heads.last, "delivered": heads.delivered, "where": heads.where}
         if heads.at
         else None,
         key.fingerprint,
-        reading.notes,
+        verification.notes,
     )
 
 
-def _told(bad: _Bad) -> str:
+def _describe(bad: _Tampered) -> str:
     return str(bad) if bad.seq is None else f"record {bad.seq} {bad}"
 
 
-class _Reading:
+class _Verification:
     """One pass over a trace."""
 
     def __init__(self, bundle: Bundle, key: PublicKey, heads: Heads) -> None:
@@ -125,9 +126,9 @@ class _Reading:
         self.notes: list[str] = []
         self._checked: set[str] = set()
         self._files: set[str] = set()
-        self._fitted = -1
+        self._last_anchored = -1
 
-    def chain(self) -> None:
+    def check_chain(self) -> None:
         """Check every record, and the pictures it names, in order."""
         lines = self._bundle.lines()
         before: _Entry | None = None
@@ -135,20 +136,20 @@ class _Reading:
             try:
                 line = next(lines, None)
             except Misfit as misfit:
-                raise _Bad(self.records, str(misfit)) from None
+                raise _Tampered(self.records, str(misfit)) from None
             if line is None:
                 return
             if self.closed:
-                raise _Bad(self.records, "follows the end of the run, after which nothing is recorded")
+                raise _Tampered(self.records, "follows the end of the run, after which nothing is recorded")
             if line.torn and not self._bundle.in_segments:
-                if not _is_beginning(line.data):
-                    raise _Bad(self.records, "is not what was written")
+                if not _is_truncated_record(line.data):
+                    raise _Tampered(self.records, "was changed after it was written")
                 self.missing.append(f"record {self.records} was only half written")
                 return
-            before = self._next(before, line, lines)
+            before = self._check_record(before, line, lines)
 
-    def strays(self) -> None:
-        """Look at the pictures that no record asked for under that name."""
+    def check_unnamed_files(self) -> None:
+        """Check the files that no record named under that file name."""
         unnamed = 0
         for name in self._bundle.names("frames"):
             if name in self._checked or name[:1] in ("", "."):
@@ -158,66 +159,68 @@ class _Reading:
             if seq is None:
                 unnamed += 1
             elif self._bundle.picture(name) != digest:
-                raise _Bad(seq, f"names the picture {digest}, and the file {name} is another")
+                raise _Tampered(seq, f"names the picture {digest}, but the file {name} has other contents")
         for name in sorted(self._bundle.skipped):
-            self.notes.append(f"the file {name[:80]!r} in events was passed over: it is no part of a trace")
+            self.notes.append(f"the file {name[:80]!r} in events was ignored: it does not belong to a trace")
         if unnamed:
-            self.notes.append(f"{unnamed} files in frames are named by no record (a crash can leave them)")
-        if strange := sum(
+            self.notes.append(f"no record names {unnamed} of the files in frames (a crash can leave such files)")
+        if unnamed_files := sum(
             name[:1] not in ("", ".") and name not in self._files for name in self._bundle.names("files")
         ):
-            self.notes.append(f"{strange} files in files are named by no record (a crash can leave them)")
+            self.notes.append(f"no record names {unnamed_files} of the files in files (a crash can leave such files)")
 
-    def whole(self, *, spooled: bool) -> None:
-        """Compare the length of the trace with the heads that were anchored."""
+    def check_length(self, *, spooled: bool) -> None:
+        """Compare the length of the trace with the anchored heads."""
         heads = self._heads
         if self.run and self._bundle.name not in (self.run, ""):
-            self.notes.append(f"this is the trace of the run {self.run!r}, in a place named {self._bundle.name!r}")
+            self.notes.append(
+                f"this is the trace of the run {self.run!r}, in a folder or prefix named {self._bundle.name!r}"
+            )
         if self.records > heads.last:
             if 0 <= heads.last < self.records - 1:
                 self.notes.append(f"nothing after record {heads.last} is anchored")
             return
-        gone = f"is missing: record {heads.last} was anchored ({', '.join(heads.where)})"
+        loss = f"is missing: record {heads.last} was anchored ({', '.join(heads.where)})"
         if self.records < heads.delivered or not self._bundle.in_segments:
-            raise _Bad(self.records, gone)
-        # An anchor is written when its record is durable on the machine that records; the bucket gets it later.
+            raise _Tampered(self.records, loss)
+        # An anchor is written when its record is durable on the recording machine. The upload follows later.
         if spooled:
-            self.missing.append("the rest is still in the spool of this machine, and the next run delivers it")
+            self.missing.append("the rest is still in the spool of this machine, and the next run uploads it")
         elif heads.ours:
-            raise _Bad(self.records, f"{gone}, and the spool of this machine, which recorded it, no longer has it")
+            raise _Tampered(self.records, f"{loss}, and the spool of this machine, which recorded it, no longer has it")
         else:
             self.missing.append(
-                f"record {self.records} was anchored and is not here: it was not delivered yet, or it was removed"
+                f"record {self.records} was anchored but is missing: it was not uploaded yet, or it was removed"
             )
 
-    def _next(self, before: _Entry | None, line: Line, lines: Iterator[Line]) -> _Entry:
+    def _check_record(self, before: _Entry | None, line: Line, lines: Iterator[Line]) -> _Entry:
         seq = self.records
         entry = _read(line, self._key)
         if isinstance(entry, str):
-            raise _Bad(seq, self._in_other_words(seq, entry, line))
+            raise _Tampered(seq, self._explain_key(seq, entry, line))
         record = entry.record
-        wrong = _misplaced(seq, before, entry)
+        wrong = _position_error(seq, before, entry)
         if wrong:
             if seq == 1 and before and self._first_is_foreign(before, entry, lines):
-                raise _Bad(0, "does not belong to this trace: the records after it follow another")
-            raise _Bad(seq, wrong)
+                raise _Tampered(0, "does not belong to this trace: the next records follow another record")
+            raise _Tampered(seq, wrong)
         if self._bundle.named_by_run and record.run != self._bundle.name:
-            raise _Bad(seq, f"is of the run {record.run!r}, in the place of {self._bundle.name!r}")
+            raise _Tampered(seq, f"belongs to the run {record.run!r}, but is stored as the run {self._bundle.name!r}")
         event = record.event
         if isinstance(event, e.RunOpened) != (seq == 0):
-            raise _Bad(seq, "opens the run a second time" if seq else "is not the opening of a run")
+            raise _Tampered(seq, "opens the run a second time" if seq else "is not the opening of a run")
         if isinstance(event, e.RunOpened) and (event.run_id, event.signed_by) != (record.run, self._key.fingerprint):
-            raise _Bad(seq, "names another run or another key than those it was signed for")
-        self._hold_against_anchors(entry)
-        self._look_at_pictures(record)
-        self._look_at_file(record)
+            raise _Tampered(seq, "names another run or another key than its signature")
+        self._check_anchor(entry)
+        self._check_pictures(record)
+        self._check_file(record)
         self.records, self.head, self.run = seq + 1, entry.digest, record.run
         self.closed = record.event.kind == "run_closed"
         return entry
 
-    def _in_other_words(self, seq: int, reason: str, line: Line) -> str:
-        """Say that a trace was signed with another key, if that is what its first record says."""
-        named = _parsed(line.data) if seq == 0 else None
+    def _explain_key(self, seq: int, reason: str, line: Line) -> str:
+        """Add to a reason that the trace names another key, if its first record does."""
+        named = _parse(line.data) if seq == 0 else None
         if named and isinstance(named.event, e.RunOpened) and named.event.signed_by != self._key.fingerprint:
             return (
                 f"{reason}: the trace says it is signed with the key {named.event.signed_by[:16]}…,"
@@ -226,9 +229,9 @@ class _Reading:
         return reason
 
     def _first_is_foreign(self, first: _Entry, second: _Entry, lines: Iterator[Line]) -> bool:
-        """Of two signed records that do not follow each other, say whether the first is the wrong one.
+        """Return whether the first of two consecutive signed records that do not fit together is the wrong one.
 
-        Every record can be a first one as far as its link goes, so the record after both tells.
+        Any record may come first as far as its link shows, so the third record decides.
         """
         if first.line == second.line:
             return False
@@ -246,21 +249,25 @@ class _Reading:
             return third.record.run == second.record.run
         return second.record.seq in (0, 1) and third.record.previous == second.digest
 
-    def _hold_against_anchors(self, entry: _Entry) -> None:
+    def _check_anchor(self, entry: _Entry) -> None:
         seq = entry.record.seq
         anchored = self._heads.at.get(seq)
         if anchored is None:
             return
         if anchored != {entry.digest}:
-            since = f"since record {self._fitted}, whose anchored head fits" if self._fitted >= 0 else "from its start"
-            raise _Bad(seq, f"is not the one that was anchored: the trace was written anew {since}")
-        self._fitted = seq
+            since = (
+                f"after record {self._last_anchored}, whose head matches"
+                if self._last_anchored >= 0
+                else "from its start"
+            )
+            raise _Tampered(seq, f"is not the anchored one: the trace was rewritten {since}")
+        self._last_anchored = seq
 
-    def _look_at_pictures(self, record: e.Record) -> None:
+    def _check_pictures(self, record: e.Record) -> None:
         extension = EXTENSIONS.get(record.event.media_type) if isinstance(record.event, e.FrameTaken) else None
         for digest in pictures(record.event):
             if not _is_digest(digest):
-                raise _Bad(record.seq, f"names the picture {digest[:80]!r}, which is no SHA-256")
+                raise _Tampered(record.seq, f"names the picture {digest[:80]!r}, which is not a SHA-256")
             if bytes.fromhex(digest) in self.pictures:
                 continue
             for ending in (extension,) if extension else EXTENSIONS.values():
@@ -268,29 +275,29 @@ class _Reading:
                 if found is not None:
                     break
             else:
-                # Pictures are durable, and delivered, before the records that name them: no crash explains this.
-                raise _Bad(record.seq, f"names the picture {digest}, which is not there")
+                # Pictures are durable and delivered before the records that name them, so a crash cannot explain this.
+                raise _Tampered(record.seq, f"names the picture {digest}, which is missing")
             if found != digest:
-                raise _Bad(record.seq, f"names the picture {digest}, which has been changed")
+                raise _Tampered(record.seq, f"names the picture {digest}, which has been changed")
             self._checked.add(f"{digest}.{ending}")
             self.pictures[bytes.fromhex(digest)] = record.seq
 
-    def _look_at_file(self, record: e.Record) -> None:
+    def _check_file(self, record: e.Record) -> None:
         event = record.event
         if not isinstance(event, e.FileArrived) or not event.kept or event.sha256 in self._files:
             return
         if not _is_digest(event.sha256):
-            raise _Bad(record.seq, f"names the file {event.sha256[:80]!r}, which is no SHA-256")
+            raise _Tampered(record.seq, f"names the file {event.sha256[:80]!r}, which is not a SHA-256")
         found = self._bundle.digest(f"files/{event.sha256}")
-        if found is None:  # as with pictures: files are durable, and delivered, before the records that name them
-            raise _Bad(record.seq, f"names the file {event.sha256}, which is not there")
+        if found is None:  # like pictures, files are delivered before the records that name them
+            raise _Tampered(record.seq, f"names the file {event.sha256}, which is missing")
         if found != event.sha256:
-            raise _Bad(record.seq, f"names the file {event.sha256}, which has been changed")
+            raise _Tampered(record.seq, f"names the file {event.sha256}, which has been changed")
         self._files.add(event.sha256)
 
 
 def pictures(event: e.AnyEvent) -> list[str]:
-    """The pictures that an event names, by SHA-256."""
+    """Return the SHA-256 digests of the pictures that an event names."""
     match event:
         case e.FrameTaken():
             return [event.sha256]
@@ -306,44 +313,44 @@ def pictures(event: e.AnyEvent) -> list[str]:
             return []
 
 
-def _misplaced(seq: int, before: _Entry | None, entry: _Entry) -> str:
-    """What is wrong with the place of a signed record, or nothing."""
+def _position_error(seq: int, before: _Entry | None, entry: _Entry) -> str:
+    """Return why a signed record does not belong at this position, or an empty string."""
     record = entry.record
     if before and record.run != before.record.run:
         return f"is from another run, {record.run!r}"
     if record.seq > seq:
         return f"is missing: record {record.seq} is in its place"
     if record.seq < seq:
-        return f"is not here: record {record.seq} is repeated in its place"
+        return f"is missing: record {record.seq} is repeated in its place"
     if record.previous != (before.digest if before else e.FIRST):
-        return "does not follow the record before it: they were signed for different traces"
+        return "does not follow the previous record: they were signed for different traces"
     return ""
 
 
 def _read(line: Line, key: PublicKey) -> _Entry | str:
-    """A line as a record, or what is wrong with it."""
-    record = None if line.torn else _parsed(line.data)
+    """Return a line as an entry, or the reason why it is not a valid record."""
+    record = None if line.torn else _parse(line.data)
     if record is None:
         return "is not a record in canonical form"
     if not key.signed(line.data):
-        return "is not what was written, or was signed with another key"
+        return "was changed after it was written, or was signed with another key"
     return _Entry(line.data, record, hashlib.sha256(line.data).hexdigest())
 
 
-def _parsed(line: bytes) -> e.Record | None:
-    """A record in its one canonical form: no name twice, nothing but what the schema knows."""
+def _parse(line: bytes) -> e.Record | None:
+    """Return a record in canonical form, else ``None``. Duplicate and unknown names are rejected."""
     try:
         if not _is_canonical(line):
             return None
         return e.Record.model_validate_json(line, strict=True)
-    except (ValueError, RecursionError):  # pydantic's and rfc8785's errors are ValueErrors
+    except (ValueError, RecursionError):  # the errors of pydantic and rfc8785 are ValueErrors
         return None
 
 
 def _is_canonical(line: bytes) -> bool:
     if not line.isascii() or b"\x7f" in line or b"\\u" in line or _LONG_NUMBER.search(line):
-        # Python writes DEL and escapes otherwise than RFC 8785 does, and numbers that a double cannot tell apart.
-        return rfc8785.dumps(json.loads(line, parse_int=_whole)) == line
+        # Python and RFC 8785 write DEL, escapes and numbers beyond double precision differently.
+        return rfc8785.dumps(json.loads(line, parse_int=_parse_int)) == line
     numbers: list[str] = []
 
     def fraction(text: str) -> float:
@@ -353,19 +360,19 @@ def _is_canonical(line: bytes) -> bool:
     value = json.loads(line, parse_float=fraction)
     if numbers:
         return rfc8785.dumps(value) == line
-    # The same form for what has neither fractions nor names beyond ASCII, and several times as fast.
+    # Without fractions and non-ASCII text, the standard encoder writes the same form, several times as fast.
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode() == line
 
 
-def _whole(text: str) -> int | float:
-    """A number without a point or an exponent; beyond 2^53 only a double is written like that, such as 1e16."""
+def _parse_int(text: str) -> int | float:
+    """Return an integer literal as a number. Beyond 2^53, RFC 8785 writes doubles such as 1e16 in this form."""
     number = float(text)
     return int(text) if abs(number) < 2**53 else number
 
 
-def _is_beginning(torn: bytes) -> bool:
-    """Whether bytes can be the beginning of a record that a crash did not let be written to its end."""
-    torn = torn.rstrip(b"\0")  # a power cut can leave the length of a file without its last bytes
+def _is_truncated_record(torn: bytes) -> bool:
+    """Return whether bytes can be the start of a record whose writing was interrupted by a crash."""
+    torn = torn.rstrip(b"\0")  # after a power cut, a file may end in zero bytes
     if not torn:
         return True
     if len(torn) > e.LONGEST_LINE or torn[: len(_BEGINNING)] != _BEGINNING[: len(torn)] or min(torn) < 0x20:

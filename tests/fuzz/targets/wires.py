@@ -63,12 +63,12 @@ def _heard(data: bytes, cuts: list[int]) -> tuple[bytes, list[object], str]:
     viewer, passed, inputs = Viewer(), b"", []
     for cut in cuts:
         try:
-            out, done = viewer.heard(data[:cut])
+            out, done = viewer.receive(data[:cut])
         except NotRfb as error:
             return b"", [], str(error)
         passed, inputs, data = passed + out, inputs + done, data[cut:]
         check(len(viewer._rest) <= LONGEST + len(data) + cut, "a viewer is remembered without end")
-    for one in [*inputs, *viewer.left()]:
+    for one in [*inputs, *viewer.release_all()]:
         check(isinstance(one, Key | Pointing), "input of no kind")
     return passed, inputs, ""
 
@@ -149,7 +149,7 @@ class _Served:
                 async for message in viewer:
                     if isinstance(message, str):
                         return
-                    said.heard(message)
+                    said.receive(message)
 
         log = logging.Logger("requests")
         log.addHandler(_Faults(self.faults))
