@@ -1,4 +1,4 @@
-"""Pieces the audit tests share: shots, a real S3 server, a small file system that fills up."""
+"""Provide fixtures of the audit tests: shots, a real S3 server, and a small file system that fills up."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ def s3_module() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def s3(s3_module: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A real SeaweedFS for a module: to start one takes less than one takes that nobody asks for minutes.
+    """A SeaweedFS server for the tests of a module. Starting it is faster than waiting for one that has been idle for
+    minutes.
 
-    A test that stops it starts it again.
+    A test that stops it must start it again.
     """
     with s3_module.S3Server(tmp_path_factory.mktemp("s3")) as server:
         yield server
@@ -57,7 +58,7 @@ def s3(s3_module: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def bucket(s3: Any) -> Any:
-    """A boto3 client for the server."""
+    """A boto3 client of the server."""
     import boto3
     from botocore.config import Config
 
@@ -73,7 +74,7 @@ def bucket(s3: Any) -> Any:
 
 @pytest.fixture
 def to_s3(s3: Any, request: pytest.FixtureRequest) -> Callable[..., Destination]:
-    """Make a destination with a prefix of this test's own."""
+    """Return a function that makes a destination with a new prefix for the test."""
 
     def make(**changes: Any) -> Destination:
         options = {"endpoint_url": s3.endpoint, "access_key": s3.access_key, "secret_key": s3.secret_key}
@@ -102,7 +103,7 @@ def event(step: int = 1, text: str = "no such key", subgoal: int = 1) -> Correct
 
 
 def shot(number: int, *, size: Size = SMALL, noise: int = 0) -> Shot:
-    """A small picture with a number on it; ``noise`` bytes make it as large as wanted."""
+    """Return a small picture with a number on it. ``noise`` bytes make it larger."""
     image = Image.new("RGB", (size.width, size.height), (236, 236, 228))
     ImageDraw.Draw(image).text((10, 10), f"screen {number}", fill=(20, 20, 20))
     out = io.BytesIO()
@@ -123,7 +124,7 @@ def shot_fixture() -> Callable[..., Shot]:
 
 @pytest.fixture
 def odd_event() -> Decided:
-    """An event with everything that is hard to write down canonically."""
+    """An event whose values are difficult to write in canonical form."""
     return Decided(
         subgoal=1,
         step=1,

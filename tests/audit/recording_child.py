@@ -1,6 +1,6 @@
-"""Records without end and says on stdout what was acknowledged; forks a fresh process per line on stdin.
+"""Record without end and print what was acknowledged. Forks a process for each line on stdin.
 
-The test kills the forked process at a random moment. Forking saves the imports of twenty processes.
+The test kills the forked process at a random moment. Forking avoids the imports of twenty processes.
 """
 
 from __future__ import annotations

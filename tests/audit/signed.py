@@ -1,4 +1,4 @@
-"""A small signed trace with pictures, and ways to spoil one. Tampering happens on lists of lines, in a folder."""
+"""A small signed trace with pictures, and ways to tamper with it. Tampering works on lists of lines, in a folder."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SCREEN = Size(4, 3)
 
 
 def picture(text: str) -> Shot:
-    """A very small file that is called a picture: the verifier looks at bytes only."""
+    """Return a tiny file that is used as a picture: the verifier reads its bytes only."""
     data = f"picture of {text}".encode()
     return Shot(data, "image/jpeg", hashlib.sha256(data).hexdigest(), SCREEN, SCREEN, f"frame of {text}")
 
 
 def story(run_id: str, *, steps: int = 2) -> list[e.Event | Shot]:
-    """A run of a few steps in the order it is recorded: every picture before the record that names it."""
+    """Yield a run of a few steps in recording order: each picture comes before the record that names it."""
     before = picture(f"{run_id} at first")
     told: list[e.Event | Shot] = [
         e.RunOpened(run_id=run_id, title="Zoë’s run", library="prefect-holo"),
@@ -77,7 +77,7 @@ def _request(step: int, shot: Shot) -> e.RequestSent:
 
 
 def write(root: Path, run_id: str, key: SigningKey, told: Sequence[e.Event | Shot] | None = None) -> Path:
-    """Record a story as a run does; its folder."""
+    """Record a story as a run does. Return its folder."""
     trace = LocalTrace.open(root, run_id, key)
     for what in told if told is not None else story(run_id):
         if isinstance(what, Shot):
@@ -89,7 +89,7 @@ def write(root: Path, run_id: str, key: SigningKey, told: Sequence[e.Event | Sho
 
 
 class Remembering(PublicKey):
-    """Does not compute again whether the very same bytes are signed: thousands of traces differ in one line."""
+    """Public key that caches its checks: thousands of tampered traces differ in one line only."""
 
     def __init__(self, pem: bytes) -> None:
         super().__init__(pem)
@@ -97,7 +97,7 @@ class Remembering(PublicKey):
 
 
 class InMemory(Bundle):
-    """The files of a trace without a disk."""
+    """The files of a trace in memory."""
 
     in_segments = False
 
@@ -116,7 +116,7 @@ class InMemory(Bundle):
 
 @dataclass
 class Spoiled:
-    """A trace whose files a test changes, and what is then said of it."""
+    """A trace whose files a test changes, with its verdict."""
 
     folder: Path
     key: SigningKey
@@ -138,7 +138,7 @@ class Spoiled:
         return {f"frames/{path.name}": path.read_bytes() for path in (self.folder / "frames").iterdir()}
 
     def heads(self, *seqs: int, delivered: int | None = None, key: SigningKey | None = None) -> Heads:
-        """Heads of the trace as it was written, anchored in a file that is read back."""
+        """Return heads of the original trace, anchored in a file and read back."""
         path = self.folder.parent / f"anchors-{len(list(self.folder.parent.iterdir()))}.jsonl"
         path.write_bytes(b"".join(self._anchor(seq, seq + 1 if delivered is None else delivered, key) for seq in seqs))
         heads = Heads(self.folder.name)

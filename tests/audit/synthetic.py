@@ -1,4 +1,4 @@
-"""A made-up run with everything a report has to show, over drawn screens of a program that never existed."""
+"""A synthetic run with everything that a report can show, over drawn screens of an imaginary program."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MERCHANTS = ["Café Zoë", "Nordbahn AG", "Hotel Adler", "Taxi 4711", "Office De
 
 
 class Telling:
-    """Appends events to a trace with a clock of its own."""
+    """Appends events to a trace, with a clock of its own."""
 
     def __init__(self, root: Path, run_id: str) -> None:
         self.trace = LocalTrace.open(root, run_id, KEY)
@@ -91,7 +91,7 @@ def tell_run(
     close: bool = True,
     hostile: str = "",
 ) -> Path:
-    """Write the trace; its folder. ``hostile`` text is put wherever text can come from outside."""
+    """Write the trace and return its folder. ``hostile`` text replaces every text that can come from outside."""
     chance = random.Random(11)
     telling = Telling(root, run_id)
     telling.say(
@@ -276,7 +276,7 @@ def one_step(
 
 @functools.cache
 def screen(number: int, *, search: str = "", rows: bool = False, target: Point | None = None) -> Shot:
-    """A 1280 x 800 picture of an old program; ``target`` paints a small red square there."""
+    """Return a 1280 x 800 picture of an old program. ``target`` is drawn as a small red square."""
     image = Image.new("RGB", (SCREEN.width, SCREEN.height), (58, 110, 165))
     draw = ImageDraw.Draw(image)
     small, large = ImageFont.load_default(14), ImageFont.load_default(17)

@@ -1,4 +1,4 @@
-"""Heads are anchored apart from the trace, after it, and never at its cost."""
+"""Test that heads are anchored outside the trace, after their records are durable, and without delaying the run."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ async def test_a_run_anchors_its_opening_every_200_records_and_its_end(home: Pat
     assert "heads that were anchored" in in_words(verdict)
 
 
-async def test_a_whole_trace_in_the_place_of_another_is_told(home: Path, event: Any) -> None:
+async def test_replacing_the_whole_trace_is_detected(home: Path, event: Any) -> None:
     await record(home, event, 3)
     await record(home, event, 3, "run-2")
     (home / "runs" / "run-1" / "events.jsonl").write_bytes((home / "runs" / "run-2" / "events.jsonl").read_bytes())
     assert verify_trace(str(home / "runs" / "run-1"), public(home), None, home).verdict == "TAMPERED"
 
 
-async def test_an_anchor_never_stands_for_what_is_not_durable(home: Path, event: Any) -> None:
-    """Seen from the file itself: whenever a head is anchored, the trace has that record."""
+async def test_only_durable_records_are_anchored(home: Path, event: Any) -> None:
+    """At every anchor, the trace file already has the anchored record."""
     where = home / "runs" / "run-1" / "events.jsonl"
     seen: list[tuple[int, int]] = []
 
@@ -99,7 +99,7 @@ async def test_an_anchor_never_stands_for_what_is_not_durable(home: Path, event:
     assert all(seq < lines for seq, lines in seen)
 
 
-async def test_a_place_that_cannot_be_written_is_told_and_loses_nothing(
+async def test_an_unwritable_place_is_reported_and_nothing_is_lost(
     home: Path, event: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -111,7 +111,7 @@ async def test_a_place_that_cannot_be_written_is_told_and_loses_nothing(
     assert anchors(home / "anchors.jsonl")[-1] == ("run-1", 6, 7)
 
 
-def test_a_place_that_hangs_is_waited_for_within_bounds(home: Path) -> None:
+def test_a_hanging_place_delays_the_end_for_a_limited_time(home: Path) -> None:
     class Hanging:
         where = "a dead disk"
 
@@ -123,8 +123,8 @@ def test_a_place_that_hangs_is_waited_for_within_bounds(home: Path) -> None:
     anchoring.close()
 
 
-def test_an_anchor_whose_reply_was_lost_is_sent_again_as_it_was(home: Path) -> None:
-    """A bucket takes the very same bytes again, and nothing else under that name."""
+def test_an_unconfirmed_anchor_is_sent_again_with_identical_bytes(home: Path) -> None:
+    """A bucket accepts identical bytes again, and no other bytes under that name."""
     lines: list[bytes] = []
 
     class Losing:
@@ -144,7 +144,7 @@ def test_an_anchor_whose_reply_was_lost_is_sent_again_as_it_was(home: Path) -> N
     anchoring.close()
 
 
-def test_half_a_line_of_a_killed_process_spoils_no_other(home: Path) -> None:
+def test_a_torn_line_does_not_damage_later_anchors(home: Path) -> None:
     path = home / "anchors.jsonl"
     home.mkdir()
     path.write_bytes(b'{"at":"2026')
@@ -165,7 +165,7 @@ for n in range(100):
 """
 
 
-def test_processes_that_anchor_at_once_do_not_mix_their_lines(tmp_path: Path) -> None:
+def test_concurrent_processes_do_not_mix_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "anchors.jsonl"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     writers = [warm.ScriptPopen([sys.executable, "-c", MANY, str(path), name], env=environment) for name in "ab"]
@@ -175,7 +175,7 @@ def test_processes_that_anchor_at_once_do_not_mix_their_lines(tmp_path: Path) ->
     assert len(lines) == 200
 
 
-def test_a_place_that_is_none_is_refused_before_the_run(home: Path, tmp_path: Path) -> None:
+def test_an_invalid_place_is_refused_before_the_run(home: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidUsage, match="names a folder"):
         anchor_places(home, {"HOLO_ANCHORS": str(tmp_path)})
     with pytest.raises(InvalidUsage, match="destination"):
@@ -183,7 +183,7 @@ def test_a_place_that_is_none_is_refused_before_the_run(home: Path, tmp_path: Pa
     assert len(anchor_places(home, {"HOLO_ANCHORS": str(home / "anchors.jsonl")})) == 1
 
 
-async def test_a_run_in_a_bucket_anchors_in_a_bucket_and_says_what_has_arrived(
+async def test_a_run_in_a_bucket_anchors_the_number_of_delivered_records(
     home: Path, event: Any, shot: Any, to_s3: Callable[..., Destination], s3: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in s3.environment.items():
@@ -203,7 +203,7 @@ async def test_a_run_in_a_bucket_anchors_in_a_bucket_and_says_what_has_arrived(
     for given in (None, heads):
         verdict = verify_trace(trace.uri, key, given, home)
         assert (verdict.verdict, verdict.anchored and verdict.anchored["delivered"]) == ("VALID", 6), verdict.reason
-    # What is put into the bucket beside it, or taken out of it, is found.
+    # Objects added to the trace or deleted from it are detected.
     from holo_tasks.audit.s3 import Bucket
 
     box = Bucket(where.place, where.keys)  # type: ignore[attr-defined]

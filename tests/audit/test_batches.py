@@ -1,4 +1,4 @@
-"""What is recorded at once is written together, pictures first."""
+"""Test that concurrent records are written in one batch, pictures first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that waits for a bucket at its end says so."""
+"""Test that a run reports that it waits for its bucket at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ARRIVED = Delivery("s3://evidence/run-1", True, "")
 
 
 class Slow:
-    """A trace that is not closed before somebody has said what it waits for."""
+    """A trace that closes only after the wait was reported."""
 
     uri = ARRIVED.uri
 
@@ -27,7 +27,7 @@ class Slow:
         return ARRIVED
 
 
-async def test_who_waits_for_a_bucket_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_for_a_bucket_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     trace: Any = Slow()
     said: list[str] = []
 

@@ -1,4 +1,4 @@
-"""What botocore knows of S3 is read once for all connections of a process, and from where somebody says it is."""
+"""Test that botocore's model of S3 is read once for a process, also from a folder that the user sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS = Keys(SecretStr("AKX"), SecretStr("secret"))
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that are read."""
+    """The files that were read."""
     found: list[str] = []
     load = JSONFileLoader.load_file
 
@@ -32,10 +32,12 @@ def connect(*, local_only: bool) -> None:
     Bucket(Place("evidence", "a", endpoint_url="http://127.0.0.1:9", local_only=local_only), KEYS).close()
 
 
-def test_only_the_first_connection_reads_it(read: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_the_first_connection_reads_the_model(
+    read: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("AWS_DATA_PATH", str(tmp_path))
     connect(local_only=False)
-    assert any(str(tmp_path) in path for path in read), "nobody has read from that folder before"
+    assert any(str(tmp_path) in path for path in read), "no connection has read from that folder before"
     read.clear()
     for local_only in (False, True, False):
         connect(local_only=local_only)

@@ -1,4 +1,4 @@
-"""Evidence on its way to a real S3 server: delivered whole, whatever happens to the server."""
+"""Test the upload of evidence to a real S3 server: it is delivered completely, whatever happens to the server."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def check(s3: Any, uri: str, steps: int) -> None:
         assert trace.frame(picture)
 
 
-async def test_a_run_arrives_whole_and_its_spool_goes(to_s3, s3, tmp_path, event, shot, bucket):
+async def test_a_run_is_delivered_completely_and_its_spool_removed(to_s3, s3, tmp_path, event, shot, bucket):
     where = to_s3()
     where.check()
     async with where.open("run-1", home=tmp_path) as trace:
         assert trace.uri == f"{where.place.uri}/run-1"
-        # More records than one object holds, and some of them with a picture of their own.
+        # More records than one object holds, some with their own picture.
         await load(trace, event, shot, 210, pictures=20)
         assert "run-1" in [entry.name for entry in (tmp_path / "spool").iterdir()]
     assert trace.delivery.complete
@@ -71,7 +71,7 @@ async def test_a_run_arrives_whole_and_its_spool_goes(to_s3, s3, tmp_path, event
     assert bucket.head_object(Bucket=s3.bucket, Key=picture)["ContentType"] == "image/jpeg"
 
 
-async def test_events_are_in_the_bucket_while_the_run_goes_on(to_s3, s3, tmp_path, event, shot):
+async def test_events_are_uploaded_during_the_run(to_s3, s3, tmp_path, event, shot):
     async with to_s3().open("run-1", home=tmp_path) as trace:
         await load(trace, event, shot, 5)
         async with asyncio.timeout(120):
@@ -79,7 +79,7 @@ async def test_events_are_in_the_bucket_while_the_run_goes_on(to_s3, s3, tmp_pat
                 try:
                     arrived = read(s3, trace.uri)
                     for record in arrived.records():
-                        assert arrived.frame(record.event.reason)  # a picture is there before its event
+                        assert arrived.frame(record.event.reason)  # a picture is uploaded before its event
                     if arrived.check().records == 5:
                         break
                 except InvalidUsage:
@@ -94,7 +94,7 @@ async def test_a_server_killed_under_load_loses_nothing_and_never_blocks(to_s3, 
         for number in range(10):
             if number in (2, 6):
                 await asyncio.to_thread(s3.kill)
-            await load(trace, event, shot, 5, start=number * 5)  # would wait for ever on a server that is dead
+            await load(trace, event, shot, 5, start=number * 5)  # would wait forever for the dead server
             assert trace.head.records == (number + 1) * 5
             if number >= 2:
                 delivered.append(trace.head.delivered)
@@ -102,13 +102,13 @@ async def test_a_server_killed_under_load_loses_nothing_and_never_blocks(to_s3, 
             if number in (5, 9):
                 s3.start()
     assert trace.delivery.complete
-    assert max(delivered[:4]) <= 10, "recording went on while nothing could arrive"
+    assert max(delivered[:4]) <= 10, "recording continued during the outage"
     assert max(delivered[4:]) <= 30
     check(s3, trace.uri, 50)
     assert list((tmp_path / "spool").iterdir()) == []
 
 
-async def test_while_the_server_is_away_closing_waits_no_longer_than_told(to_s3, s3, tmp_path, event, shot, capfd):
+async def test_closing_during_an_outage_respects_the_time_limit(to_s3, s3, tmp_path, event, shot, capfd):
     where = to_s3()
     told = []
     trace = where.open("run-1", home=tmp_path)
@@ -131,7 +131,7 @@ async def test_while_the_server_is_away_closing_waits_no_longer_than_told(to_s3,
     assert s3.endpoint in written
     assert s3.access_key not in written
     assert s3.secret_key not in written
-    # The next run with this bucket takes the evidence along.
+    # The next run with this bucket uploads the evidence.
     async with where.open("run-2", home=tmp_path) as later:
         await load(later, event, shot, 1, start=100)
     check(s3, trace.uri, 8)
@@ -139,13 +139,13 @@ async def test_while_the_server_is_away_closing_waits_no_longer_than_told(to_s3,
     assert capfd.readouterr() == ("", "")
 
 
-async def test_an_interrupted_run_id_goes_on_in_its_spool(to_s3, s3, tmp_path, event, shot):
+async def test_an_interrupted_run_continues_in_its_spool(to_s3, s3, tmp_path, event, shot):
     where = to_s3()
     trace = where.open("run-1", home=tmp_path)
     await load(trace, event, shot, 30)
     assert not (await trace.close(timeout_s=0)).complete
     async with asyncio.timeout(120):
-        while True:  # the abandoned thread finishes its object and lets go
+        while True:  # the abandoned thread finishes its object and unlocks the folder
             try:
                 trace = where.open("run-1", home=tmp_path)
                 break
@@ -156,7 +156,7 @@ async def test_an_interrupted_run_id_goes_on_in_its_spool(to_s3, s3, tmp_path, e
     check(s3, trace.uri, 35)
 
 
-async def test_a_crash_after_sending_sends_the_very_same_segment_again(to_s3, s3, tmp_path, event, monkeypatch):
+async def test_after_a_crash_the_identical_segment_is_sent_again(to_s3, s3, tmp_path, event, monkeypatch):
     where = to_s3()
     spool = Spool.create(tmp_path, "run-1", where.place)
     trace = LocalTrace.open(tmp_path / "spool", "run-1", SigningKey.new())
@@ -181,7 +181,7 @@ async def test_a_crash_after_sending_sends_the_very_same_segment_again(to_s3, s3
     assert (arrived.whole, arrived.records) == (True, 7)
 
 
-async def test_keys_that_stop_working_end_the_wait_at_once(to_s3, s3, tmp_path, event, shot):
+async def test_revoked_keys_end_the_wait_at_once(to_s3, s3, tmp_path, event, shot):
     wrong = to_s3(secret_key="not-the-key")
     trace = wrong.open("run-1", home=tmp_path)
     await load(trace, event, shot, 2)
@@ -196,7 +196,7 @@ async def test_keys_that_stop_working_end_the_wait_at_once(to_s3, s3, tmp_path, 
     check(s3, trace.uri, 2)
 
 
-async def test_a_lost_reply_is_not_an_error_but_foreign_bytes_are(to_s3, s3, tmp_path, event, shot, bucket):
+async def test_a_lost_reply_is_no_error_but_foreign_bytes_are(to_s3, s3, tmp_path, event, shot, bucket):
     where = to_s3()
     box = Bucket(where.place, where.keys)
     box.put_once(where.place.key("a"), b"ours")
@@ -213,7 +213,7 @@ async def test_a_lost_reply_is_not_an_error_but_foreign_bytes_are(to_s3, s3, tmp
     assert (tmp_path / "spool" / "run-1" / "events.jsonl").exists()
 
 
-def test_a_spool_that_does_not_say_where_it_goes_is_reported(tmp_path):
+def test_a_spool_without_a_valid_destination_is_reported(tmp_path):
     (tmp_path / "spool" / "run-1").mkdir(parents=True)
     assert resume_spool(tmp_path) == []
     assert list((tmp_path / "spool").iterdir()) == []  # it was empty
@@ -260,7 +260,7 @@ def test_a_wrong_destination_is_refused_fast_and_clearly(to_s3, changes, words, 
 
 
 @pytest.mark.parametrize("text", ["", "  ", "gs://b/x", "s3://", "s3:///x", "s3://A_B/x", "s3://bucket/../x"])
-def test_what_is_no_destination_is_refused(text):
+def test_invalid_destinations_are_refused(text):
     with pytest.raises(InvalidUsage, match="audit destination"):
         Destination.parse(text)
 
@@ -272,14 +272,14 @@ def test_credentials_appear_in_no_repr(to_s3, s3):
         assert s3.access_key not in shown
 
 
-def test_a_trace_that_is_not_there_is_refused(to_s3, s3, tmp_path):
+def test_a_missing_trace_is_refused(to_s3, s3, tmp_path):
     with pytest.raises(InvalidUsage, match="no trace"):
         read(s3, f"s3://{s3.bucket}/nothing/here")
     with pytest.raises(InvalidUsage, match="no trace"):
         open_trace(tmp_path)
 
 
-def test_objects_that_never_end_are_not_read_to_their_end(to_s3, s3, bucket, monkeypatch):
+def test_endless_objects_are_not_read_completely(to_s3, s3, bucket, monkeypatch):
     prefix = to_s3().place.prefix
     for name in ("large", "picture"):
         bucket.put_object(Bucket=s3.bucket, Key=f"{prefix}/{name}/events/00000000-00000000.jsonl", Body=bytes(300_000))

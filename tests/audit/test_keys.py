@@ -1,4 +1,4 @@
-"""The signing key: made once, by whoever is first, readable by its owner only; anything else is said in one line."""
+"""Test the signing key: created once, readable by its owner only, and with one-line errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print(signing_key(Path(sys.argv[1])).fingerprint)
 """
 
 
-def test_the_first_run_makes_a_key_for_its_owner_only(tmp_path: Path) -> None:
+def test_the_first_run_creates_a_private_key_file(tmp_path: Path) -> None:
     assert existing_key(tmp_path, {}) is None
     key = signing_key(tmp_path, {})
     assert signing_key(tmp_path, {}).fingerprint == key.fingerprint
@@ -43,7 +43,7 @@ def test_the_first_run_makes_a_key_for_its_owner_only(tmp_path: Path) -> None:
     assert "PRIVATE" not in key.public_pem
 
 
-def test_processes_that_make_the_first_key_at_once_end_up_with_one(tmp_path: Path) -> None:
+def test_concurrent_processes_create_one_key(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FIRST_KEY, str(tmp_path / "home")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -56,14 +56,14 @@ def test_processes_that_make_the_first_key_at_once_end_up_with_one(tmp_path: Pat
     assert len(list((tmp_path / "home" / "keys").iterdir())) == 1
 
 
-def test_a_key_that_is_there_is_never_replaced_by_making_one(tmp_path: Path) -> None:
+def test_an_existing_key_is_never_overwritten(tmp_path: Path) -> None:
     assert make_key(tmp_path)
     before = key_path(tmp_path).read_bytes()
     assert not make_key(tmp_path)
     assert key_path(tmp_path).read_bytes() == before
 
 
-def test_a_replaced_key_is_kept_aside(tmp_path: Path) -> None:
+def test_a_replaced_key_is_backed_up(tmp_path: Path) -> None:
     old = signing_key(tmp_path, {})
     aside = replace_key(tmp_path)
     assert aside is not None
@@ -92,7 +92,7 @@ def test_many_machines_can_share_a_key(tmp_path: Path) -> None:
     path.chmod(0o600)
     for given in ({"HOLO_SIGNING_KEY": key.private_pem().decode()}, {"HOLO_SIGNING_KEY_FILE": str(path)}):
         assert signing_key(tmp_path / "home", given).fingerprint == key.fingerprint
-        assert not set(given) & set(for_programs(given, {})), "programs on the screen do not get it"
+        assert not set(given) & set(for_programs(given, {})), "programs on the desktop do not inherit it"
     assert not (tmp_path / "home").exists()
 
 
@@ -112,7 +112,7 @@ def _pem(key: object, protection: object = None) -> bytes:
         (SigningKey.new().private_pem(), 0o604, "chmod 600"),
     ],
 )
-def test_a_key_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path, pem: bytes, mode: int, words: str) -> None:
+def test_an_unusable_key_is_refused_in_one_line(tmp_path: Path, pem: bytes, mode: int, words: str) -> None:
     path = key_path(tmp_path)
     path.parent.mkdir()
     path.write_bytes(pem)
@@ -124,7 +124,7 @@ def test_a_key_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path, pem: b
     assert path.read_bytes() == pem
 
 
-def test_a_key_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidUsage, match="cannot be read"):
         signing_key(tmp_path, {"HOLO_SIGNING_KEY_FILE": str(tmp_path / "none.pem")})
     with pytest.raises(InvalidUsage, match="both set"):
@@ -136,9 +136,13 @@ def test_a_key_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pem", "words"),
-    [(SigningKey.new().private_pem(), "private key"), (b"", "does not hold a public key"), (b"x" * 70_000, "does not hold a public")],
+    [
+        (SigningKey.new().private_pem(), "private key"),
+        (b"", "does not hold a public key"),
+        (b"x" * 70_000, "does not hold a public"),
+    ],
 )
-def test_a_public_key_that_is_none_is_refused(tmp_path: Path, pem: bytes, words: str) -> None:
+def test_an_invalid_public_key_is_refused(tmp_path: Path, pem: bytes, words: str) -> None:
     path = tmp_path / "public.pem"
     path.write_bytes(pem)
     with pytest.raises(InvalidUsage, match=words):
@@ -150,22 +154,22 @@ def _empty(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [_empty, lambda path: path.symlink_to("nowhere"), Path.mkdir, os.mkfifo])
-def test_what_is_no_key_is_put_aside_for_a_new_one(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+def test_a_file_without_a_key_is_backed_up_and_replaced(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     path = key_path(tmp_path)
     path.parent.mkdir()
     spoil(path)
-    with pytest.raises(InvalidUsage, match="keys new --replace"):  # and a pipe nobody writes to is not waited for
+    with pytest.raises(InvalidUsage, match="keys new --replace"):  # a pipe without a writer must not block
         public_pem(tmp_path)
     with pytest.raises(InvalidUsage, match="keys new --replace"):
         new_key(tmp_path, replace=False)
     _, said = new_key(tmp_path, replace=True)
     assert "could not be used as a key" in said[0]
     assert public_pem(tmp_path)
-    assert len(list(path.parent.iterdir())) == 2, "nothing is thrown away"
+    assert len(list(path.parent.iterdir())) == 2, "no file is deleted"
 
 
-def test_a_place_that_cannot_be_looked_at_is_not_taken_to_be_empty(tmp_path: Path) -> None:
-    """A name that is too long stands for what no user is refused when tests run as root."""
+def test_an_inaccessible_path_does_not_count_as_missing(tmp_path: Path) -> None:
+    """An overlong name replaces a permission error, which does not occur when tests run as root."""
     home = tmp_path / ("x" * 300)
     for ask in (public_pem, make_key, replace_key, lambda home: signing_key(home, {})):
         with pytest.raises(InvalidUsage, match="File name too long") as refused:
@@ -173,7 +177,7 @@ def test_a_place_that_cannot_be_looked_at_is_not_taken_to_be_empty(tmp_path: Pat
         assert "yet" not in str(refused.value)
 
 
-def test_a_disk_that_becomes_read_only_is_what_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_disk_is_the_reported_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
@@ -185,7 +189,7 @@ def test_a_disk_that_becomes_read_only_is_what_is_told(tmp_path: Path, monkeypat
             ask(tmp_path)
 
 
-def test_a_disk_without_hard_links_can_have_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_can_be_created_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
@@ -197,9 +201,7 @@ def test_a_disk_without_hard_links_can_have_a_key(tmp_path: Path, monkeypatch: p
     assert signing_key(tmp_path, {}).fingerprint != key.fingerprint
 
 
-def test_a_secret_of_a_container_may_be_readable_but_not_writable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_containers_secret_may_be_readable_but_not_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "secret.pem"
     path.write_bytes(SigningKey.new().private_pem())
     path.chmod(0o444)
@@ -213,7 +215,7 @@ def test_a_secret_of_a_container_may_be_readable_but_not_writable(
         signing_key(tmp_path, given)
 
 
-def test_the_home_of_nobody_is_told_in_one_line(tmp_path: Path) -> None:
+def test_the_home_of_an_unknown_user_is_reported_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidUsage, match="names no home folder"):
         signing_key(tmp_path, {"HOLO_SIGNING_KEY_FILE": "~nosuchuser/x"})
     with pytest.raises(InvalidUsage, match="names no home folder"):

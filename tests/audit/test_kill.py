@@ -1,4 +1,4 @@
-"""Kill -9 of a recording process: whatever was acknowledged is there afterwards."""
+"""Test kill -9 of a recording process: everything acknowledged is still there."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ ROOT = Path(__file__).parents[2]
 def record_and_die(
     mother: subprocess.Popen[str], run_id: str, after_s: float, *, since: str = "pid"
 ) -> list[list[str]]:
-    """Let a forked child record for a moment, kill it, give what it said was durable.
+    """Let a forked child record for a moment, kill it, and return what it acknowledged as durable.
 
-    The moment begins with its birth or with its first word.
+    The moment starts when the child is forked, or with its first output.
     """
     assert mother.stdin
     assert mother.stdout
@@ -58,7 +58,7 @@ def check(said: list[list[str]], trace: Any) -> None:
     events = {(str(r.event.subgoal), str(r.event.step)): r.event for r in trace.records()}
     for words in said:
         assert words[0] == "frame" or tuple(words[1:]) in events
-    # No event names a picture that is not there.
+    # Every picture that an event names exists.
     for digest in {words[1] for words in said if words[0] == "frame"} | {event.reason for event in events.values()}:
         trace.frame(digest)
 
@@ -91,7 +91,7 @@ def test_twenty_kills_lose_nothing_that_was_acknowledged(mother, tmp_path):
 
 
 @pytest.mark.parametrize("mother", ["s3://evidence/kills"], indirect=True)
-def test_what_a_killed_process_did_not_upload_the_next_one_does(mother, tmp_path, s3, bucket):
+def test_the_next_process_uploads_the_rest_of_a_killed_one(mother, tmp_path, s3, bucket):
     home = tmp_path / "home"
     chance = random.Random(8)
     said = [record_and_die(mother, f"run-{n}", chance.uniform(0.02, 0.1), since="first word") for n in range(3)]
@@ -105,5 +105,5 @@ def test_what_a_killed_process_did_not_upload_the_next_one_does(mother, tmp_path
     for number, words in enumerate(said):
         uri = f"s3://evidence/kills/run-{number}"
         options = {"endpoint_url": s3.endpoint, "access_key": where.access_key, "secret_key": where.secret_key}
-        if any(word[0] != "frame" for word in words):  # a picture alone is no trace yet
+        if any(word[0] != "frame" for word in words):  # a picture without events is not a trace
             check(words, open_trace(uri, **options))

@@ -1,4 +1,4 @@
-"""Versions of learned playbooks in a bucket: added and read as in a folder, and refused where somebody changed them."""
+"""Test versions of learned playbooks in a bucket: added and read as in a folder, and refused if changed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_versions_are_kept_in_a_bucket(s3: Any, bucket: Any, monkeypatch: pytest
         versions.newest()
 
 
-async def test_what_was_learned_into_a_bucket_is_a_layer(
+async def test_a_playbook_learned_into_a_bucket_is_used_as_a_layer(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in s3.environment.items():
@@ -63,7 +63,7 @@ async def test_what_was_learned_into_a_bucket_is_a_layer(
         assert counts is not None
         return list(found.in_order)
 
-    assert await layers(tmp_path / "here") == ["model"], "it is in the model's shadow"
+    assert await layers(tmp_path / "here") == ["model"], "a new version runs in shadow mode behind the model"
     versions.note(version, "promoted")
     script, model = await layers(tmp_path / "here")
     assert isinstance(script, Script)

@@ -1,4 +1,4 @@
-"""Evidence in local-only mode: a bucket on this machine is spoken to directly, any other not at all."""
+"""Test evidence in local-only mode: a bucket on this machine is used directly, any other is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.redirecting import Server
 KEYS = Keys(SecretStr("a"), SecretStr("b"))
 
 
-def test_a_redirect_of_the_bucket_is_not_followed_and_no_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redirects_are_not_followed_and_proxies_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with Server() as other, Server(to=f"{other.url}/stolen") as s3:
@@ -30,13 +30,13 @@ def test_a_redirect_of_the_bucket_is_not_followed_and_no_proxy_is_used(monkeypat
 
 
 @pytest.mark.parametrize("endpoint", [None, "http://203.0.113.7:9000", "http://127.0.0.1@203.0.113.7", "s3.example"])
-def test_a_bucket_elsewhere_is_refused(endpoint: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_on_another_machine_is_refused(endpoint: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_LOCAL_ONLY", "1")
     with pytest.raises(StoreRefused, match="Local-only mode is on"):
         Bucket(Place("evidence", "", endpoint), KEYS)
 
 
-def test_no_server_is_asked_for_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_no_server_is_queried_for_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))

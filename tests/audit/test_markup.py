@@ -1,4 +1,4 @@
-"""Nothing that a trace says is markup, whichever field it is in: a trace may be another machine's, or rewritten."""
+"""Test that no text of a trace becomes markup, in any field: a trace may come from elsewhere or be rewritten."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text(name: str) -> str:
 
 
 def filled(kind: Any, name: str, yes: bool) -> Any:
-    """A value of a type with markup in every text of it; what may be so or not is as ``yes`` says."""
+    """Return a value of a type with markup in each of its texts. ``yes`` decides optional and boolean values."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         fields = kind.model_fields.items()
         return kind(**{field: filled(info.annotation, f"{name}.{field}", yes) for field, info in fields})
@@ -60,20 +60,20 @@ def filled(kind: Any, name: str, yes: bool) -> Any:
 
 
 def every_event(yes: bool = True) -> Iterator[e.Event]:
-    """One of each kind, the ones that begin something first and the ones that end it last."""
+    """Yield one event of each kind, opening events first and closing events last."""
     last = (e.SubgoalClosed, e.RunClosed)
     for kind in (*BEFORE, *(kind for kind in EVENTS if kind not in (*BEFORE, *last)), *last):
         made = filled(kind, kind.__name__, yes)
         run_wide = kind in (e.RunOpened, e.RunClosed)
         yield made.model_copy(update={"subgoal": 0} if run_wide else {"step": 0} if kind in (*BEFORE, *last) else {})
-        if not run_wide:  # what is said beside a step, and of the run
+        if not run_wide:  # events outside of a step, and of the run
             yield made.model_copy(update={"step": 0})
             yield made.model_copy(update={"subgoal": 0, "step": 0})
 
 
 @pytest.fixture(params=[True, False])
 def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A trace with markup everywhere, in a folder of such a name."""
+    """A trace with markup in every field, in a folder with markup in its name."""
     trace = LocalTrace.open(tmp_path / "runs", "run-1", SigningKey.new())
     for event in every_event(request.param):
         trace.append([("2026-01-01T00:00:00Z", event)])
@@ -82,7 +82,7 @@ def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return trace.folder.rename(hostile)
 
 
-def test_every_event_of_the_schema_is_tried() -> None:
+def test_every_event_of_the_schema_is_covered() -> None:
     tried = {type(event) for event in every_event()}
     assert tried == set(EVENTS)
     assert len(EVENTS) > 20
@@ -92,13 +92,13 @@ def test_every_event_of_the_schema_is_tried() -> None:
                 assert "<meta" in value, (event, name)
 
 
-def test_report_and_index_hold_no_markup_of_the_trace(folder: Path, tmp_path: Path) -> None:
+def test_report_and_index_contain_no_markup_of_the_trace(folder: Path, tmp_path: Path) -> None:
     report = write_report(folder, tmp_path / "report.html").read_text()
     runs = list(gather(str(folder.parent)))
     index = write_index([row_of(run, report=text("report")) for run in runs], tmp_path / "i.html", where=text("where"))
     for shown in (report, index.read_text()):
         assert not MARKED.search(shown), MARKED.search(shown)
-        assert shown.count("evil.example") > 1, "or nothing was shown"
+        assert shown.count("evil.example") > 1, "otherwise the text was not shown at all"
         known = [attributes.get("http-equiv") for tag, attributes in tags(shown) if tag == "meta"]
         assert known.count("Content-Security-Policy") == 1
         assert "refresh" not in {(name or "").lower() for name in known}
@@ -106,7 +106,7 @@ def test_report_and_index_hold_no_markup_of_the_trace(folder: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("subgoal", [0, 1])
-def test_a_timeline_holds_no_markup_of_the_trace(folder: Path, subgoal: int) -> None:
+def test_a_timeline_contains_no_markup_of_the_trace(folder: Path, subgoal: int) -> None:
     trace = open_trace(folder)
     records = trace.records() if subgoal else (record for record in trace.records() if not record.event.step)
     shown = without_code(subgoal_markdown(records, 1, trace.frame, trace_uri=text("uri")))
@@ -115,7 +115,7 @@ def test_a_timeline_holds_no_markup_of_the_trace(folder: Path, subgoal: int) -> 
     assert "evil" in shown
 
 
-def test_a_hand_off_page_holds_no_markup(tmp_path: Path) -> None:
+def test_a_hand_off_page_contains_no_markup_of_the_question(tmp_path: Path) -> None:
     plain = Handoff(**{field.name: None for field in fields(Handoff)})  # type: ignore[arg-type]
     texts = {field.name: text(field.name) for field in fields(Handoff) if field.type == "str"}
     waiting = replace(plain, **texts, choices=(text("choice"),), suspended=False, lost=False)
@@ -126,7 +126,7 @@ def test_a_hand_off_page_holds_no_markup(tmp_path: Path) -> None:
         assert not re.search(r"(?<!\\)\](?<!\\)\(//evil", shown)
 
 
-def test_a_table_holds_no_formula_of_the_trace(folder: Path) -> None:
+def test_an_export_contains_no_formula_of_the_trace(folder: Path) -> None:
     for write in (write_runs, write_steps):
         out = io.StringIO()
         write(gather(str(folder.parent)), out)
@@ -138,5 +138,5 @@ def test_a_table_holds_no_formula_of_the_trace(folder: Path) -> None:
 
 
 def without_code(markdown: str) -> str:
-    """What is left of Markdown without what it shows as it is."""
+    """Return Markdown without its code spans."""
     return re.sub(r"`[^`]*`", "", re.sub(r"\\`", "", markdown))

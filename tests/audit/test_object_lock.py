@@ -1,4 +1,4 @@
-"""Evidence that is retained can be neither deleted nor overwritten, shown by a real S3 server with object lock."""
+"""Test on a real S3 server with object lock that retained evidence can be neither deleted nor overwritten."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def locked(bucket: Any) -> Any:
     return bucket
 
 
-async def test_no_version_of_what_is_retained_can_be_deleted(
+async def test_no_version_of_a_retained_object_can_be_deleted(
     to_s3: Callable[..., Destination], tmp_path: Path, event: Any, shot: Any, locked: Any
 ) -> None:
     where = to_s3(where=f"s3://{LOCKED}/runs", retain_days=30)
@@ -52,11 +52,11 @@ async def test_no_version_of_what_is_retained_can_be_deleted(
         before = locked.get_object(**named)["Body"].read()
         locked.put_object(
             Bucket=LOCKED, Key=version["Key"], Body=b"overwritten"
-        )  # lies over it, and takes nothing away
+        )  # a newer version hides it but does not delete it
         assert locked.get_object(**named)["Body"].read() == before
 
 
-async def test_a_trace_under_delete_markers_is_missing_and_said_to_be_there(
+async def test_a_trace_under_delete_markers_is_missing_with_a_hint(
     to_s3: Callable[..., Destination], s3: Any, tmp_path: Path, event: Any, locked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in s3.environment.items():
@@ -72,7 +72,7 @@ async def test_a_trace_under_delete_markers_is_missing_and_said_to_be_there(
     assert verify_trace(trace.uri, key, None, tmp_path).notes == []
     found = locked.list_objects_v2(Bucket=LOCKED, Prefix="marked/run-1/events/")["Contents"]
     assert len(found) == 2
-    locked.delete_object(Bucket=LOCKED, Key=found[0]["Key"])  # as a person would: it puts a marker
+    locked.delete_object(Bucket=LOCKED, Key=found[0]["Key"])  # a deletion without a version adds a delete marker
     verdict = verify_trace(trace.uri, key, None, tmp_path)
     assert verdict.verdict == "TAMPERED"
     assert "record 0 is missing" in verdict.reason
@@ -92,7 +92,7 @@ def test_a_bucket_without_object_lock_is_refused_before_the_run(to_s3: Callable[
     to_s3().check()
 
 
-def test_the_environment_says_how_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_environment_sets_the_retention(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOLO_AUDIT_RETAIN_DAYS", "365")
     assert settings.audit("s3://evidence/x", tmp_path).place.retain_days == 365  # type: ignore[attr-defined]
     for wrong in ("-1", "1.5", "a year", "99999999"):

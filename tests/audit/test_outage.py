@@ -1,4 +1,4 @@
-"""The bucket goes away under load, comes back, and then refuses: nothing is lost, nobody waits beyond the bound."""
+"""Test a bucket that fails under load, comes back, and then refuses the keys: nothing is lost, waits are limited."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ async def test_an_outage_under_load_then_wrong_credentials(
     before = step
     await work(away_s)
     meanwhile = step - before
-    s3.start()  # in this thread: the server dies with the one that started it
+    s3.start()  # in this thread, because the server ends with the thread that started it
     await work(0.3)
-    # The keys stop working: what a new process with wrong ones says, and that it takes nothing away.
+    # Revoked keys: a new process with wrong keys reports them and deletes nothing.
     assert not (await trace.close(timeout_s=0)).complete
     wrong = to_s3(secret_key="not-the-key")
     refused: list[Any] = []
     async with asyncio.timeout(120):
-        while not refused:  # the thread that was given up ends after the object under way
+        while not refused:  # the abandoned thread ends after the current object
             refused = await asyncio.to_thread(resume_spool, tmp_path, wrong.place, wrong.keys, timeout_s=10)  # type: ignore[attr-defined]
             await asyncio.sleep(0.1)
     assert not refused[0].complete
@@ -65,7 +65,7 @@ async def test_an_outage_under_load_then_wrong_credentials(
     key = tmp_path / "public.pem"
     key.write_text(public_pem(tmp_path))
     assert verify_trace(trace.uri, key, None, tmp_path).verdict == "INCOMPLETE"
-    # The same run goes on where it was, with the right ones.
+    # The same run continues with the right keys.
     trace = where.open(run_id, home=tmp_path)
     await trace.record(RunClosed(status="answered", answer="", steps=step, cost_micro_usd=0))
     assert (await trace.close(timeout_s=120)).complete

@@ -1,4 +1,4 @@
-"""Many runs: an overview page, its numbers, and rows that a spreadsheet takes for data."""
+"""Test the overview of many runs: its page, its numbers, and the rows of its export."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.support.pages import HOSTILE, tags
 
 @pytest.fixture(scope="module")
 def runs(loader: Callable[[Path], ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four sound runs, one of them interrupted, and four traces that are none."""
+    """Four intact runs, one of them interrupted, and four damaged traces."""
     root = tmp_path_factory.mktemp("runs")
     synthetic = loader(Path(__file__).with_name("synthetic.py"))
     synthetic.tell_run(root / "a", "plain", goals=1, steps=3)
@@ -67,7 +67,7 @@ def record(event: e.AnyEvent) -> e.Record:
     return e.Record(seq=0, at=at, run="r", previous=e.FIRST, event=event, signature="")
 
 
-def test_all_traces_are_found_and_damaged_ones_are_listed_and_not_counted(runs: Path) -> None:
+def test_damaged_traces_are_listed_but_not_counted(runs: Path) -> None:
     told = as_json([row_of(run) for run in gather(str(runs))])
     assert (told["runs"], told["damaged"], told["success_rate"]) == (8, 4, 0.75)
     rows: Any = told["rows"]
@@ -88,7 +88,7 @@ def test_all_traces_are_found_and_damaged_ones_are_listed_and_not_counted(runs: 
     assert alive.status == "running"
 
 
-def test_the_page_stands_alone_and_hostile_text_stays_text(runs: Path, tmp_path: Path) -> None:
+def test_the_page_is_self_contained_and_escapes_text(runs: Path, tmp_path: Path) -> None:
     rows = [row_of(run) for run in gather(str(runs))]
     page = write_index(rows, tmp_path / "index.html", where=f"here{HOSTILE}").read_text()
     for tag, attributes in tags(page):
@@ -103,7 +103,7 @@ def test_the_page_stands_alone_and_hostile_text_stays_text(runs: Path, tmp_path:
     assert page.count("<tr data-status=") == 8
 
 
-def test_reports_are_written_beside_the_page_and_linked(runs: Path, tmp_path: Path) -> None:
+def test_reports_are_written_next_to_the_page_and_linked(runs: Path, tmp_path: Path) -> None:
     lines: list[str] = []
     out = tmp_path / "all runs.html"
     assert index(str(runs / "b"), out, as_object=True, reports=True, put=said(lines)) == 0
@@ -113,7 +113,7 @@ def test_reports_are_written_beside_the_page_and_linked(runs: Path, tmp_path: Pa
         assert row["title"][:10] in (tmp_path / row["report"].replace("%20", " ")).read_text()
 
 
-def test_a_row_for_each_run_and_each_step_reads_back(runs: Path) -> None:
+def test_exported_rows_of_runs_and_steps_can_be_read_back(runs: Path) -> None:
     out, steps = io.StringIO(newline=""), io.StringIO(newline="")
     write_runs(gather(str(runs)), out)
     write_steps(gather(str(runs)), steps)
@@ -131,9 +131,7 @@ def test_a_row_for_each_run_and_each_step_reads_back(runs: Path) -> None:
         assert not any(value.startswith(("=", "+", "-", "@", "\t", "\r")) for value in row.values())
 
 
-def test_a_row_says_how_long_a_program_was_waited_for_and_what_it_waited_for(
-    loader: Callable[[Path], ModuleType], tmp_path: Path
-) -> None:
+def test_a_row_has_the_wait_for_a_program_and_its_cause(loader: Callable[[Path], ModuleType], tmp_path: Path) -> None:
     steps = io.StringIO(newline="")
     loader(Path(__file__).with_name("synthetic.py")).tell_run(tmp_path)
     write_steps(gather(str(tmp_path)), steps)
@@ -153,11 +151,11 @@ def test_a_cell_is_never_a_formula(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1", "1-", "‘", "a", "/"])
-def test_a_reason_that_nobody_should_give_is_read_to_its_end(text: str) -> None:
-    assert len(normalized(text * 400_000 + "_")) <= 121  # which took hours
+def test_a_pathological_reason_is_normalized_in_time(text: str) -> None:
+    assert len(normalized(text * 400_000 + "_")) <= 121  # took hours with an earlier pattern
 
 
-def test_like_reasons_are_counted_together() -> None:
+def test_similar_reasons_are_counted_as_one() -> None:
     assert normalized("the limit of 25 actions is used up") == normalized("the limit of 7 actions is used up")
     assert normalized("http://127.0.0.1:8/v1 answered HTTP 503: busy") == "… answered HTTP 503: busy"
     assert normalized("‘Delete 4’ waits") == normalized("‘Send’ waits") == "… waits"
@@ -169,7 +167,7 @@ def test_like_reasons_are_counted_together() -> None:
 
 
 @pytest.mark.parametrize("where", ["nowhere", "file", "empty", "s3://Bad_Bucket/x", "ftp://x", ""])
-def test_a_place_without_traces_is_refused_in_a_sentence(where: str, tmp_path: Path) -> None:
+def test_a_place_without_traces_is_refused(where: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
     place = where if "://" in where or not where else str(tmp_path / where)
@@ -180,7 +178,7 @@ def test_a_place_without_traces_is_refused_in_a_sentence(where: str, tmp_path: P
     assert not list(tmp_path.glob("*out*"))
 
 
-def test_a_page_that_could_go_nowhere_is_refused_before_anything_is_read(runs: Path, tmp_path: Path) -> None:
+def test_an_unwritable_page_is_refused_before_traces_are_read(runs: Path, tmp_path: Path) -> None:
     for out, reports in ((None, False), (tmp_path / "no" / "x.html", False), (tmp_path, False)):
         with pytest.raises(InvalidUsage):
             index(str(runs), out, as_object=False, reports=reports, put=said([]))
@@ -203,7 +201,8 @@ def test_the_runs_of_a_bucket_are_found_at_any_depth(
         found = [row_of(run) for run in gather(where)]
         return [(row.run_id, row.status, row.steps, Path(row.trace).name) for row in found]
 
-    at_home = [row for row in told(str(runs)) if row[3] != "torn"]  # a bucket's objects are whole, or not there
+    # Objects of a bucket are complete or missing, never torn.
+    at_home = [row for row in told(str(runs)) if row[3] != "torn"]
     in_bucket = [row for row in told(f"s3://{s3.bucket}/overview") if row[3] != "torn"]
     assert sorted(in_bucket) == sorted(at_home)
     assert len(in_bucket) == 7
@@ -216,7 +215,7 @@ def test_the_runs_of_a_bucket_are_found_at_any_depth(
         index(f"s3://{s3.bucket}/overview", None, as_object=True, reports=False, put=said([]))
 
 
-def test_what_is_no_file_is_not_replaced_and_links_are_followed(runs: Path, tmp_path: Path) -> None:
+def test_only_regular_files_are_replaced_and_links_are_followed(runs: Path, tmp_path: Path) -> None:
     pipe, loop, link, page = (tmp_path / name for name in ("pipe", "loop", "link", "page.html"))
     os.mkfifo(pipe)
     loop.symlink_to(loop)
@@ -235,7 +234,7 @@ def test_what_is_no_file_is_not_replaced_and_links_are_followed(runs: Path, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "loop", "page.html", "pipe"]
 
 
-def test_names_that_are_no_text_are_shown_as_far_as_they_are(runs: Path, tmp_path: Path) -> None:
+def test_undecodable_names_are_shown_with_replacement_characters(runs: Path, tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/r\xff/\xfe"))
     folder.parent.mkdir()
     shutil.copytree(runs / "a" / "plain", folder)
@@ -248,7 +247,7 @@ def test_names_that_are_no_text_are_shown_as_far_as_they_are(runs: Path, tmp_pat
     assert row.damage == ""
 
 
-def test_rows_for_a_stdout_that_is_closed_are_refused(runs: Path) -> None:
+def test_an_export_to_a_closed_stdout_fails(runs: Path) -> None:
     command = [sys.executable, "-m", "holo_tasks.cli.commands", "export", str(runs / "b" / "formula"), "--csv", "-"]
     ended = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, check=False
@@ -256,17 +255,17 @@ def test_rows_for_a_stdout_that_is_closed_are_refused(runs: Path) -> None:
     assert (ended.returncode, "closed" in ended.stderr) == (2, True)
 
 
-def test_a_picture_that_cannot_be_read_is_left_out(runs: Path, tmp_path: Path) -> None:
+def test_an_unreadable_picture_is_left_out(runs: Path, tmp_path: Path) -> None:
     run = shutil.copytree(runs / "a" / "plain", tmp_path / "run")
     picture = next((run / "frames").iterdir())
     picture.unlink()
-    picture.symlink_to("/proc/self/mem")  # a file whose first byte cannot be read
+    picture.symlink_to("/proc/self/mem")  # its first byte cannot be read
     with pytest.raises(DamagedTrace, match="cannot be read"):
         open_trace(run).frame(picture.stem)
     write_report(run, tmp_path / "report.html")
 
 
-def test_a_report_that_cannot_be_written_is_said(runs: Path, tmp_path: Path) -> None:
+def test_an_unwritable_report_is_reported(runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "all.html"
     index(str(runs / "b" / "formula"), out, as_object=False, reports=True, put=said([]))
     (report,) = (tmp_path / "all-reports").iterdir()
@@ -276,9 +275,7 @@ def test_a_report_that_cannot_be_written_is_said(runs: Path, tmp_path: Path) -> 
         index(str(runs / "b" / "formula"), out, as_object=False, reports=True, put=said([]))
 
 
-def test_folders_that_cannot_be_looked_into_are_listed(
-    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_folders_are_listed(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shut = tmp_path / "all" / "shut"
     shut.mkdir(parents=True)
     shutil.copytree(runs / "a" / "plain", tmp_path / "all" / "plain")
@@ -289,19 +286,19 @@ def test_folders_that_cannot_be_looked_into_are_listed(
             raise PermissionError(13, "Permission denied", path)
         return real(path)
 
-    monkeypatch.setattr(os, "scandir", scandir)  # root may look anywhere
+    monkeypatch.setattr(os, "scandir", scandir)  # root may read every folder
     rows = {Path(row.trace).name: row.damage for row in map(row_of, gather(str(tmp_path / "all")))}
     assert rows == {"plain": "", "shut": "it cannot be read: Permission denied"}
 
 
-def test_times_of_all_kinds_are_times_in_utc() -> None:
+def test_times_with_and_without_zones_are_read_as_utc() -> None:
     assert seconds_between("2026-11-22T10:00:00", "2026-11-22T12:00:01+02:00") == 1.0
     assert seconds_between("2026-11-22T10:00:00", "0001-01-01T00:00:00+14:00") == 0.0
     assert clock("2026-11-22T12:00:01+02:00") == "10:00:01"
     assert clock("soon") == ""
 
 
-def test_what_was_asked_beside_the_steps_is_paid_for() -> None:
+def test_questions_outside_of_steps_count_towards_the_cost() -> None:
     teller = StoryBuilder()
     bill = {"latency_us": 5, "prompt_tokens": 10, "cached_tokens": 0, "completion_tokens": 1, "estimated": False}
     reply = {"attempt": 1, **bill, "finish_reason": "stop", "content": ""}
@@ -320,7 +317,7 @@ def test_what_was_asked_beside_the_steps_is_paid_for() -> None:
     assert (row.model_calls, row.cost_micro_usd) == (3, 123)
 
 
-def test_what_resolved_the_sub_goals_is_counted(runs: Path) -> None:
+def test_layers_of_sub_goals_are_counted(runs: Path) -> None:
     opened = e.SubgoalOpened(subgoal=2, title="again", goal="again")
     closed = e.SubgoalClosed(subgoal=2, status="answered", answer="", steps=0, cost_micro_usd=0, skipped=True)
     story = build_story(
@@ -331,7 +328,7 @@ def test_what_resolved_the_sub_goals_is_counted(runs: Path) -> None:
     assert rows["plain"].layers == "model 1"
 
 
-def test_a_sub_goal_says_which_layer_came_to_its_answer_and_how_it_got_there() -> None:
+def test_a_sub_goal_has_its_layer_and_the_events_before_it() -> None:
     happened: list[e.AnyEvent] = [
         e.SubgoalOpened(subgoal=1, title="file it", goal="file it"),
         e.Interrupted(subgoal=1, name="tip", times=1),
@@ -359,7 +356,7 @@ def test_a_sub_goal_says_which_layer_came_to_its_answer_and_how_it_got_there() -
     assert step.guided[0][1].startswith("May it be filed? (hand-off 49hb-khx4, ")
     assert step.guided[1][1].startswith("‘approve’, ada: seen (hand-off 49hb-khx4, ")
     assert step.guided[2:] == [("Backtracked", "by Escape"), ("From model to script", "The agent is stuck.")]
-    assert step.outcome == "handoff", "what was forbidden at first was permitted"
+    assert step.outcome == "handoff", "a refused action was approved later"
     assert row_of(Gathered("here", None, build_story(records), "")).layers == "script 1"
     page = subgoal_markdown(records, 1, lambda sha256: b"")
     assert "by script" in page
@@ -368,7 +365,7 @@ def test_a_sub_goal_says_which_layer_came_to_its_answer_and_how_it_got_there() -
     assert "From model to script: The agent is stuck" in page
 
 
-def test_runs_that_go_on_are_no_failures_and_unknown_costs_are_not_nothing(runs: Path, tmp_path: Path) -> None:
+def test_running_runs_are_no_failures_and_unknown_costs_are_shown(runs: Path, tmp_path: Path) -> None:
     found = {run.run_id: row_of(run, alive=frozenset({"interrupted"})) for run in gather(str(runs / "b"))}
     rows = [found["interrupted"], replace(found["formula"], cost_micro_usd=None)]
     page = write_index(rows, tmp_path / "index.html", where="here").read_text()
@@ -376,7 +373,7 @@ def test_runs_that_go_on_are_no_failures_and_unknown_costs_are_not_nothing(runs:
     assert "+ 1 unknown together." in page
 
 
-def test_the_commands_are_as_they_are_said_to_be(
+def test_the_commands_work_as_documented(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path))
@@ -396,7 +393,7 @@ def test_the_commands_are_as_they_are_said_to_be(
 
 
 @pytest.mark.parametrize("what", ["line", "picture"])
-def test_a_file_that_never_ends_is_damage_and_ends_nothing(
+def test_an_endless_file_counts_as_damage(
     runs: Path, tmp_path: Path, what: str, loader: Callable[[Path], ModuleType]
 ) -> None:
     root = shutil.copytree(runs / "a", tmp_path / "runs")
@@ -406,7 +403,7 @@ def test_a_file_that_never_ends_is_damage_and_ends_nothing(
         with file.open("r+b") as sparse:
             sparse.truncate(6 << 30)
     out = tmp_path / "page.html"
-    # In one process: which has no room for such a file.
+    # In a process with too little memory for the file.
     code = (
         "import resource, sys; from holo_tasks.cli.commands import exit_code\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); runs, run, out = sys.argv[1:]\n"
@@ -422,7 +419,7 @@ def test_a_file_that_never_ends_is_damage_and_ends_nothing(
     assert ("This picture is not in the trace" in page) == (what == "picture")
 
 
-def test_numbers_that_no_trace_has_end_no_overview(runs: Path, tmp_path: Path) -> None:
+def test_absurd_numbers_do_not_stop_the_overview(runs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "odd"
     folder.mkdir(parents=True)
     sound = (runs / "a" / "plain" / "events.jsonl").read_bytes()
@@ -433,7 +430,7 @@ def test_numbers_that_no_trace_has_end_no_overview(runs: Path, tmp_path: Path) -
     write_report(folder, tmp_path / "report.html")
 
 
-def test_a_trace_of_too_many_bytes_is_damage(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_oversized_trace_counts_as_damage(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for module in ("many_runs", "pages.report"):
         monkeypatch.setattr(f"holo_tasks.audit.{module}.MAX_STORY_BYTES", 2_000)
     (found,) = gather(str(runs / "a" / "plain"))
@@ -442,7 +439,7 @@ def test_a_trace_of_too_many_bytes_is_damage(runs: Path, monkeypatch: pytest.Mon
         write_report(runs / "a" / "plain", tmp_path / "report.html")
 
 
-def test_an_agent_that_was_asked_nothing_and_a_run_that_goes_on_as_another_are_no_answers_and_no_failures(
+def test_idle_and_suspended_runs_are_neither_answers_nor_failures(
     tmp_path: Path,
 ) -> None:
     def told(name: str, closed: e.RunClosed, *events: e.Event) -> Row:

@@ -1,4 +1,4 @@
-"""The report: one page that stands alone, shows what happened where, and runs nothing a trace says."""
+"""Test the report: one self-contained page that shows the actions on their screens and runs no code of a trace."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def synthetic(loader: Any) -> ModuleType:
 
 @pytest.fixture(scope="module", autouse=True)
 def each_picture_made_smaller_once() -> Iterator[None]:
-    """All these runs show the same pictures, which takes most of the time that their reports take."""
+    """Cache scaled pictures: all these runs show the same ones, and scaling takes most of a report's time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(report, "smaller", functools.cache(smaller))
         yield
 
 
 class Told(NamedTuple):
-    """A run of 15 steps, and the report of it, in a folder with nothing else."""
+    """A run of 15 steps and its report, in a folder of their own."""
 
     root: Path
     folder: Path
@@ -82,7 +82,7 @@ def told(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Tol
 
 
 class Shown(NamedTuple):
-    """What a browser makes of a page full of hostile text, how that looks, and what it tells of a page with a probe."""
+    """A browser's view of a page full of hostile text: its contents, its screenshot, and the result of a probe."""
 
     dom: str
     picture: bytes
@@ -118,7 +118,7 @@ def is_near(pixel: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return all(abs(a - b) < 12 for a, b in zip(pixel, wanted, strict=True))
 
 
-def test_the_page_needs_nothing_else_and_holds_each_picture_once(told):
+def test_the_page_is_self_contained_and_embeds_each_picture_once(told):
     root, folder, page = told
     for tag, attributes in tags(page):
         for name in ("src", "href", "xlink:href", "action"):
@@ -143,13 +143,13 @@ def test_the_page_needs_nothing_else_and_holds_each_picture_once(told):
     assert list(root.glob(".*")) == []
 
 
-def test_what_was_masked_is_said_by_kind_and_nothing_is_drawn_of_it(told):
+def test_masks_are_listed_by_kind_and_not_drawn(told):
     page = told.page
     assert page.count("Masked before sending: <bdi>2 × e-mail, 1 × card</bdi>") == 1
     assert 'x="40" y="300" width="90"' not in page
 
 
-def test_a_list_that_two_runs_did_says_of_each_item_who_did_it_and_what_it_cost(synthetic, tmp_path):
+def test_items_of_two_runs_have_their_layer_and_cost(synthetic, tmp_path):
     def look_up(telling, number: int, layer: str, cost: int) -> None:
         about = {"subgoal": number, "title": f"Look up R-{number}", "goal": "look it up", "token": f"R-{number}"}
         telling.say(e.SubgoalOpened(**about))
@@ -176,7 +176,9 @@ def test_a_list_that_two_runs_did_says_of_each_item_who_did_it_and_what_it_cost(
     assert second.startswith("2|Look up R-2|Answered (by playbook)|4|$0.00|")
     assert (names, done) == ("Item|Sub-goal|By|Cost|Evidence", "R-1|Look up R-1|model|$0.0310|runs/by-model")
     assert unknown == "R-0|Look up R-0|–|–|runs/by-model"
-    assert rows(by_playbook.trace.folder)[2] == "Item|Sub-goal|Evidence", "a trace alone does not tell"
+    assert rows(by_playbook.trace.folder)[2] == "Item|Sub-goal|Evidence", (
+        "a trace alone does not have the costs of earlier runs"
+    )
 
 
 def test_the_element_that_an_action_hit_is_named(told):
@@ -188,13 +190,13 @@ def test_the_element_that_an_action_hit_is_named(told):
     assert all(f"‘{html.escape(name)}’ in ledger" in page for name in named)
 
 
-def test_a_program_that_was_still_waiting_is_shown_with_what_it_waited_for(told):
+def test_a_program_that_was_still_waiting_is_shown_with_the_cause(told):
     page = told.page
     assert page.count("<b>Still waiting</b>The program was waiting for its server (10.0.0.5:443)") == 1
-    assert page.count('<i class="wait"></i>Wait 15.0 s</span>') == 2  # of the step, and of all
+    assert page.count('<i class="wait"></i>Wait 15.0 s</span>') == 2  # of the step and of the run
 
 
-def test_a_cost_that_nobody_knows_is_not_shown_as_nothing():
+def test_an_unknown_cost_is_not_shown_as_zero():
     unknown = Call(1, latency_us=5, prompt_tokens=10, completion_tokens=1)
     step = Step(1, 1, "", "", calls=[Call(1, cost_micro_usd=7), unknown])
     assert step.cost_micro_usd is None
@@ -211,7 +213,7 @@ def test_each_chart_has_its_numbers_as_a_table(told):
         assert chart.split("<details>")[1].count('<th scope="row">') == 15
 
 
-def test_what_turns_text_around_is_made_visible(synthetic, tmp_path):
+def test_bidirectional_controls_are_made_visible(synthetic, tmp_path):
     page = write_report(synthetic.tell_run(tmp_path, hostile="\u202egpj.exe\u2066"), tmp_path / "r.html").read_text()
     assert not set(page) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069")
     assert "\ufffdgpj.exe\ufffd" in page
@@ -226,13 +228,13 @@ def hostile(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="module")
 def searched(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """A run of two sub-goals with as many steps as there are kinds of gestures."""
+    """A run of two sub-goals with a step for each kind of gesture."""
     root = tmp_path_factory.mktemp("searched")
     folder = synthetic.tell_run(root, goals=2, steps=9)
     return Told(root, folder, write_report(folder, root / "report.html").read_text())
 
 
-def test_hostile_text_stays_text(synthetic, hostile, shown, tmp_path):
+def test_hostile_text_is_escaped(synthetic, hostile, shown, tmp_path):
     page, dom = hostile.read_text(), shown.dom
     plain = write_report(synthetic.tell_run(tmp_path, "plain", goals=1), tmp_path / "plain.html").read_text()
     assert [tag for tag, _ in tags(page)] == [tag for tag, _ in tags(plain)]
@@ -269,13 +271,13 @@ def test_marks_are_where_the_gestures_were_and_the_page_can_be_searched(searched
     assert probe["broken"] == 0
 
 
-def test_the_page_looks_like_something(shown):
+def test_the_page_is_rendered(shown):
     with Image.open(io.BytesIO(shown.picture)) as image:
         colours = image.convert("RGB").getcolors(1 << 24)
     assert colours
     blue = sum(pixels for pixels, colour in colours if is_near(colour, (10, 36, 106)))
     assert len(colours) > 300
-    assert blue > 1000  # the title bars of the pictures: images are shown under the page's own policy
+    assert blue > 1000  # the title bars in the pictures: the page's own policy allows images
 
 
 def test_an_interrupted_run_is_shown_with_a_banner(synthetic, tmp_path):
@@ -298,7 +300,7 @@ def test_a_changed_record_is_named(synthetic, tmp_path):
     assert "<script>" in page
 
 
-def test_a_line_that_is_no_record_is_named_and_what_came_before_is_shown(synthetic, tmp_path):
+def test_an_invalid_line_is_named_and_earlier_records_are_shown(synthetic, tmp_path):
     events = synthetic.tell_run(tmp_path) / "events.jsonl"
     lines = events.read_bytes().split(b"\n")
     events.write_bytes(b"\n".join([*lines[:20], b"garbage", *lines[21:]]))
@@ -307,7 +309,7 @@ def test_a_line_that_is_no_record_is_named_and_what_came_before_is_shown(synthet
     assert page.count('<article class="step"') == 2
 
 
-def test_a_missing_picture_leaves_a_gap_not_an_error(synthetic, tmp_path):
+def test_a_missing_picture_leaves_a_gap(synthetic, tmp_path):
     folder = synthetic.tell_run(tmp_path)
     first, second, *_ = sorted((folder / "frames").iterdir())
     first.unlink()
@@ -320,7 +322,7 @@ def test_a_report_stays_below_seventy_kilobytes_a_step(told):
     assert len(told.page.encode()) < 15 * 70_000
 
 
-def test_a_report_that_cannot_be_written_says_so(synthetic, tmp_path):
+def test_an_unwritable_report_is_an_error(synthetic, tmp_path):
     folder = synthetic.tell_run(tmp_path, goals=1, steps=2)
     with pytest.raises(InvalidUsage, match="cannot be written"):
         write_report(folder, tmp_path / "no" / "such" / "folder.html")
@@ -328,7 +330,7 @@ def test_a_report_that_cannot_be_written_says_so(synthetic, tmp_path):
         write_report(tmp_path / "nothing", tmp_path / "report.html")
 
 
-def test_a_timeline_is_small_and_says_what_it_left_out(synthetic, tmp_path):
+def test_a_timeline_is_small_and_names_the_omitted_steps(synthetic, tmp_path):
     folder = synthetic.tell_run(tmp_path, goals=2, steps=14)
     trace = open_trace(folder)
     text = subgoal_markdown(trace.records(subgoal=2), 2, trace.frame, trace_uri=trace.uri)
@@ -340,7 +342,7 @@ def test_a_timeline_is_small_and_says_what_it_left_out(synthetic, tmp_path):
     assert "no event" in subgoal_markdown(trace.records(), 7, trace.frame)
 
 
-def test_a_timeline_without_pictures_still_tells_the_story(told):
+def test_a_timeline_works_without_pictures(told):
     def gone(sha256: str) -> bytes:
         raise DamagedTrace("gone")
 
@@ -349,7 +351,7 @@ def test_a_timeline_without_pictures_still_tells_the_story(told):
     assert "click ‘Search’" in text
 
 
-def test_hostile_text_stays_text_in_markdown(synthetic, tmp_path):
+def test_hostile_text_is_escaped_in_markdown(synthetic, tmp_path):
     markdown_it = pytest.importorskip("markdown_it")
     folder = synthetic.tell_run(tmp_path, goals=1, hostile=HOSTILE)
     trace = open_trace(folder)
@@ -362,7 +364,7 @@ def test_hostile_text_stays_text_in_markdown(synthetic, tmp_path):
     assert escaped("a'b<c>&#x27;") == "a'b&lt;c&gt;&amp;\\#x27;"
 
 
-def test_pictures_that_are_none_are_not_shown():
+def test_invalid_pictures_are_not_shown():
     assert smaller(b"no picture") is None
     assert smaller(b"") is None
     assert thumbnail(b"\xff\xd8\xff", [], None, most_bytes=100) is None
@@ -379,8 +381,8 @@ def test_pictures_that_are_none_are_not_shown():
     ],
     ids=str,
 )
-def test_a_mark_is_drawn_whole(drawn, box):
-    """It is drawn with no more of the picture around it than it takes: at the sides nothing may be missing."""
+def test_a_mark_is_drawn_completely(drawn, box):
+    """Only the part of the picture around a mark is drawn on. Nothing may be cut off at its edges."""
     page = Image.new("RGB", (320, 200), "navy")
     kept = io.BytesIO()
     page.save(kept, "PNG")
@@ -416,11 +418,11 @@ def test_gestures_become_marks(kind, gesture, drawn):
         ("hotkey", {"keys": None}, ""),
     ],
 )
-def test_what_has_no_place_has_a_caption(kind, gesture, words):
+def test_gestures_without_a_position_have_a_caption(kind, gesture, words):
     assert caption(ActionIntended(gesture_kind=kind, gesture=gesture, label="", before="")) == words
 
 
-def test_a_killed_run_says_once_why_and_what_was_cut_off_was_killed():
+def test_a_killed_run_shows_its_reason_once_and_its_sub_goals_as_killed():
     why = "killed by `holo-tasks kill`: lunch"
     story = build_story(
         e.Record(seq=0, at="", run="r", previous=e.FIRST, event=event, signature="")
@@ -434,12 +436,12 @@ def test_a_killed_run_says_once_why_and_what_was_cut_off_was_killed():
     assert outcome_text(story) == ""
 
 
-def test_the_filmstrip_says_what_it_is(synthetic, tmp_path):
+def test_the_filmstrip_has_a_caption(synthetic, tmp_path):
     page = write_report(synthetic.tell_run(tmp_path, goals=1, steps=16), tmp_path / "report.html").read_text()
     assert '<p class="caption">The last 10 actions</p>' in page
 
 
-def test_on_paper_there_are_no_charts_no_filmstrip_and_no_buttons(synthetic, tmp_path):
+def test_the_print_version_has_no_charts_filmstrips_or_buttons(synthetic, tmp_path):
     page = write_report(synthetic.tell_run(tmp_path, goals=1, steps=3), tmp_path / "report.html").read_text()
     on_paper = page.partition("@media print{")[2].partition("}\n}")[0]
     (hidden,) = [rule for rule in on_paper.split("}") if "display:none!important" in rule]

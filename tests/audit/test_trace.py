@@ -1,4 +1,4 @@
-"""The local trace: durable, chained, tolerant of a crash, clear about a full disk."""
+"""Test the local trace: durable, chained, robust after a crash, and clear about a full disk."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def lines(tmp_path, event, odd_event) -> list[bytes]:
     return list(open_trace(tmp_path / "run-1").lines())
 
 
-async def test_what_was_recorded_is_read_back(tmp_path, event, odd_event, shot):
+async def test_recorded_events_can_be_read_back(tmp_path, event, odd_event, shot):
     picture = shot(1)
     async with recorder(tmp_path) as trace:
         await trace.keep(picture)
@@ -62,7 +62,7 @@ async def test_what_was_recorded_is_read_back(tmp_path, event, odd_event, shot):
     assert check_chain(again.records()).whole
 
 
-async def test_records_of_one_subgoal_can_be_read_alone(tmp_path, event):
+async def test_records_of_one_sub_goal_can_be_read_separately(tmp_path, event):
     async with recorder(tmp_path) as trace:
         for subgoal in (1, 2, 12, 2):
             await trace.record(event(subgoal, f'"subgoal":{2}', subgoal))
@@ -96,7 +96,7 @@ async def test_everything_is_synced_before_the_call_returns(tmp_path, event, sho
             assert synced[events.st_ino] == events.st_size > 0
 
 
-async def test_events_that_come_together_share_a_sync_and_keep_their_order(tmp_path, event, monkeypatch):
+async def test_concurrent_events_share_a_sync_and_keep_their_order(tmp_path, event, monkeypatch):
     syncs = 0
     real = os.fdatasync
 
@@ -137,7 +137,7 @@ async def test_recording_works_from_other_loops_and_threads(tmp_path, event):
     assert open_trace(trace.uri).check().records == 4
 
 
-async def test_an_event_without_canonical_form_is_refused_alone(tmp_path, event):
+async def test_only_the_event_without_a_canonical_form_is_refused(tmp_path, event):
     bad = Decided(note=None, thought="", tool_name="x", arguments={"n": 2**60}, label="")
     async with recorder(tmp_path) as trace:
         results = await asyncio.gather(
@@ -147,7 +147,7 @@ async def test_an_event_without_canonical_form_is_refused_alone(tmp_path, event)
     assert open_trace(trace.uri).check().records == 2
 
 
-async def test_a_picture_that_is_not_what_it_is_named_is_refused(tmp_path, shot):
+async def test_a_picture_with_a_wrong_digest_is_refused(tmp_path, shot):
     good = shot(1)
     async with recorder(tmp_path) as trace:
         with pytest.raises(EvidenceFailed, match="SHA-256"):
@@ -174,7 +174,7 @@ async def test_after_the_end_of_the_run_nothing_is_recorded(tmp_path, event, sho
 
 
 @pytest.mark.parametrize("run_id", ["../x", "a/b", "", ".", "..", ".x", "a\0b", "x" * 200, "a\n", "ä"])
-def test_a_run_id_that_is_no_plain_name_is_refused(tmp_path, run_id):
+def test_an_unsafe_run_id_is_refused(tmp_path, run_id):
     with pytest.raises(InvalidUsage, match="run id"):
         LocalTrace.open(tmp_path, run_id, KEY)
     assert list(tmp_path.iterdir()) == []
@@ -216,14 +216,14 @@ async def test_every_changed_byte_is_found_at_its_record(lines):
             assert found.first_bad == bad, (place, changed)
 
 
-async def test_a_whole_chain_says_so(lines):
+async def test_an_intact_chain_is_reported_as_intact(lines):
     found = check_lines(lines)
     assert (found.whole, found.closed, found.records) == (True, True, len(lines))
     assert not check_lines(lines[:-1]).closed
     assert check_lines([]).whole
 
 
-async def test_deleting_inserting_and_swapping_are_found(lines):
+async def test_deleted_inserted_and_swapped_records_are_found(lines):
     for place in range(len(lines) - 1):
         without = lines[:place] + lines[place + 1 :]
         assert check_lines(without).first_bad == place
@@ -243,7 +243,7 @@ async def test_records_of_another_run_do_not_fit(tmp_path, lines, event):
     assert check_lines(lines[:4] + other[4:]).first_bad in (3, 4)
 
 
-async def test_a_changed_picture_is_not_given_out(tmp_path, shot):
+async def test_a_changed_picture_is_not_returned(tmp_path, shot):
     picture = shot(1)
     async with recorder(tmp_path) as trace:
         await trace.keep(picture)
@@ -255,7 +255,7 @@ async def test_a_changed_picture_is_not_given_out(tmp_path, shot):
         open_trace(trace.uri).frame("../../etc/passwd")
 
 
-async def test_a_full_disk_stops_with_one_line_and_a_whole_trace(small_disk, event, shot):
+async def test_a_full_disk_raises_one_line_and_leaves_an_intact_trace(small_disk, event, shot):
     trace = recorder(small_disk)
     acknowledged = 0
 
@@ -273,17 +273,17 @@ async def test_a_full_disk_stops_with_one_line_and_a_whole_trace(small_disk, eve
         await trace.keep(shot(1, noise=60_000))
     found = open_trace(trace.folder).check()
     assert (found.whole, found.records) == (True, acknowledged)
-    (small_disk / "run-1" / "frames").rmdir()  # makes a little room
+    (small_disk / "run-1" / "frames").rmdir()  # frees a little space
     await trace.close()
     assert not list(small_disk.rglob("*.part"))
 
 
-async def test_recording_goes_on_when_there_is_room_again(small_disk, event):
+async def test_recording_continues_when_there_is_space_again(small_disk, event):
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(400_000))
     async with recorder(small_disk) as trace:
         many = (trace.record(event(step, "x" * 9000)) for step in range(100))
-        # All have been tried before there is room: none of them takes it up.
+        # Every record is attempted while the disk is full, so none of them uses the freed space.
         results = await asyncio.gather(*many, return_exceptions=True)
         assert DiskFull in {type(result) for result in results}
         ballast.unlink()
@@ -294,7 +294,7 @@ async def test_recording_goes_on_when_there_is_room_again(small_disk, event):
 
 
 @pytest.mark.parametrize("again", [False, True])
-async def test_an_end_that_could_not_be_recorded_is_told_and_may_be_tried_again(small_disk, event, again):
+async def test_an_unrecorded_end_is_reported_and_can_be_retried(small_disk, event, again):
     trace = recorder(small_disk)
     await trace.record(event(1))
     ballast = small_disk / "ballast"
@@ -314,7 +314,7 @@ async def test_an_end_that_could_not_be_recorded_is_told_and_may_be_tried_again(
 
 
 class Carried:
-    """A carrier that only notes whether it was given up."""
+    """A carrier that only notes whether it was abandoned."""
 
     uri = "s3://evidence/run-1"
     delivered = 0
@@ -328,7 +328,7 @@ class Carried:
         self.abandoned.set()
 
 
-async def test_a_disk_that_hangs_keeps_no_run_from_ending(tmp_path, event, monkeypatch):
+async def test_a_hanging_disk_does_not_keep_a_run_from_ending(tmp_path, event, monkeypatch):
     mended = threading.Event()
     real = os.fdatasync
 
@@ -344,7 +344,7 @@ async def test_a_disk_that_hangs_keeps_no_run_from_ending(tmp_path, event, monke
     try:
         with pytest.raises(EvidenceFailed, match=r"has stored no evidence for 0.3 s"):
             await trace.record(event(1))
-        assert trace._disk_time_left_s() == 0, "who comes now would wait anew"
+        assert trace._disk_time_left_s() == 0, "a later caller must not wait for the full time again"
         with pytest.raises(EvidenceFailed):
             await trace.record(event(2))
         delivery = await trace.close()
@@ -353,7 +353,7 @@ async def test_a_disk_that_hangs_keeps_no_run_from_ending(tmp_path, event, monke
         assert trace.delivery == delivery == await trace.close()
         anchoring._thread.join(60)
         assert not anchoring._thread.is_alive()
-        assert not carrier.abandoned.is_set(), "another process would take over what is still being written"
+        assert not carrier.abandoned.is_set(), "otherwise another process could take over the folder during the write"
     finally:
         mended.set()
     assert await asyncio.to_thread(carrier.abandoned.wait, 60)
@@ -361,7 +361,7 @@ async def test_a_disk_that_hangs_keeps_no_run_from_ending(tmp_path, event, monke
     assert (found.whole, found.records) == (True, 2)
 
 
-async def test_a_disk_that_was_slow_is_waited_for_again(tmp_path, event, monkeypatch):
+async def test_a_slow_disk_gets_the_full_time_again(tmp_path, event, monkeypatch):
     mended = threading.Event()
     real = os.fdatasync
 

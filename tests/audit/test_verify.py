@@ -1,4 +1,4 @@
-"""The verifier: whatever is done to a trace is found, and the first bad record named; a crash is no tampering."""
+"""Test the verifier: it finds every kind of tampering and names the first bad record. A crash is not tampering."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def trace(tmp_path: Path) -> Spoiled:
 
 @pytest.fixture
 def other(tmp_path: Path) -> list[bytes]:
-    """The lines of another run that was signed with the same key; its pictures are here, too."""
+    """The lines of another run with the same key. Its pictures are in the folder as well."""
     folder = write(tmp_path, "run-2", KEY)
     for path in (folder / "frames").iterdir():
         (tmp_path / "run-1" / "frames").mkdir(parents=True, exist_ok=True)
@@ -59,8 +59,8 @@ def test_a_whole_trace_is_valid(trace: Spoiled) -> None:
     assert verdict.notes == []
 
 
-def test_every_flipped_byte_of_the_events_is_found_at_its_record(tmp_path: Path) -> None:
-    """In each byte one bit, another in each: a last line end that is gone is no line end, not half a line."""
+def test_every_changed_byte_of_the_events_is_found_at_its_record(tmp_path: Path) -> None:
+    """One bit is flipped in each byte, a different one each time. A flipped last line end is not a torn line."""
     trace = Spoiled(write(tmp_path, "run-1", KEY, story("run-1", steps=1)), KEY)
     bundle, bad = bytearray(b"".join(trace.lines)), []
     place = 0
@@ -76,7 +76,7 @@ def test_every_flipped_byte_of_the_events_is_found_at_its_record(tmp_path: Path)
     assert trace.verdict(trace.lines).verdict == "VALID"
 
 
-def test_every_flipped_byte_of_the_pictures_is_found_at_the_first_record_that_names_it(trace: Spoiled) -> None:
+def test_every_changed_byte_of_a_picture_is_found_at_its_first_record(trace: Spoiled) -> None:
     named: dict[str, int] = {}
     for seq, line in enumerate(trace.lines):
         for digest in verifier.pictures(e.RECORD.validate_json(line).event):
@@ -94,7 +94,7 @@ def test_every_flipped_byte_of_the_pictures_is_found_at_the_first_record_that_na
     assert trace.verdict().verdict == "VALID"
 
 
-def test_every_deleted_doubled_or_swapped_record_is_found(trace: Spoiled) -> None:
+def test_every_deleted_duplicated_or_swapped_record_is_found(trace: Spoiled) -> None:
     lines = trace.lines
     for n in range(len(lines)):
         if n < len(lines) - 1:
@@ -126,7 +126,7 @@ def test_every_record_from_another_trace_of_the_same_run_id_is_found(trace: Spoi
         assert found(trace, [*lines[:n], twin.lines[n], *lines[n + 1 :]]) == ("TAMPERED", n)
 
 
-def test_a_trace_of_two_records_goes_by_the_name_of_its_folder(tmp_path: Path) -> None:
+def test_a_trace_of_two_records_is_identified_by_its_folder(tmp_path: Path) -> None:
     told = [story("run-1")[0], story("run-1")[-1]]
     trace = Spoiled(write(tmp_path, "run-1", KEY, told), KEY)
     foreign = Spoiled(write(tmp_path, "run-2", KEY, [story("run-2")[0], told[1]]), KEY).lines
@@ -134,7 +134,7 @@ def test_a_trace_of_two_records_goes_by_the_name_of_its_folder(tmp_path: Path) -
     assert found(trace, [trace.lines[0], foreign[1]]) == ("TAMPERED", 1)
 
 
-def test_what_a_crash_leaves_is_incomplete_and_never_more(trace: Spoiled) -> None:
+def test_a_crash_leaves_an_incomplete_trace_at_worst(trace: Spoiled) -> None:
     whole = b"".join(trace.lines)
     for end in (*range(0, len(whole), 7), *range(len(whole) - 6, len(whole))):
         verdict = trace.verdict([whole[:end]])
@@ -143,7 +143,7 @@ def test_what_a_crash_leaves_is_incomplete_and_never_more(trace: Spoiled) -> Non
 
 
 @pytest.mark.parametrize("tail", [b"\0", b"\0" * 5000, b'{"at":"2026-' + b"\0" * 9])
-def test_zeros_that_a_power_cut_leaves_at_the_end_are_incomplete(trace: Spoiled, tail: bytes) -> None:
+def test_trailing_zeros_after_a_power_cut_are_incomplete(trace: Spoiled, tail: bytes) -> None:
     assert found(trace, [*trace.lines[:-1], tail]) == ("INCOMPLETE", None)
 
 
@@ -156,14 +156,14 @@ def test_nothing_may_follow_the_end_of_the_run(trace: Spoiled, tmp_path: Path, t
     assert "follows the end of the run" in verdict.reason
 
 
-def test_the_opening_names_the_run_of_its_records_whatever_it_was_given(tmp_path: Path) -> None:
-    """A secret can be a part of the run's id; in the event it is replaced then, and in the records it is not."""
+def test_the_opening_event_gets_the_run_id_of_its_record(tmp_path: Path) -> None:
+    """A secret may be part of the run's id. It is then masked in the event but not in the record."""
     told = story("run-1")
     scrubbed = [told[0].model_copy(update={"run_id": "run-[secret pin]"}), *told[1:]]  # type: ignore[union-attr]
     assert Spoiled(write(tmp_path, "run-1", KEY, scrubbed), KEY).verdict().reason == ""
 
 
-def test_a_trace_is_opened_once_and_first(tmp_path: Path) -> None:
+def test_the_opening_event_is_the_first_and_only_one(tmp_path: Path) -> None:
     told = story("run-1")
     twice = Spoiled(write(tmp_path / "twice", "run-1", KEY, [*told[:3], told[0], *told[3:]]), KEY)
     assert found(twice, twice.lines) == ("TAMPERED", 2)
@@ -171,19 +171,20 @@ def test_a_trace_is_opened_once_and_first(tmp_path: Path) -> None:
     assert found(never, never.lines) == ("TAMPERED", 0)
 
 
-def test_every_character_that_can_be_written_can_be_checked(tmp_path: Path) -> None:
-    """Each alone in its record: DEL is ASCII, and Python writes it otherwise than the canonical form does."""
+def test_every_recordable_character_can_be_verified(tmp_path: Path) -> None:
+    """Each character has a record of its own. DEL, for example, is ASCII but has another canonical form than
+    Python's."""
     said = [e.Corrected(reason=f"<{chr(code)}>") for code in (*range(0x180), 0x2028, 0xE000, 0x1F642)]
     trace = Spoiled(write(tmp_path, "run-1", KEY, [story("run-1")[0], *said, story("run-1")[-1]]), KEY)
     assert trace.verdict().reason == ""
     escaped = trace.lines[1 + 0xE9].replace("é".encode(), b"\\u00e9")
     body = escaped.rpartition(b',"signature":')[0] + b"}"
     escaped = body[:-1] + f',"signature":"{KEY.sign(body)}"}}\n'.encode()
-    assert found(trace, [*trace.lines[: 1 + 0xE9], escaped]) == ("TAMPERED", 1 + 0xE9), "only one form is canonical"
+    assert found(trace, [*trace.lines[: 1 + 0xE9], escaped]) == ("TAMPERED", 1 + 0xE9), "exactly one form is canonical"
 
 
 @pytest.mark.parametrize("label", ["plain", "Zoë"])
-def test_every_number_that_can_be_written_can_be_checked(tmp_path: Path, label: str) -> None:
+def test_every_recordable_number_can_be_verified(tmp_path: Path, label: str) -> None:
     numbers: list[float] = [
         0,
         -0.0,
@@ -207,7 +208,7 @@ def test_every_number_that_can_be_written_can_be_checked(tmp_path: Path, label: 
 
 
 @pytest.mark.parametrize("tail", [b"x", b"\x00x", b'{"at":"\x8a', b'{"at":""}x', b'{"at":"\n'[:-1] + b"\x01", b"[]"])
-def test_what_no_crash_leaves_at_the_end_is_tampering(trace: Spoiled, tail: bytes) -> None:
+def test_an_end_that_no_crash_explains_is_tampering(trace: Spoiled, tail: bytes) -> None:
     assert found(trace, [*trace.lines[:-1], tail]) == ("TAMPERED", len(trace.lines) - 1)
 
 
@@ -218,7 +219,7 @@ def test_garbage_has_a_verdict(trace: Spoiled, garbage: bytes) -> None:
         assert found(trace, [*lines[:n], garbage + b"\n", *lines[n + 1 :]]) == ("TAMPERED", n)
 
 
-def test_a_line_without_end_is_not_read_to_its_end(trace: Spoiled, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_line_is_not_read_completely(trace: Spoiled, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holo_tasks.audit.verifier.bundle.LONGEST_LINE", 300_000)
     assert found(trace, [*trace.lines[:4], b"x" * 2_000_000]) == ("TAMPERED", 4)
 
@@ -231,7 +232,7 @@ def test_an_empty_trace_is_incomplete(trace: Spoiled) -> None:
 
 
 def resigned(lines: list[bytes], key: SigningKey, *, change: int = -1) -> list[bytes]:
-    """Make a chain anew, as somebody can who has a key; with another word in one record."""
+    """Sign a chain again, as the holder of a key can, with one word changed in one record."""
     made, previous = [], e.FIRST
     for seq, line in enumerate(lines):
         said = json.loads(line)
@@ -248,7 +249,7 @@ def resigned(lines: list[bytes], key: SigningKey, *, change: int = -1) -> list[b
     return made
 
 
-def test_a_trace_signed_with_another_key_says_so(trace: Spoiled) -> None:
+def test_the_verdict_names_another_signing_key(trace: Spoiled) -> None:
     thief = SigningKey.new()
     verdict = trace.verdict(resigned(trace.lines, thief))
     assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", 0)
@@ -258,7 +259,7 @@ def test_a_trace_signed_with_another_key_says_so(trace: Spoiled) -> None:
     assert found(trace, mixed) == ("TAMPERED", 6)
 
 
-def test_a_trace_written_anew_with_its_own_key_is_told_by_its_anchors(trace: Spoiled) -> None:
+def test_anchors_detect_a_trace_rewritten_with_its_own_key(trace: Spoiled) -> None:
     assert resigned(trace.lines, KEY) == trace.lines
     heads = trace.heads(0, 4, len(trace.lines) - 1)
     assert trace.verdict(heads=heads).verdict == "VALID"
@@ -269,24 +270,24 @@ def test_a_trace_written_anew_with_its_own_key_is_told_by_its_anchors(trace: Spo
     assert trace.verdict(resigned(trace.lines, KEY, change=2), heads=heads).first_bad == 4
 
 
-def test_a_trace_rolled_back_or_cut_off_is_told_by_its_anchors(trace: Spoiled) -> None:
+def test_anchors_detect_a_rolled_back_or_truncated_trace(trace: Spoiled) -> None:
     heads = trace.heads(0, 7)
     for end in range(len(trace.lines)):
         verdict = trace.verdict(trace.lines[:end], heads=heads)
         assert (verdict.verdict, verdict.first_bad) == (("TAMPERED", end) if end < 8 else ("INCOMPLETE", None))
     closed_early = resigned([*trace.lines[:3], trace.lines[-1]], KEY)
     closed_early = resigned([line.replace(b'"seq":10', b'"seq":3') for line in closed_early], KEY)
-    assert trace.verdict(closed_early).verdict == "VALID", "the key's holder can do this where nothing is anchored"
+    assert trace.verdict(closed_early).verdict == "VALID", "the holder of the key can do this if no head is anchored"
     assert trace.verdict(closed_early, heads=heads).first_bad == 4
 
 
-def test_an_anchor_that_the_key_did_not_sign_is_told(trace: Spoiled) -> None:
+def test_an_anchor_of_another_key_is_reported(trace: Spoiled) -> None:
     verdict = trace.verdict(heads=trace.heads(3, key=SigningKey.new()))
     assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", None)
     assert "line 1 of" in verdict.reason
 
 
-def test_two_heads_for_one_record_are_told(trace: Spoiled) -> None:
+def test_two_heads_for_one_record_are_tampering(trace: Spoiled) -> None:
     heads = trace.heads(5)
     trace.lines = resigned(trace.lines, KEY, change=2)
     for seq, digests in trace.heads(5).at.items():
@@ -294,7 +295,7 @@ def test_two_heads_for_one_record_are_told(trace: Spoiled) -> None:
     assert trace.verdict(trace.lines, heads=heads).first_bad == 5
 
 
-def test_half_an_anchor_and_those_of_other_runs_do_not_matter(trace: Spoiled, tmp_path: Path) -> None:
+def test_torn_anchors_and_anchors_of_other_runs_are_ignored(trace: Spoiled, tmp_path: Path) -> None:
     mine = trace._anchor(5, 6, None)
     path = tmp_path / "heads.jsonl"
     path.write_bytes(
@@ -306,7 +307,7 @@ def test_half_an_anchor_and_those_of_other_runs_do_not_matter(trace: Spoiled, tm
 
 
 def in_segments(trace: Spoiled, *ends: int) -> Path:
-    """The trace as it is in a bucket."""
+    """Return the trace as it is stored in a bucket."""
     events = trace.folder / "events"
     events.mkdir()
     start = 0
@@ -342,7 +343,7 @@ def test_a_copy_of_a_bucket_is_checked_segment_by_segment(trace: Spoiled) -> Non
     assert trace.verdict().verdict == "INCOMPLETE"
 
 
-def test_what_a_file_manager_leaves_among_the_events_is_noted(trace: Spoiled) -> None:
+def test_files_of_a_file_manager_are_noted(trace: Spoiled) -> None:
     (in_segments(trace, 5, len(trace.lines)) / ".DS_Store").touch()
     verdict = trace.verdict()
     assert verdict.verdict == "VALID"
@@ -353,7 +354,7 @@ def test_what_a_file_manager_leaves_among_the_events_is_noted(trace: Spoiled) ->
     assert verifier.verify(folder_marker, trace.public, Heads("run-1")).verdict == "VALID"
 
 
-def test_what_a_bucket_has_not_got_yet_is_no_tampering(trace: Spoiled) -> None:
+def test_records_that_are_not_uploaded_yet_are_no_tampering(trace: Spoiled) -> None:
     heads = trace.heads(2, len(trace.lines) - 1, delivered=3)
     in_segments(trace, 5)
     bundle = open_bundle(str(trace.folder))
@@ -362,12 +363,12 @@ def test_what_a_bucket_has_not_got_yet_is_no_tampering(trace: Spoiled) -> None:
     heads.ours = True
     assert "spool" in verifier.verify(bundle, trace.public, heads, spooled=True).reason
     assert verifier.verify(bundle, trace.public, heads, spooled=True).verdict == "INCOMPLETE"
-    assert verifier.verify(bundle, trace.public, heads).first_bad == 5  # the machine that recorded it has no more of it
+    assert verifier.verify(bundle, trace.public, heads).first_bad == 5  # the recording machine has no more records
     heads.delivered = 7
     assert verifier.verify(bundle, trace.public, heads, spooled=True).first_bad == 5
 
 
-def test_heads_that_were_asked_for_and_are_not_there_make_it_incomplete(trace: Spoiled, tmp_path: Path) -> None:
+def test_a_required_head_that_is_missing_makes_it_incomplete(trace: Spoiled, tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").touch()
     heads = Heads("run-1")
     heads.read(str(tmp_path / "none.jsonl"), trace.public)
@@ -376,7 +377,7 @@ def test_heads_that_were_asked_for_and_are_not_there_make_it_incomplete(trace: S
     assert "none.jsonl" in verdict.reason
 
 
-def test_pictures_that_nobody_names_are_noted(trace: Spoiled) -> None:
+def test_unnamed_pictures_are_noted(trace: Spoiled) -> None:
     (trace.folder / "frames" / f"{'a' * 64}.jpg").write_bytes(b"kept before a crash")
     (trace.folder / "frames" / ".torn.part").touch()
     verdict = trace.verdict()
@@ -391,8 +392,8 @@ def test_another_picture_under_the_same_digest_is_tampering(trace: Spoiled) -> N
     assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", 4)
 
 
-def test_every_field_that_names_a_picture_is_looked_at() -> None:
-    """A new event that names one has to be added to the verifier; those of files have a look of their own."""
+def test_every_field_that_names_a_picture_is_checked() -> None:
+    """New events that name pictures must be added to the verifier. Files have a check of their own."""
     for kind in {*e.Event.__subclasses__()} - {e.FileGiven, e.FileArrived}:
         names = {"sha256", "shots", "strip", "before", "after"} & set(kind.model_fields)
         given = {name: ["d"] if name == "shots" else "d" for name in names}
@@ -412,7 +413,7 @@ print(*(name for name in sys.modules if name.startswith("holo_tasks.")))
 """
 
 
-def test_the_verifier_loads_nothing_of_the_writer_but_the_schema(trace: Spoiled) -> None:
+def test_the_verifier_imports_only_the_schema_of_the_writer(trace: Spoiled) -> None:
     command = [sys.executable, "-c", ALONE, str(trace.folder), KEY.public_pem]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     verdict, loaded = subprocess.check_output(command, text=True, env=environment).splitlines()
@@ -424,14 +425,14 @@ def test_the_verifier_loads_nothing_of_the_writer_but_the_schema(trace: Spoiled)
 
 
 class Gullible(PublicKey):
-    """Believes whatever is signed with the key that the trace itself brings along."""
+    """Mutant that trusts the key contained in the trace."""
 
     def signed(self, line: bytes) -> bool:
         return True
 
 
-def test_a_verifier_that_trusts_the_bundle_is_found_out(trace: Spoiled) -> None:
-    """Chain without signatures: the mutant calls valid what the tests above call tampered."""
+def test_a_verifier_that_trusts_the_trace_is_detected(trace: Spoiled) -> None:
+    """It checks the chain without signatures, and accepts traces that the tests above call tampered."""
     thief = SigningKey.new()
     trace.path.write_bytes(b"".join(resigned(trace.lines, thief)))
     bundle = open_bundle(str(trace.folder))
@@ -448,7 +449,7 @@ def public(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("run", [r"\ud800", "../run-1", "", "x" * 200])
-def test_a_run_id_that_is_none_has_a_verdict(trace: Spoiled, tmp_path: Path, public: Path, run: str) -> None:
+def test_an_invalid_run_id_has_a_verdict(trace: Spoiled, tmp_path: Path, public: Path, run: str) -> None:
     trace.path.write_bytes(b"".join(trace.lines).replace(b'"run":"run-1"', f'"run":"{run}"'.encode()))
     (tmp_path / "anchors.jsonl").write_bytes(b"of other runs\n")
     verdict = verify_trace(str(trace.folder), public, None, tmp_path, {})
@@ -467,10 +468,10 @@ def test_a_folder_with_any_name_has_a_verdict(trace: Spoiled, tmp_path: Path, pu
     assert verify_trace(str(odd), public, None, tmp_path, {}).verdict == "TAMPERED"
 
 
-def test_a_list_of_heads_that_is_named_and_gone_makes_it_incomplete(
+def test_a_missing_list_of_heads_makes_the_trace_incomplete(
     trace: Spoiled, tmp_path: Path, public: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a run writes to is what is looked at: ``~`` is filled in for both."""
+    """The verifier reads the path that a run writes to: ``~`` is expanded for both."""
     monkeypatch.setenv("HOME", str(tmp_path))
     asked = (str(trace.folder), public, None, tmp_path / "home", {"HOLO_ANCHORS": "~/kept.jsonl"})
     verdict = verify_trace(*asked)
@@ -482,8 +483,8 @@ def test_a_list_of_heads_that_is_named_and_gone_makes_it_incomplete(
     }  # fmt: skip
 
 
-def test_paths_that_lead_nowhere_are_refused_in_one_line(trace: Spoiled, tmp_path: Path, public: Path) -> None:
-    """A name that is too long stands for what no user is refused when tests run as root."""
+def test_missing_paths_are_refused_in_one_line(trace: Spoiled, tmp_path: Path, public: Path) -> None:
+    """An overlong name replaces a permission error, which does not occur when tests run as root."""
     folder, long = str(trace.folder), "x" * 300
     nobody = "~nosuchuser/x"
     for given, environ, home in (

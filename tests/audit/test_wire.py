@@ -1,4 +1,5 @@
-"""Kill -9 at any moment: every picture that was sent is in the trace, and the trace never looks forged."""
+"""Test kill -9 at any moment: every picture sent to the model is in the trace, and the trace never looks tampered
+with."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Wire:
-    """A model server that writes down which pictures began to arrive, whole or not."""
+    """A model server that notes which pictures started to arrive, completely or not."""
 
     def __init__(self) -> None:
         self.seen: set[str] = set()
@@ -101,12 +102,12 @@ def test_a_kill_loses_no_picture_that_was_sent(
             assert found.verdict == "INCOMPLETE", found.reason
             verdicts.append(found.records)
     assert len(wire.seen) > kills
-    assert set(wire.seen) <= kept  # what arrived after its sender was gone, too
+    assert set(wire.seen) <= kept  # includes pictures that arrived after the sender's death
     print(f"{kills} kills: {len(wire.seen)} pictures on the wire, {len(verdicts)} traces with {sum(verdicts)} records")
 
 
 @pytest.mark.parametrize("mother", [True], indirect=True)
-def test_an_agent_that_sends_before_it_records_is_found_out(
+def test_an_agent_that_sends_before_it_records_is_detected(
     mother: subprocess.Popen[str], wire: Wire, tmp_path: Path
 ) -> None:
     chance = random.Random(6)

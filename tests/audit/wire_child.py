@@ -1,7 +1,7 @@
-"""Takes pictures, records them and sends them to a model without end; forks a fresh process per line on stdin.
+"""Take pictures, record them and send them to a model without end. Forks a process for each line on stdin.
 
-The test kills the forked process at a random moment, and holds what the server saw against the trace. Called with
-``careless`` it sends first and records afterwards, as a naive agent would.
+The test kills the forked process at a random moment, and compares the trace with the pictures that the server received.
+With ``careless``, the process sends first and records afterwards, as a naive agent would.
 """
 
 from __future__ import annotations

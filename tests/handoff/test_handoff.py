@@ -1,4 +1,4 @@
-"""Hand-offs in flows on a real Prefect server: both ways to answer, and what happens when nobody does."""
+"""Test hand-offs in flows on a real Prefect server: both ways to answer, and no answer at all."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("prefect")
 
 
 class HeldDesktop(PaintedDesktop):
-    """Says when the agent was kept away."""
+    """Desktop that records when the agent was blocked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class HeldDesktop(PaintedDesktop):
         return self.told[-1:] == ["hold"]
 
     async def look(self, *, after_action: bool = False) -> Frame:
-        assert not self.held, "nobody looks at the screen while a person has it"
+        assert not self.held, "the agent must not look at the screen while a person holds it"
         return await super().look(after_action=after_action)
 
 
@@ -71,7 +71,7 @@ class Stage:
         self.model = ScriptedModel([step("ask_human", question="Solve the captcha."), step("answer", content="filed")])
 
     def flow(self, work: Callable[[], Awaitable[Any]], **options: Any) -> Awaitable[Any]:
-        """Begin a flow with an agent around some work."""
+        """Start a flow with an agent around ``work``."""
 
         @flow(name="handing over", persist_result=False)
         async def around() -> Any:
@@ -83,7 +83,7 @@ class Stage:
         return asyncio.ensure_future(around())
 
     async def waiting(self) -> Handoff:
-        """Wait until a person is asked."""
+        """Wait until a person is asked, and return the hand-off."""
         for _ in range(600):
             if found := self.handoffs.waiting():
                 return found[0]
@@ -91,7 +91,7 @@ class Stage:
         raise AssertionError("nobody was asked")
 
     async def state(self, kind: str) -> dict[str, Any]:
-        """Wait until the flow run is in a state of some kind."""
+        """Wait until the flow run is in a state of a type."""
         for _ in range(600):
             found: dict[str, Any] = self.prefect.flow_run(self.flow_run)
             if found["state"]["type"] == kind:
@@ -100,7 +100,7 @@ class Stage:
         raise AssertionError(found["state"])
 
     def resume(self, **said: Any) -> dict[str, Any]:
-        """Answer as Prefect's form does."""
+        """Submit Prefect's form."""
         told: dict[str, Any] = self.prefect.post(f"/flow_runs/{self.flow_run}/resume", {"run_input": said})
         return told
 
@@ -110,7 +110,7 @@ def stage(tmp_path: Path, prefect: str) -> Stage:
     return Stage(tmp_path, prefect)
 
 
-async def test_the_form_of_prefect_answers_and_the_command_line_comes_too_late(stage: Stage) -> None:
+async def test_an_answer_in_prefects_form_counts_and_a_later_command_fails(stage: Stage) -> None:
     running = stage.flow(lambda: hand_over("Solve the captcha.", choices=("done", "give up")))
     handoff = await stage.waiting()
     paused = await stage.state("PAUSED")
@@ -126,7 +126,7 @@ async def test_the_form_of_prefect_answers_and_the_command_line_comes_too_late(s
     assert [event.handoff for event in told] == [handoff.id, handoff.id]  # type: ignore[union-attr]
 
 
-async def test_an_answer_from_a_shell_lets_the_paused_flow_run_go_on(stage: Stage) -> None:
+async def test_an_answer_from_a_shell_resumes_the_paused_flow_run(stage: Stage) -> None:
     running = stage.flow(lambda: hand_over("Solve the captcha."))
     handoff = await stage.waiting()
     await stage.state("PAUSED")
@@ -137,7 +137,7 @@ async def test_an_answer_from_a_shell_lets_the_paused_flow_run_go_on(stage: Stag
 
 
 @pytest.mark.usefixtures("recorded")
-async def test_automations_are_told_what_a_person_is_asked_and_not_where_the_desktop_is(stage: Stage) -> None:
+async def test_the_prefect_event_has_the_question_but_no_link(stage: Stage) -> None:
     running = stage.flow(lambda: hand_over("Solve the captcha.", choices=("yes", "no")), key="I-1")
     handoff = await stage.waiting()
     stage.handoffs.answer(handoff.id, "yes", by="ada")
@@ -152,7 +152,7 @@ async def test_automations_are_told_what_a_person_is_asked_and_not_where_the_des
     }
 
 
-async def test_nobody_answering_in_time_is_needs_person_and_the_flow_is_not_left_paused(stage: Stage) -> None:
+async def test_no_answer_in_time_raises_needs_person_and_ends_the_pause(stage: Stage) -> None:
     async def work() -> str:
         with pytest.raises(NeedsPerson, match=r"Hand-off ....-.... was not answered within 2 s: Solve it"):
             await hand_over("Solve it", timeout_seconds=2)
@@ -169,7 +169,7 @@ async def test_nobody_answering_in_time_is_needs_person_and_the_flow_is_not_left
         stage.handoffs.answer(handoff.id, "done", by="ada")
 
 
-async def test_cancelling_the_paused_flow_run_kills_the_run_and_gives_nobody_the_input(stage: Stage) -> None:
+async def test_cancelling_the_paused_flow_run_kills_the_run(stage: Stage) -> None:
     running = stage.flow(lambda: hand_over("Solve it"))
     handoff = await stage.waiting()
     await stage.state("PAUSED")
@@ -181,7 +181,7 @@ async def test_cancelling_the_paused_flow_run_kills_the_run_and_gives_nobody_the
     assert [event.status for event in events(stage.trace) if event.kind == "run_closed"] == ["killed"]
 
 
-async def test_a_guardrails_time_stands_still_while_a_person_has_the_screen_and_runs_on_afterwards(
+async def test_guardrail_clocks_stop_while_a_person_has_the_screen(
     stage: Stage,
 ) -> None:
     @subgoal
@@ -213,10 +213,10 @@ async def test_an_answer_is_for_one_attempt_only(stage: Stage) -> None:
         await second
 
 
-async def test_the_model_goes_on_with_what_the_person_says(stage: Stage) -> None:
+async def test_the_model_continues_with_the_persons_answer(stage: Stage) -> None:
     running = stage.flow(lambda: pursue("File the entry."), handoff=True)
     handoff = await stage.waiting()
-    stage.desktop.gestures.append(Click(Point(1, 1)))  # by the person: it shows
+    stage.desktop.gestures.append(Click(Point(1, 1)))  # typed by the person, so it is visible
     stage.handoffs.answer(handoff.id, "done", note="It was a bus.", by="ada")
     assert await running == "filed"
     told = str(stage.model.requests[1]["messages"])
@@ -226,7 +226,7 @@ async def test_the_model_goes_on_with_what_the_person_says(stage: Stage) -> None
 
 
 @pytest.mark.parametrize("handoff", [False, True])
-async def test_without_a_person_or_with_one_who_gives_up_the_work_ends(stage: Stage, handoff: bool) -> None:
+async def test_work_ends_without_an_answer_or_when_the_person_gives_up(stage: Stage, handoff: bool) -> None:
     running = stage.flow(lambda: pursue("File the entry."), handoff=handoff)
     if handoff:
         stage.handoffs.answer((await stage.waiting()).id, "give up", note="no captcha solver here", by="ada")
@@ -240,7 +240,7 @@ CONFIRM = Rules.model_validate({"trust": "act", "confirm": [{"kinds": ["click"]}
 
 
 @pytest.mark.parametrize("choice", ["approve", "refuse"])
-async def test_an_action_that_needs_a_yes_waits_for_it_and_an_old_yes_is_no_yes(stage: Stage, choice: str) -> None:
+async def test_an_action_waits_for_its_own_approval(stage: Stage, choice: str) -> None:
     def flow_() -> Awaitable[Any]:
         stage.model = ScriptedModel([CLICK, step("answer", content="clicked")])
         return stage.flow(lambda: pursue("Press OK."), handoff=HandOff(20), rules=CONFIRM, allow=None, key="T-1")
@@ -257,7 +257,7 @@ async def test_an_action_that_needs_a_yes_waits_for_it_and_an_old_yes_is_no_yes(
             await running
     assert len(stage.desktop.gestures) == (choice == "approve")
 
-    stage.desktop.gestures.clear()  # the very same screen
+    stage.desktop.gestures.clear()  # an identical screen
     running = flow_()
     again = await stage.waiting()
     assert again.id != asked.id
@@ -267,24 +267,24 @@ async def test_an_action_that_needs_a_yes_waits_for_it_and_an_old_yes_is_no_yes(
     assert stage.desktop.gestures == []
 
 
-async def test_a_yes_is_for_the_screen_it_was_said_about(stage: Stage) -> None:
+async def test_an_approval_is_valid_for_its_screen_only(stage: Stage) -> None:
     stage.model = ScriptedModel([CLICK])
     running = stage.flow(lambda: pursue("Press OK."), handoff=True, rules=CONFIRM, allow=None)
     asked = await stage.waiting()
-    stage.desktop.gestures.append(Click(Point(1, 1)))  # the person did something else first
+    stage.desktop.gestures.append(Click(Point(1, 1)))  # the person changed the screen first
     stage.handoffs.answer(asked.id, "approve", by="ada")
     with pytest.raises(PolicyRefused, match="Nobody said yes to this on the screen as it is now"):
         await running
     assert len(stage.desktop.gestures) == 1
 
 
-async def test_a_yes_that_could_not_be_used_is_not_there_for_a_later_attempt(stage: Stage) -> None:
+async def test_an_unused_approval_is_not_valid_for_a_later_attempt(stage: Stage) -> None:
     stage.model = ScriptedModel([CLICK, CLICK])
 
     async def twice() -> None:
         with pytest.raises(PolicyRefused, match="Nobody said yes"):
             await pursue("Press OK.")
-        stage.desktop.gestures.clear()  # as it was when the yes was given
+        stage.desktop.gestures.clear()  # the same screen as at the approval
         await pursue("Press OK.")
 
     running = stage.flow(twice, handoff=True, rules=CONFIRM, allow=None)
@@ -297,7 +297,7 @@ async def test_a_yes_that_could_not_be_used_is_not_there_for_a_later_attempt(sta
     assert stage.desktop.gestures == []
 
 
-async def test_outside_of_a_flow_the_answer_comes_from_a_shell(stage: Stage) -> None:
+async def test_without_a_flow_the_answer_comes_from_a_shell(stage: Stage) -> None:
     async def work() -> Answer:
         with stage.model:
             async with agent(stage.model, stage.desktop, stage.folder):
@@ -308,7 +308,7 @@ async def test_outside_of_a_flow_the_answer_comes_from_a_shell(stage: Stage) -> 
     assert await running == Answer("yes", "", "ada")
 
 
-async def test_two_desktops_of_one_flow_can_wait_at_once(stage: Stage) -> None:
+async def test_two_desktops_of_one_flow_can_wait_concurrently(stage: Stage) -> None:
     @subgoal
     async def ask(which: str) -> str:
         async with agent(stage.model, HeldDesktop(), stage.folder / which):
@@ -329,7 +329,7 @@ async def test_two_desktops_of_one_flow_can_wait_at_once(stage: Stage) -> None:
     assert await running == ["a", "b"]
 
 
-async def test_beside_other_desktops_of_a_run_only_the_item_waits(stage: Stage) -> None:
+async def test_with_several_desktops_only_the_item_waits(stage: Stage) -> None:
     @subgoal(key="{which}", effect=None)
     async def ask(which: str) -> str:
         return (await hand_over(f"Solve {which}.", suspend=True)).note if which == "b" else "nobody was asked"
@@ -374,7 +374,7 @@ async def test_beside_other_desktops_of_a_run_only_the_item_waits(stage: Stage) 
         ({"timeout_seconds": float("nan")}, "more than 0"),
     ],
 )
-async def test_what_nobody_could_answer_is_not_asked(stage: Stage, arguments: dict[str, Any], reason: str) -> None:
+async def test_unanswerable_questions_are_rejected(stage: Stage, arguments: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidUsage, match=reason):
         await stage.flow(lambda: hand_over(**{"question": "Solve it", **arguments}))
     assert stage.desktop.told == []
@@ -393,7 +393,7 @@ async def ask_suspending() -> Answer:
     ],
     ids=["no deployment", "in a task", "somebody else's display"],
 )
-async def test_what_cannot_be_suspended_waits_as_it_is_and_says_why(
+async def test_a_run_that_cannot_be_suspended_waits_and_logs_the_reason(
     stage: Stage, caplog: pytest.LogCaptureFixture, deployment: str, ask: Callable[[], Awaitable[Answer]], why: str
 ) -> None:
     async def work() -> Answer:
@@ -408,7 +408,7 @@ async def test_what_cannot_be_suspended_waits_as_it_is_and_says_why(
     assert f"The run waits and is not suspended: {why}" in caplog.text
 
 
-async def test_the_flow_run_that_is_paused_says_so_though_a_sub_goal_asks(
+async def test_a_question_of_a_sub_goal_is_logged_in_both_flow_runs(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     @subgoal

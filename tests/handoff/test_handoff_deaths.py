@@ -1,4 +1,4 @@
-"""The process of a flow ends while a person has the screen: nothing stays pressed, and nobody is left waiting."""
+"""Test that no input stays pressed and no hand-off stays open when a flow's process dies during a hand-off."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.desktop
 @pytest.mark.parametrize(
     ("number", "run_again"), few([(signal.SIGKILL, False), (signal.SIGKILL, True), (signal.SIGTERM, True)])
 )
-async def test_nothing_stays_pressed_on_a_borrowed_display_and_the_hand_off_is_over(
+async def test_a_dead_process_leaves_nothing_pressed_and_no_open_hand_off(
     cli: CommandLine,
     display: str,
     x_server: Callable[..., subprocess.Popen[bytes]],
@@ -44,7 +44,7 @@ async def test_nothing_stays_pressed_on_a_borrowed_display_and_the_hand_off_is_o
     home, inputs = Path(cli.env["HOLO_HOME"]), Inputs(tmp_path / "inputs")
     handoffs, items = Handoffs(store_at(home)), Items(store_at(home))
     x_server(display, *witness(inputs.path), shows=False)
-    monkeypatch.setenv("HOLO_HOME", str(home))  # not for the display: that is somebody else's
+    monkeypatch.setenv("HOLO_HOME", str(home))  # not used for the display, which is borrowed
     process = AgentProcess(cli.env)
     run = process.begin("http://127.0.0.1:9/v1", inputs, display=display, question="I-1")
     asked = until(handoffs.waiting)[0]
@@ -69,7 +69,7 @@ async def test_nothing_stays_pressed_on_a_borrowed_display_and_the_hand_off_is_o
         assert f"its run {run['run']} is gone. Run it again" in str(refused.value)
         assert "its run is gone" in told
         assert "interrupted" in listing(home, 5, as_json=False)
-        assert item is None, "nobody could write it down"
+        assert item is None, "the dead process cannot close it"
     else:
         assert handoffs.find(asked.id).state == "killed"
         assert f"Hand-off {asked.id} is over: its run was killed" in str(refused.value)

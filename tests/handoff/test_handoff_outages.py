@@ -1,4 +1,4 @@
-"""A person is waited for while Prefect's server is away: the wait goes on, and what is said counts once."""
+"""Test hand-offs while Prefect's server is unreachable: the wait continues, and one answer counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def way(prefect_url: str) -> Outage:
 
 @pytest.fixture
 def outage(way: Outage, prefect: str) -> Iterator[Outage]:
-    """The way to Prefect of everything but the test itself."""
+    """The connection to Prefect of all but the test itself."""
     with temporary_settings({PREFECT_API_URL: way.url}):
         yield way
         way.mend()
@@ -38,13 +38,13 @@ def stage(outage: Outage, prefect: str, tmp_path: Path) -> Stage:
     return Stage(tmp_path, prefect)
 
 
-async def test_the_form_answers_once_prefect_is_back(stage: Stage, outage: Outage) -> None:
+async def test_the_form_can_be_answered_when_prefect_is_back(stage: Stage, outage: Outage) -> None:
     running = stage.flow(lambda: hand_over("Solve the captcha."))
     await stage.waiting()
     await stage.state("PAUSED")
     for how in HOWS:
         outage.cut(how)
-        await asyncio.sleep(2)  # it is asked each second
+        await asyncio.sleep(2)  # the form is polled each second
         assert stage.desktop.held
         outage.mend()
     assert stage.resume(choice="done", note="a bus")["status"] == "ACCEPT"
@@ -54,7 +54,7 @@ async def test_the_form_answers_once_prefect_is_back(stage: Stage, outage: Outag
 
 
 @pytest.mark.parametrize("how", few(HOWS))
-async def test_what_a_shell_said_meanwhile_ends_the_pause_once_prefect_is_back(
+async def test_an_answer_from_a_shell_ends_the_pause_when_prefect_is_back(
     stage: Stage, outage: Outage, how: How
 ) -> None:
     async def work() -> Answer:
@@ -62,7 +62,7 @@ async def test_what_a_shell_said_meanwhile_ends_the_pause_once_prefect_is_back(
         assert stage.prefect.flow_run(stage.flow_run)["state"]["type"] == "PAUSED", "it was away"
         outage.mend()
         await stage.state("RUNNING")
-        assert stage.resume(choice="give up")["status"] == "ABORT", "nobody would hear it"
+        assert stage.resume(choice="give up")["status"] == "ABORT", "an answer in the form would be ignored"
         return answer
 
     running = stage.flow(work)
@@ -74,7 +74,7 @@ async def test_what_a_shell_said_meanwhile_ends_the_pause_once_prefect_is_back(
 
 
 @pytest.mark.parametrize("how", few(HOWS))
-async def test_nobody_in_time_while_prefect_is_away_is_needs_person(stage: Stage, outage: Outage, how: How) -> None:
+async def test_no_answer_during_an_outage_raises_needs_person(stage: Stage, outage: Outage, how: How) -> None:
     async def work() -> None:
         try:
             await hand_over("Solve it.", timeout_seconds=3)
@@ -93,7 +93,7 @@ async def test_nobody_in_time_while_prefect_is_away_is_needs_person(stage: Stage
 
 
 @pytest.mark.parametrize("how", few(HOWS))
-async def test_a_run_is_paused_when_a_prefect_that_was_away_is_back(
+async def test_the_run_is_paused_when_prefect_is_back(
     stage: Stage, outage: Outage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: How
 ) -> None:
     monkeypatch.setattr(pausing, "PATIENCE_S", 1.0)
@@ -113,7 +113,7 @@ async def test_a_run_is_paused_when_a_prefect_that_was_away_is_back(
     assert (await running).choice == "done"
 
 
-async def test_a_late_answer_in_the_form_is_told_that_it_does_not_count(
+async def test_a_late_answer_in_the_form_is_logged_as_ignored(
     stage: Stage, outage: Outage, caplog: pytest.LogCaptureFixture
 ) -> None:
     running = stage.flow(lambda: hand_over("Solve the captcha."))
@@ -130,7 +130,7 @@ async def test_a_late_answer_in_the_form_is_told_that_it_does_not_count(
 
 
 @pytest.mark.parametrize("how", few(HOWS))
-async def test_a_run_that_waits_is_killed_while_prefect_is_away(stage: Stage, outage: Outage, how: How) -> None:
+async def test_a_waiting_run_can_be_killed_during_an_outage(stage: Stage, outage: Outage, how: How) -> None:
     running = stage.flow(lambda: hand_over("Solve it."))
     handoff = await stage.waiting()
     await stage.state("PAUSED")
@@ -138,19 +138,19 @@ async def test_a_run_that_waits_is_killed_while_prefect_is_away(stage: Stage, ou
     said = await asyncio.to_thread(kill, stage.folder / "holo", stage.flow_run, "enough")
     assert [line.split()[1] for line in said.lines] == ["stopped"]
     assert stage.handoffs.find(handoff.id).state == "killed"
-    assert stage.desktop.told == ["hold"], "nobody has the input"
+    assert stage.desktop.told == ["hold"], "neither the agent nor the person has the input"
     outage.mend()
     with pytest.raises(asyncio.CancelledError):
         await running
 
 
-async def test_a_run_is_killed_while_prefect_is_away_that_is_to_suspend_it(
+async def test_a_suspending_run_can_be_killed_during_an_outage(
     stage: Stage, outage: Outage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def nothing_said(self: Suspending) -> None:
         outage.cut("refused")
 
-    monkeypatch.setattr(Suspending, "hindrance", lambda self: "")  # as if it were a run of a deployment
+    monkeypatch.setattr(Suspending, "hindrance", lambda self: "")  # pretend that it is a run of a deployment
     monkeypatch.setattr(Suspending, "answer", nothing_said)
     running = stage.flow(lambda: hand_over("May it be filed?", suspend=True))
     handoff = await stage.waiting()

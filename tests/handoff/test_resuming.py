@@ -1,4 +1,4 @@
-"""What Prefect says of a suspended flow run: whose answer began which attempt, and which answer is the first one."""
+"""Test how attempts of a suspended flow run are matched with their answers, and that the first answer counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def nothing() -> None:
 
 @dataclass
 class Suspended:
-    """A flow run of a deployment, in an attempt that was suspended for a hand-off."""
+    """A deployment's flow run in an attempt that was suspended for a hand-off."""
 
     handoffs: Handoffs
     flow_run: str = ""
@@ -43,7 +43,7 @@ class Suspended:
         await self.into(Pending(), Running())
 
     async def into(self, *states: Any, force: bool = False) -> str:
-        """Put it in some states; return the id of the last one."""
+        """Set the flow run to some states. Return the id of the last state."""
         async with get_client() as client:
             for state in states:
                 told = await client.set_flow_run_state(uuid.UUID(self.flow_run), state, force=force)
@@ -67,7 +67,7 @@ async def run(prefect: str, tmp_path: Path) -> Suspended:
     return made
 
 
-async def test_an_attempt_is_begun_by_the_answer_and_the_next_one_is_not(run: Suspended) -> None:
+async def test_an_answer_starts_exactly_one_attempt(run: Suspended) -> None:
     asked, _ = await run.ask()
     await resume_suspended(asked, "yes", "a note")
     assert await begun_by(run.flow_run, await run.into(Pending(), Running())) == asked.id
@@ -78,25 +78,25 @@ async def test_an_attempt_is_begun_by_the_answer_and_the_next_one_is_not(run: Su
 
 
 @pytest.mark.parametrize("states", [[Failed(), AwaitingRetry()], [Scheduled()]], ids=["not answered in time", "forced"])
-async def test_an_attempt_that_began_without_an_answer_is_begun_by_none(run: Suspended, states: list[Any]) -> None:
+async def test_an_attempt_without_an_answer_has_no_suspension(run: Suspended, states: list[Any]) -> None:
     first, _ = await run.ask()
     await resume_suspended(first, "yes", "")
     await run.into(Pending(), Running())
-    await run.ask()  # nobody answers this one
+    await run.ask()  # this suspension gets no answer
     attempt = await run.into(*states, Pending(), Running(), force=True)
     assert await begun_by(run.flow_run, attempt) == ""
 
 
-async def test_the_first_answer_counts_and_whoever_is_later_is_told(run: Suspended) -> None:
+async def test_the_first_answer_counts_and_later_ones_are_refused(run: Suspended) -> None:
     asked, _ = await run.ask()
     await resume_suspended(asked, "no", "first")
     for choice in CHOICES:
         with pytest.raises(InvalidUsage, match="was answered already: ‘no’ by somebody in Prefect's pages"):
             await resume_suspended(asked, choice, "first")
-    assert run.handoffs.find(asked.id).state == "open", "the run is to find what Prefect has"
+    assert run.handoffs.find(asked.id).state == "open", "the run must find the answer that Prefect has"
 
 
-async def test_what_takes_no_answer_says_why_and_nothing_is_closed(run: Suspended) -> None:
+async def test_a_refused_answer_has_a_reason_and_closes_nothing(run: Suspended) -> None:
     asked, _ = await run.ask()
     await run.into(Failed(), force=True)
     with pytest.raises(InvalidUsage, match=r"takes no answer: its flow run .* is Failed"):
@@ -110,10 +110,10 @@ async def test_what_takes_no_answer_says_why_and_nothing_is_closed(run: Suspende
     assert [one.state for one in map(run.handoffs.find, (asked.id, elsewhere.id))] == ["open", "open"]
 
 
-async def test_a_prefect_that_is_away_is_waited_for_and_one_that_refuses_is_not(
+async def test_an_outage_is_waited_out_but_a_refusal_is_final(
     run: Suspended, prefect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holo_tasks.handoff.pause.RETRY_S", 0.0)  # as if it had been away for so long
+    monkeypatch.setattr("holo_tasks.handoff.pause.RETRY_S", 0.0)  # as if the retry time had passed
     away = Outage(prefect)
     away.cut("refused")
     with temporary_settings({PREFECT_API_URL: away.url, PREFECT_CLIENT_MAX_RETRIES: 0}):
@@ -124,12 +124,12 @@ async def test_a_prefect_that_is_away_is_waited_for_and_one_that_refuses_is_not(
         asked, _ = await asking
     await resume_suspended(asked, "yes", "")
     gone = Pausing("another", CHOICES, "", "May it?")
-    assert "404" in await gone.suspend(str(uuid.uuid4()), 60), "nothing is begun again then: who asks waits"
+    assert "404" in await gone.suspend(str(uuid.uuid4()), 60), "the run is not suspended, so the process waits"
 
 
-async def test_a_suspension_whose_confirmation_was_lost_is_known_when_asked_for_again(run: Suspended) -> None:
+async def test_an_unconfirmed_suspension_is_recognized_on_retry(run: Suspended) -> None:
     asked, pausing = await run.ask()
     assert await pausing.suspend(run.flow_run, 60) == ""
     await resume_suspended(asked, "yes", "")
-    assert await pausing.suspend(run.flow_run, 60) == "", "also when it is over by now"
+    assert await pausing.suspend(run.flow_run, 60) == "", "even if the suspension has ended"
     assert await Pausing("another", CHOICES, "", "").suspend(run.flow_run, 60) != ""

@@ -1,4 +1,4 @@
-"""A gate that keeps machines out is passed by a person over the live link, and nothing of what they do is kept."""
+"""Test that a person solves a CAPTCHA-like gate over the live view, and that their input is recorded nowhere."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BACKSPACE, RETURN = 0xFF08, 0xFF0D
 
 
 class Watched(VirtualDesktop):
-    """Counts how often the agent looks."""
+    """Desktop that counts how often the agent looks."""
 
     looks = 0
 
@@ -36,7 +36,7 @@ class Watched(VirtualDesktop):
         return await super().look(after_action=after_action)
 
 
-async def test_a_person_solves_the_puzzle_over_the_live_link_and_what_they_type_is_nowhere(
+async def test_a_persons_input_over_the_live_view_is_not_recorded(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -63,7 +63,7 @@ async def test_a_person_solves_the_puzzle_over_the_live_link_and_what_they_type_
             await person.type(word)
             await person.press(RETURN)
             await clerk.at("filed")
-        assert desktop.looks == looks, "the agent does not look meanwhile"
+        assert desktop.looks == looks, "the agent must not look meanwhile"
         assert not [each for each in caplog.records[logged:] if each.name.startswith("holo_tasks")]
         handoffs.answer(handoff.id, "done", by="ada")
 

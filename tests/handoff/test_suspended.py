@@ -1,4 +1,4 @@
-"""Once Prefect has suspended a flow run nothing more is done in it, whatever becomes of the news on the way out."""
+"""Test that a suspended flow run does no more work, whatever happens to the exception on its way out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEWS = Suspended("abcd-efgh", "Hand-off abcd-efgh: May it be filed?")
 
 
 async def suspend(run: Run) -> None:
-    """Do what `hand_over` does once Prefect has accepted."""
+    """Do the same as `hand_over` after Prefect has accepted the suspension."""
     run.suspended = NEWS
     raise NEWS
 
@@ -57,7 +57,7 @@ async def run_with(model: ScriptedModel, folder: Path, work: Callable[[Run], Awa
 
 
 @pytest.mark.parametrize("work", [by_itself, in_a_group, among_results, behind_another_error])
-async def test_the_run_ends_suspended(tmp_path: Path, work: Callable[[Run], Awaitable[None]]) -> None:
+async def test_a_suspended_run_ends_as_suspended(tmp_path: Path, work: Callable[[Run], Awaitable[None]]) -> None:
     with ScriptedModel([]) as model, pytest.raises(Suspended) as raised:
         await run_with(model, tmp_path, work)
     assert raised.value is NEWS
@@ -70,9 +70,7 @@ async def test_the_run_ends_suspended(tmp_path: Path, work: Callable[[Run], Awai
 
 
 @pytest.mark.parametrize("next_one", [lambda: pursue("Go on."), lambda: hand_over("And this one?")])
-async def test_who_works_beside_it_gets_the_screen_no_more(
-    tmp_path: Path, next_one: Callable[[], Awaitable[object]]
-) -> None:
+async def test_concurrent_work_loses_the_screen(tmp_path: Path, next_one: Callable[[], Awaitable[object]]) -> None:
     async def work(run: Run) -> None:
         await among_results(run)
         with pytest.raises(Suspended):
@@ -84,7 +82,7 @@ async def test_who_works_beside_it_gets_the_screen_no_more(
 
 
 @pytest.mark.parametrize("failing", ["find", "answer"])
-async def test_an_answer_is_not_taken_for_none_while_the_store_is_away(
+async def test_an_unreachable_store_does_not_hide_an_answer(
     prefect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     handoffs = Handoffs(store_at(tmp_path / "holo"))
@@ -118,9 +116,9 @@ async def test_an_answer_is_not_taken_for_none_while_the_store_is_away(
     assert (found.id, found.choice) == (asked.id, "yes")
 
 
-def test_a_process_of_many_runs_keeps_the_questions_of_the_latest_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_attempts_questions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holo_tasks.handoff.suspend.MAX_ATTEMPTS", 2)
-    monkeypatch.setattr("holo_tasks.handoff.suspend._asked", OrderedDict())  # what other tests asked may be there
+    monkeypatch.setattr("holo_tasks.handoff.suspend._asked", OrderedDict())  # other tests may have left questions
 
     def again(flow_run: str, question: str) -> bool:
         run: Any = SimpleNamespace(title="t", flow_run_id=flow_run, attempt="1")
@@ -128,4 +126,4 @@ def test_a_process_of_many_runs_keeps_the_questions_of_the_latest_ones_only(monk
 
     assert [again("a", "q"), again("a", "q"), again("a", "other"), again("b", "q")] == [False, True, False, False]
     assert (again("a", "q"), again("c", "q"), again("a", "q")) == (True, False, True)
-    assert not again("b", "q"), "it was the one that had asked longest ago"
+    assert not again("b", "q"), "the attempt that asked longest ago is forgotten"

@@ -1,4 +1,4 @@
-"""A flow run of a deployment that Prefect has suspended for a person, without a process: who may answer, and retry."""
+"""Test answers to a suspended deployment run that has no process: who may answer, and retrying the item."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHOICES = ("sales", "travel")
 
 
 class Waiting:
-    """The suspended flow run, its item and its hand-off."""
+    """The suspended flow run with its item and its hand-off."""
 
     def __init__(self, home: Path, url: str) -> None:
         self.home, self.api = home, PrefectAPI(url)
@@ -58,7 +58,7 @@ def waiting(tmp_path: Path, prefect: str, monkeypatch: pytest.MonkeyPatch) -> Wa
 
 
 def first(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Have something done after the shell's command has seen the run suspended, and before it has answered."""
+    """Run an action after the shell command has read the suspended run and before it answers."""
     answer = PrefectClient.resume_flow_run
 
     async def late(self: PrefectClient, *args: Any) -> Any:
@@ -68,27 +68,27 @@ def first(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     monkeypatch.setattr(PrefectClient, "resume_flow_run", late)
 
 
-def test_who_is_overtaken_by_the_form_is_told_so(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_is_slower_than_the_form_is_refused(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
     first(monkeypatch, lambda: waiting.in_pages("travel"))
     with pytest.raises(InvalidUsage, match=r"was answered already: ‘travel’ by somebody in Prefect's pages"):
         resume(waiting.asked.id, choice="sales", by="ada")
-    assert waiting.now().state == "open", "what counts is in Prefect's form, and the run reads it there"
+    assert waiting.now().state == "open", "the valid answer is in Prefect's form, where the run reads it"
 
 
-def test_who_is_overtaken_in_the_form_is_told_so(waiting: Waiting) -> None:
+def test_a_form_that_is_slower_than_the_command_is_refused(waiting: Waiting) -> None:
     assert "begins again" in resume(waiting.asked.id, choice="sales", note=" a taxi ", by="ada")
     assert waiting.in_pages("travel") != "ACCEPT"
     now = waiting.now()
     assert (now.state, now.choice, now.note, now.by) == ("answered", "sales", "a taxi", "ada")
 
 
-def test_an_answer_whose_confirmation_was_lost_counts(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
-    first(monkeypatch, lambda: waiting.in_pages("sales"))  # as the client does when it sends it again
+def test_an_unconfirmed_answer_counts(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
+    first(monkeypatch, lambda: waiting.in_pages("sales"))  # as when the client repeats the request
     assert "begins again" in resume(waiting.asked.id, choice="sales", by="ada")
     assert waiting.now().by == "ada"
 
 
-def test_no_second_run_is_begun_beside_one_that_waits_for_an_answer_or_goes_on_with_it(waiting: Waiting) -> None:
+def test_an_item_with_an_open_or_answered_question_is_not_retried(waiting: Waiting) -> None:
     def again() -> str:
         return retry(waiting.home, "A-2", done=None, not_done=True, again=lambda words: 0)[0]
 

@@ -1,4 +1,4 @@
-"""`holo-tasks kill`, and what `holo-tasks run` does when it is used or when Prefect dies."""
+"""Test `holo-tasks kill`, and how `holo-tasks run` ends when it is killed or when Prefect dies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.desktop
 
 
 class Agent:
-    """`holo-tasks run` at work."""
+    """A `holo-tasks run` process in the middle of its work."""
 
     def __init__(self, cli: CommandLine, model: ScriptedModel, name: str = "inputs") -> None:
         self.inputs = Inputs(cli.home / name)
@@ -40,7 +40,7 @@ class Agent:
     def stops(self, last_s: float) -> None:
         time.sleep(max(0.0, last_s + 1.0 - time.monotonic()))
         assert self.inputs.last_s() <= last_s
-        # A desktop that is too slow to say that it stopped is ended by force: there is no screen left to be pressed.
+        # A desktop that confirms the stop too late is killed. The screen is then gone.
         assert until(lambda: not self.inputs.held() or not related(str(self.inputs.path)))
 
     def ends(self) -> None:
@@ -51,7 +51,7 @@ class Agent:
         assert until(lambda: not related(str(self.inputs.path)))
 
 
-def test_all_runs_are_killed_and_none_that_begins_later(cli: CommandLine) -> None:
+def test_kill_all_stops_current_runs_and_no_later_ones(cli: CommandLine) -> None:
     with ScriptedModel([TEXT]) as model:
         agents = [Agent(cli, model, name) for name in ("one", "other")]
         until(lambda: all(len(agent.inputs.sent()) > 50 for agent in agents))
@@ -66,7 +66,7 @@ def test_all_runs_are_killed_and_none_that_begins_later(cli: CommandLine) -> Non
         assert cli("run", "Go.", "--app", app, "--base-url", model.base_url, "--json").code == 0
 
 
-def test_a_run_that_is_still_starting_is_meant_by_all(cli: CommandLine, app: str) -> None:
+def test_kill_all_includes_a_starting_run(cli: CommandLine, app: str) -> None:
     with ScriptedModel([TEXT]) as model:
         command = cli.start("run", "Go.", "--app", app, "--allow", "act", "--base-url", model.base_url, "--json")
         until(lambda: related("Xvfb") and any(str(cli.home) in line for line in related("HOLO_DESKTOP=")))
@@ -76,7 +76,7 @@ def test_a_run_that_is_still_starting_is_meant_by_all(cli: CommandLine, app: str
     assert model.requests == []
 
 
-def test_it_must_be_said_which_run_is_meant(here: InProcess) -> None:
+def test_a_run_must_be_named(here: InProcess) -> None:
     assert here("kill").code == 2
     assert "--run ID, or --all" in here("kill").complaint
     unknown = here("kill", "--run", "20260101-000000-nobody")
@@ -90,7 +90,7 @@ def test_it_must_be_said_which_run_is_meant(here: InProcess) -> None:
 
 
 @pytest.mark.parametrize("empty", ["", " \n"])
-def test_an_empty_id_asks_nobody_to_stop_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: str) -> None:
+def test_an_empty_id_stops_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: str) -> None:
     kills = Kills(store_at(tmp_path))
     monkeypatch.setattr(kill_command, "_elsewhere", lambda home: kills)
     monkeypatch.setattr(kill_command, "PATIENCE_S", 0.0)
@@ -98,11 +98,11 @@ def test_an_empty_id_asks_nobody_to_stop_anywhere(tmp_path: Path, monkeypatch: p
         kill_command.kill(tmp_path, empty, "")
     assert kills.asked("any run", [], 0.0) is None
     kill_command.kill(tmp_path, None, "")
-    assert kills.asked("any run", [], 0.0), "or this test looks for the wrong thing"
+    assert kills.asked("any run", [], 0.0), "otherwise this test checks the wrong text"
 
 
 @pytest.mark.parametrize("run_id", [None, "far"])
-def test_what_was_stopped_is_told_though_the_database_goes_away_in_between(
+def test_stopped_runs_are_reported_though_the_database_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_id: str | None
 ) -> None:
     def answers(self: Kills, kill_id: int) -> dict[str, str]:
@@ -121,7 +121,7 @@ def test_what_was_stopped_is_told_though_the_database_goes_away_in_between(
 
 
 @pytest.mark.parametrize("name", ["own", "flow", "part"])
-def test_a_run_on_another_machine_is_known_by_any_of_its_ids(tmp_path: Path, name: str) -> None:
+def test_a_run_on_another_machine_is_found_by_any_of_its_ids(tmp_path: Path, name: str) -> None:
     kills = Kills(store_at(tmp_path))
     source = DatabaseSource(kills, Running.here("own", "Go.", "", "flow"))
     kills.ask("other", "not this one")
@@ -134,7 +134,7 @@ def test_a_run_on_another_machine_is_known_by_any_of_its_ids(tmp_path: Path, nam
 
 @pytest.fixture
 def own_server(cli: CommandLine) -> Iterator[TemporaryServer]:
-    """A Prefect server that may come to harm."""
+    """A Prefect server of its own, which the test may damage."""
     server = TemporaryServer(os.environ, blocks=False, login=os.environ["PREFECT_API_AUTH_STRING"])
     cli.env["PREFECT_API_URL"] = server.wait()
     yield server
@@ -143,7 +143,7 @@ def own_server(cli: CommandLine) -> Iterator[TemporaryServer]:
 
 
 @pytest.mark.long
-def test_without_prefect_a_run_is_known_and_killed_all_the_same(own_server: TemporaryServer, cli: CommandLine) -> None:
+def test_a_run_without_prefect_can_be_killed(own_server: TemporaryServer, cli: CommandLine) -> None:
     with ScriptedModel([TEXT]) as model:
         agent = Agent(cli, model)
         until(lambda: len(agent.inputs.sent()) > 50)
@@ -160,7 +160,7 @@ def test_without_prefect_a_run_is_known_and_killed_all_the_same(own_server: Temp
 
 
 @pytest.mark.parametrize("number", few([signal.SIGKILL, signal.SIGSTOP]))
-def test_a_run_whose_prefect_server_dies_says_how_it_ended_and_leaves(
+def test_a_run_whose_prefect_server_dies_reports_its_end_and_exits(
     own_server: TemporaryServer, cli: CommandLine, number: signal.Signals
 ) -> None:
     pause = step("wait", seconds=0.2)
@@ -172,13 +172,13 @@ def test_a_run_whose_prefect_server_dies_says_how_it_ended_and_leaves(
         until(lambda: len(model.requests) == 4)
         answered_s = time.monotonic()
         ended = command.end()
-    assert time.monotonic() - answered_s < 20  # Prefect would try again for minutes
+    assert time.monotonic() - answered_s < 20  # Prefect's own client retries for minutes
     assert (ended.code, ended.told["status"], ended.told["answer"]) == (0, "answered", "done")
     assert ended.complaint.startswith("holo-tasks: answered")
     assert until(lambda: not related(str(cli.home / "inputs")))
 
 
-def test_a_display_of_somebody_elses_is_left_as_it_was(cli: CommandLine, x_server, display: str) -> None:
+def test_a_borrowed_display_is_left_unchanged(cli: CommandLine, x_server, display: str) -> None:
     inputs = Inputs(cli.home / "inputs")
     server = x_server(display, *witnessed(inputs.path))
     with ScriptedModel([TEXT]) as model:

@@ -1,4 +1,4 @@
-"""`holo-tasks kill` where HOLO_HOME takes no more files, or none with anything in it."""
+"""Test `holo-tasks kill` when HOLO_HOME takes no new files, or only empty ones."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def without_inodes(disk: Path) -> Path:
 
 
 def read_only(disk: Path) -> Path:
-    """See it as it is when errors have made it read-only: nobody else can have that while a file is open."""
+    """Make the disk appear read-only, as after I/O errors. A real remount fails while a file is open."""
     seen = disk.with_name("seen")
     seen.mkdir()
     assert _mount("--bind", disk, seen)
@@ -72,7 +72,7 @@ def read_only(disk: Path) -> Path:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system that is soon full."""
+    """A small file system that fills up quickly."""
     if os.geteuid() != 0:
         pytest.skip("mounting needs root")
     folder = tmp_path / "disk"
@@ -87,7 +87,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Starts a process that has runs under way, and ends when one of them is asked to stop."""
+    """Start a process with runs in progress that ends when one of them is asked to stop."""
     started: list[subprocess.Popen[str]] = []
 
     def begin(home: Path, *runs: str) -> subprocess.Popen[str]:
@@ -113,18 +113,18 @@ def unwritable(*_: object) -> None:
     ("spoil", "ends", "doubt"),
     [(full, 0, ""), (without_inodes, -signal.SIGTERM, "No space left"), (read_only, -signal.SIGTERM, "Read-only")],
 )
-def test_a_run_stops_whatever_is_wrong_with_the_disk(
+def test_a_run_stops_in_spite_of_disk_errors(
     disk: Path, start: Start, spoil: Callable[[Path], Path], ends: int, doubt: str, run_id: str | None
 ) -> None:
     process = start(disk, RUN)
     found = kill_command.kill(spoil(disk), run_id, "enough")
     assert found.lines == (f"{RUN}  stopped",)
     assert process.wait() == ends
-    # Who names a run knows that it stopped; a run that is only starting is in no list.
+    # A named run is reported as stopped. A starting run is in no list yet.
     assert [doubt in said for said in found.doubts] == ([True] if doubt and run_id is None else [])
 
 
-def test_a_request_without_room_for_its_reason_is_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_without_a_reason_still_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = kill_files.folder_in(tmp_path)
     monkeypatch.setattr(json, "dump", unwritable)
     kill_files.ask_one(folder, RUN, "enough")
@@ -136,7 +136,7 @@ def test_a_request_without_room_for_its_reason_is_a_request(tmp_path: Path, monk
     assert len(list(folder.iterdir())) == 2, "no drafts"
 
 
-def test_with_its_process_all_of_its_runs_end_and_this_is_told(
+def test_ending_a_process_ends_all_its_runs_and_reports_them(
     tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both, other = start(tmp_path, RUN, "beside"), start(tmp_path, "other")
@@ -147,10 +147,10 @@ def test_with_its_process_all_of_its_runs_end_and_this_is_told(
     assert other.poll() is None
 
 
-def test_a_process_that_only_has_the_number_of_a_runs_is_left_alone(
+def test_another_process_with_the_same_id_is_not_signalled(
     tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As in a container: the number is that of another process outside.
+    # As outside a container: the process id belongs to another process here.
     stranger = start(tmp_path / "elsewhere", "other")
     registration = Registration(tmp_path, Running.here(RUN, "Go.", "", "")._replace(pid=stranger.pid))
     monkeypatch.setattr(kill_files, "ask_all", unwritable)
@@ -162,7 +162,9 @@ def test_a_process_that_only_has_the_number_of_a_runs_is_left_alone(
 
 
 @pytest.mark.parametrize("broken", ["folder_in", "ask_all"])
-def test_other_machines_are_told_in_any_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+def test_other_machines_get_the_request_in_any_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
     monkeypatch.setattr(kill_files, broken, unwritable)
     monkeypatch.setattr(kill_command, "PATIENCE_S", 0.0)
     with pytest.raises(InvalidUsage, match=r"cannot be written \(Read-only file system\); set HOLO_HOME"):
@@ -176,7 +178,7 @@ def test_other_machines_are_told_in_any_case(tmp_path: Path, monkeypatch: pytest
     assert asked.reason == "enough"
 
 
-def test_runs_that_cannot_be_listed_are_a_doubt_and_all_are_asked(
+def test_an_unreadable_registry_is_reported_and_all_runs_get_the_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(home: Path) -> list[Running]:
@@ -192,7 +194,7 @@ def test_runs_that_cannot_be_listed_are_a_doubt_and_all_are_asked(
 
 @pytest.mark.desktop
 @pytest.mark.parametrize("spoil", [full, pytest.param(read_only, marks=pytest.mark.long)])
-def test_an_agent_at_work_is_stopped(cli: CommandLine, disk: Path, spoil: Callable[[Path], Path]) -> None:
+def test_a_working_agent_is_stopped(cli: CommandLine, disk: Path, spoil: Callable[[Path], Path]) -> None:
     cli.env["HOLO_HOME"] = str(disk / "holo")
     inputs = Inputs(cli.home / "inputs")
     options = ("--app", shlex.join(witnessed(inputs.path)), "--allow", "act", "--audit", str(cli.home / "runs"))

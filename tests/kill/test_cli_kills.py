@@ -1,4 +1,4 @@
-"""Stopping `holo-tasks run` from outside: input stops, the trace says why, nothing is left behind."""
+"""Test that `holo-tasks run` can be stopped from outside: input stops, the trace has the reason, nothing is left."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _as_users_start_it(cli: CommandLine) -> None:
 
 
 def closed_as_killed(ended: Ended) -> None:
-    """Hold what a run leaves that was stopped while it ran."""
+    """Check that a stopped run left a closed trace with the reason."""
     assert (ended.code, ended.told["status"]) == (13, "killed")
     assert "stopped" in ended.complaint
     lines = (Path(ended.told["trace"]) / "events.jsonl").read_text().splitlines()
@@ -42,11 +42,11 @@ def closed_as_killed(ended: Ended) -> None:
 
 @pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGINT]))
 @pytest.mark.long
-def test_a_model_that_hangs_does_not_hold_a_run(cli: CommandLine, app: str, number: signal.Signals) -> None:
+def test_a_hanging_model_does_not_delay_a_kill(cli: CommandLine, app: str, number: signal.Signals) -> None:
     with ScriptedModel([HANG]) as model:
         running = cli.start("run", "Go.", "--app", app, "--base-url", model.base_url, "--json")
         until(lambda: model.requests)
-        assert any("Xvfb" in line for line in related(str(cli.home))), "or this test looks for the wrong thing"
+        assert any("Xvfb" in line for line in related(str(cli.home))), "otherwise this test checks the wrong text"
         ended = running.signal(number)
     closed_as_killed(ended)
     assert until(lambda: not related(str(cli.home)))
@@ -55,8 +55,8 @@ def test_a_model_that_hangs_does_not_hold_a_run(cli: CommandLine, app: str, numb
 
 
 @pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGINT]))
-def test_a_long_text_is_not_written_to_its_end(cli: CommandLine, number: signal.Signals) -> None:
-    # As users start it, `doctor` is sent SIGTERM.
+def test_typing_stops_in_the_middle_of_a_text(cli: CommandLine, number: signal.Signals) -> None:
+    # The tests of `doctor` send SIGTERM to a command that is started as users start it.
     log = cli.home / "events"
     letters = 8_000
     with ScriptedModel([step("write", content="ab" * (letters // 2))]) as model:
@@ -74,8 +74,8 @@ def test_a_long_text_is_not_written_to_its_end(cli: CommandLine, number: signal.
 
 
 @pytest.mark.long
-def test_ctrl_c_reaches_all_and_the_run_is_closed_all_the_same(cli: CommandLine, tmp_path: Path, app: str) -> None:
-    # A terminal sends SIGINT to everything that was started from it, a Prefect server of ours included.
+def test_ctrl_c_reaches_all_processes_and_the_run_is_closed(cli: CommandLine, tmp_path: Path, app: str) -> None:
+    # A terminal sends SIGINT to its whole process group, including our Prefect server.
     alone = CommandLine(tmp_path, None)
     alone.real = True
     with ScriptedModel([HANG]) as model:
@@ -89,11 +89,11 @@ def test_ctrl_c_reaches_all_and_the_run_is_closed_all_the_same(cli: CommandLine,
 
 
 def in_a_terminal() -> None:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests themselves may have been started by nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup, which ignores SIGHUP
     fcntl.ioctl(1, termios.TIOCSCTTY, 0)
 
 
-def test_a_run_whose_terminal_is_closed_ends_in_good_order(cli: CommandLine, app: str) -> None:
+def test_a_run_whose_terminal_closes_ends_cleanly(cli: CommandLine, app: str) -> None:
     terminal, theirs = pty.openpty()
     with ScriptedModel([step("click", element="Count button", x=352, y=420), HANG]) as model:
         options = ("--app", app, "--allow", "act", "--token", "I-1", "--base-url", model.base_url)
@@ -119,8 +119,8 @@ def test_a_run_whose_terminal_is_closed_ends_in_good_order(cli: CommandLine, app
     assert until(lambda: not related(str(cli.home)))
 
 
-def test_a_run_that_has_not_begun_is_stopped_too(cli: CommandLine) -> None:
-    app = shlex.join(["sh", "-c", "sleep 60", str(cli.home)])  # it begins when a window shows
+def test_a_waiting_run_is_stopped(cli: CommandLine) -> None:
+    app = shlex.join(["sh", "-c", "sleep 60", str(cli.home)])  # the run starts when a window appears
     running = cli.start("run", "Go.", "--app", app, "--base-url", "http://127.0.0.1:9/v1", "--json", real=False)
     until(lambda: related("Xvfb") and any(str(cli.home) in line for line in related("HOLO_DESKTOP=")))
     ended = running.signal(signal.SIGTERM)
@@ -130,8 +130,6 @@ def test_a_run_that_has_not_begun_is_stopped_too(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(("command", "real"), [(("run", "", "--app", "true"), False), (("kill",), True)])
-def test_a_stderr_that_takes_nothing_leaves_the_exit_code(
-    cli: CommandLine, command: tuple[str, ...], real: bool
-) -> None:
+def test_a_broken_stderr_does_not_change_the_exit_code(cli: CommandLine, command: tuple[str, ...], real: bool) -> None:
     with Path("/dev/full").open("w") as full:
         assert cli(*command, stderr=full, real=real).code == 2

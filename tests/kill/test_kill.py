@@ -1,4 +1,4 @@
-"""The kill switch, on real flows: each way to use it, and whatever may hang meanwhile."""
+"""Test the kill switch on real flows: every way to use it, whichever part hangs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def process(cli: CommandLine) -> Iterator[AgentProcess]:
 
 
 class Typing:
-    """A flow with an agent in a sub-goal, in the middle of a long text."""
+    """A flow whose agent types a long text in a sub-goal."""
 
     def __init__(self, cli: CommandLine, process: AgentProcess, model: ScriptedModel, folder: Path, **more: Any):
         self.cli, self.process, self.inputs = cli, process, Inputs(folder / "inputs")
@@ -59,9 +59,9 @@ class Typing:
         self.id, self.flow_run = self.run["run"], self.run["flow_run"]
 
     def stops(self, last_s: float) -> None:
-        """Hold that the last event is no later than that, and that nothing is pressed.
+        """Check that no event comes after ``last_s`` and that nothing is pressed.
 
-        A desktop that is too slow to say that it stopped is ended by force: then there is no screen left to be pressed.
+        A desktop that confirms the stop too late is killed. The screen is then gone.
         """
         time.sleep(max(0.0, last_s + 1.0 - time.monotonic()))
         assert self.inputs.last_s() <= last_s
@@ -69,13 +69,13 @@ class Typing:
 
     @property
     def flow_runs(self) -> list[str]:
-        """The flow run of the agent, that of its sub-goal, and the one around, if there is one."""
+        """The flow runs of the agent, of its sub-goal, and of the parent, if there is one."""
         wanted = {"flow_runs": {"parent_flow_run_id": {"any_": [self.flow_run]}}}
         (beneath,) = self.api.post("/flow_runs/filter", wanted)
         return [beneath["id"], self.flow_run, *filter(None, [self.run.get("around")])]
 
     def ends(self, source: str, reason: str) -> None:
-        """Hold that the run ends as killed, that its trace says why, and that nothing of its desktop is left."""
+        """Check that the run ends as killed with a reason in its trace, and that its desktop has ended."""
         assert self.process.said() == {"ended": "killed", "reason": reason}
         closed_as_killed(self.run["trace"], source, reason)
         for id in self.flow_runs:
@@ -128,7 +128,7 @@ def test_a_run_is_killed_while_it_waits_for_its_model(
         assert time.monotonic() - began_s < 15
 
 
-def test_a_blocked_event_loop_holds_up_no_kill(
+def test_a_blocked_event_loop_does_not_delay_a_kill(
     cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path
 ) -> None:
     typing = Typing(cli, process, text, tmp_path, block=[1.0, 8.0])
@@ -139,7 +139,7 @@ def test_a_blocked_event_loop_holds_up_no_kill(
     typing.ends("command", COMMAND)
 
 
-def test_a_stopped_process_sends_nothing_more_and_ends_when_it_goes_on(typing: Typing) -> None:
+def test_a_suspended_process_sends_no_input_and_ends_when_resumed(typing: Typing) -> None:
     os.kill(typing.pid, signal.SIGSTOP)
     try:
         said, last_s = kill(typing.cli, "--run", typing.id)
@@ -151,7 +151,7 @@ def test_a_stopped_process_sends_nothing_more_and_ends_when_it_goes_on(typing: T
     typing.ends("command", COMMAND)
 
 
-def test_a_desktop_whose_own_process_hangs_is_ended_by_force(typing: Typing) -> None:
+def test_a_hanging_desktop_process_is_killed(typing: Typing) -> None:
     (host,) = [pid for pid in children(typing.pid) if b"holo_tasks.desktop.host" in cmdline(pid)]
     os.kill(host, signal.SIGSTOP)
     said, last_s = kill(typing.cli, "--run", typing.id)
@@ -180,7 +180,7 @@ def variable(url: str, value: Any) -> Iterator[float]:
 
 
 @pytest.mark.parametrize("how", few(["all", "run", "flow run in a list"]))
-def test_a_prefect_variable_kills_whom_it_names_and_nobody_else(typing: Typing, how: str) -> None:
+def test_a_prefect_variable_kills_only_the_named_runs(typing: Typing, how: str) -> None:
     with variable(typing.cli.env["PREFECT_API_URL"], ["someone-else", "nobody"]):
         time.sleep(2)
         assert time.monotonic() - typing.inputs.last_s() < 1
@@ -207,7 +207,7 @@ def test_cancelling_a_sub_goal_kills(typing: Typing) -> None:
 
 
 @pytest.mark.usefixtures("recorded")
-def test_no_task_around_a_killed_run_or_in_it_goes_on_or_has_crashed(
+def test_tasks_of_a_killed_run_neither_continue_nor_crash(
     cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path
 ) -> None:
     typing = Typing(cli, process, text, tmp_path, around="task", tasks=True)
@@ -221,7 +221,7 @@ def test_no_task_around_a_killed_run_or_in_it_goes_on_or_has_crashed(
 
     ours = ["a step of an agent", "a step with a key"]
     theirs = ["a task inside", "a task around", "a task around a task"]
-    until(lambda: "Running" not in ends().values())  # Prefect writes down by and by what its tasks came to
+    until(lambda: "Running" not in ends().values())  # Prefect records the final states of tasks with a delay
     assert {name: end for name, end in ends().items() if name in ours + theirs} == dict.fromkeys(
         ours + theirs, "Killed"
     )
@@ -229,10 +229,10 @@ def test_no_task_around_a_killed_run_or_in_it_goes_on_or_has_crashed(
 
 
 @pytest.mark.parametrize("around", ["guarded", "beside another"])
-def test_a_flow_that_a_killed_run_is_a_part_of_is_named_after_that(
+def test_the_parent_flow_of_a_killed_run_ends_as_killed(
     cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path, around: str
 ) -> None:
-    """It is killed by the id of its own flow run, which is not tried again."""
+    """The run is killed by the id of its own flow run, which is not retried."""
     typing = Typing(cli, process, text, tmp_path, around=around, retries=2)
     assert len(typing.flow_runs) == 3
     assert cli("kill", "--run", typing.flow_run).stdout == f"{typing.id}  stopped\n"
@@ -240,7 +240,7 @@ def test_a_flow_that_a_killed_run_is_a_part_of_is_named_after_that(
     assert typing.api.flow_run(typing.flow_run)["run_count"] == 1
 
 
-def test_a_flow_goes_on_whose_part_was_killed_if_its_author_says_so(
+def test_a_parent_flow_may_continue_after_a_kill(
     cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path
 ) -> None:
     typing = Typing(cli, process, text, tmp_path, around="goes on")
@@ -250,9 +250,7 @@ def test_a_flow_goes_on_whose_part_was_killed_if_its_author_says_so(
     assert (killed, around) == (["Killed", "Killed"], "Completed")
 
 
-def test_a_script_of_ones_own_that_was_killed_ends_with_a_line(
-    cli: CommandLine, text: ScriptedModel, tmp_path: Path
-) -> None:
+def test_a_killed_script_ends_with_one_line(cli: CommandLine, text: ScriptedModel, tmp_path: Path) -> None:
     script = "import asyncio; from tests.support.typing_agent import typing; asyncio.run(typing({asked}))"
     inputs = Inputs(tmp_path / "inputs")
     asked = {"model": text.base_url, "inputs": str(inputs.path)}
@@ -272,7 +270,7 @@ def test_a_script_of_ones_own_that_was_killed_ends_with_a_line(
 
 
 @pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGKILL]))
-def test_a_process_that_is_told_to_end_sends_nothing_more(
+def test_a_terminated_process_sends_no_more_input(
     cli: CommandLine, text: ScriptedModel, tmp_path: Path, number: signal.Signals
 ) -> None:
     process = AgentProcess(cli.env)

@@ -1,4 +1,4 @@
-"""What ends a run that was killed, by itself: as it is handed around, and where Prefect does not answer."""
+"""Test `RunKilled`, the exception that ends a killed run: pickling it, and its states while Prefect is unreachable."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from holo_tasks.run.killed import RunKilled
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
-def test_it_can_be_copied_and_sent_to_another_process(again: Any, tmp_path: Path) -> None:
+def test_it_can_be_copied_and_pickled(again: Any, tmp_path: Path) -> None:
     error = RunKilled("the fire alarm", tmp_path)
     found = again(error)
     assert (type(found), str(found), found.__dict__) == (RunKilled, "the fire alarm", error.__dict__)
 
 
-def test_a_server_that_is_away_is_asked_once_for_all_flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_is_asked_once_for_all_flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flow_runs = [FlowRun(id=uuid4(), flow_id=uuid4(), state=Running()) for _ in range(3)]
     around = iter([*flow_runs, None])
     asked, noted = [], []

@@ -1,4 +1,4 @@
-"""One switch for all desktops of a run: what it lets through, what a lost claim stops, and who is stopped together."""
+"""Test the kill switches of a run with several desktops: leases, lost claims, and stopping all desktops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holo_tasks.run.all_desktops import AllDesktops
 
 
 class Screen:
-    """Remembers what it was told."""
+    """Desktop that records the calls it gets."""
 
     def __init__(self) -> None:
         self.until_s = -1.0
@@ -38,7 +38,7 @@ class Screen:
 
 @dataclass
 class Held:
-    """A claim that holds for so long."""
+    """A claim that holds for a given time."""
 
     seconds: float
     taken_over: bool = False
@@ -76,7 +76,7 @@ async def several(folder: Path) -> tuple[AllDesktops, KillSwitch, One, One]:
     return everything, whole, ones[0], ones[1]
 
 
-async def test_a_claim_holds_up_the_input_of_its_own_desktop_only(tmp_path: Path) -> None:
+async def test_an_expired_claim_stops_input_of_its_own_desktop_only(tmp_path: Path) -> None:
     everything, _, first, second = await several(tmp_path)
     first.switch.take_up(Held(0.0))
     later = boot_s() + 0.8
@@ -87,7 +87,7 @@ async def test_a_claim_holds_up_the_input_of_its_own_desktop_only(tmp_path: Path
     assert second.screen.until_s == 0.0
 
 
-async def test_what_was_taken_over_is_stopped_alone(tmp_path: Path) -> None:
+async def test_a_lost_claim_stops_its_own_desktop_only(tmp_path: Path) -> None:
     everything, whole, first, second = await several(tmp_path)
     first.switch.take_up(Held(0.0, taken_over=True))
     everything.renew(boot_s() + 0.8)
@@ -98,7 +98,7 @@ async def test_what_was_taken_over_is_stopped_alone(tmp_path: Path) -> None:
     assert whole.reason == second.switch.reason == ""
 
 
-async def test_a_database_that_is_away_stops_them_all(tmp_path: Path) -> None:
+async def test_an_unreachable_database_stops_all_desktops(tmp_path: Path) -> None:
     everything, whole, first, second = await several(tmp_path)
     whole._loop, whole._task = first.switch._loop, first.switch._task
     whole._cancelled_before = 0
@@ -111,7 +111,7 @@ async def test_a_database_that_is_away_stops_them_all(tmp_path: Path) -> None:
     assert second.switch.why() == "The database is away."
 
 
-async def test_a_desktop_that_comes_later_belongs_to_the_run_and_is_stopped_with_it(tmp_path: Path) -> None:
+async def test_a_desktop_that_is_added_later_is_stopped_with_the_run(tmp_path: Path) -> None:
     everything, whole, first, _ = await several(tmp_path)
     first.screen.at_rest = False
     everything.latch()

@@ -1,4 +1,4 @@
-"""What a run asks Prefect twice a second: no more requests than it takes, however many flow runs it is part of."""
+"""Test how a run polls Prefect for cancellations: with few requests, however deeply its flow runs are nested."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ URL = "http://prefect.invalid/api"
 
 
 class Prefect:
-    """Flow runs by id, each with the one that it is part of; which of them were cancelled; and what was asked."""
+    """Fake API: flow runs by id with their parents, the cancelled ones, and the requests received."""
 
     def __init__(self, wholes: dict[str, str]) -> None:
         self.wholes, self.cancelled = wholes, set[str]()
@@ -56,34 +56,34 @@ def source(prefect: Prefect) -> StateSource:
     return source_of(prefect, part=True)
 
 
-def test_once_it_is_known_what_a_run_is_part_of_one_request_asks_for_all(prefect: Prefect, source: StateSource) -> None:
+def test_one_request_covers_all_parents_once_they_are_known(prefect: Prefect, source: StateSource) -> None:
     assert [source.look(["sub-goal"]), source.look(["sub-goal"]), source.look(["sub-goal"])] == ["", "", ""]
     assert prefect.since() == 2 * ["filter", "flow_runs", "task_runs"] + ["filter", "flow_runs"]
     assert source.look(["sub-goal", "another"]) == source.look([]) == ""
     assert prefect.since() == ["filter", "filter"]
 
 
-def test_a_flow_run_that_is_no_part_is_not_looked_up(prefect: Prefect) -> None:
+def test_a_top_level_flow_run_is_not_looked_up(prefect: Prefect) -> None:
     whole = source_of(prefect, part=False)
     assert whole.look([]) == whole.look(["sub-goal"]) == ""
     assert prefect.since() == ["filter", "filter"]
 
 
 @pytest.mark.parametrize("cancelled", ["agent", "part", "whole", "sub-goal"])
-def test_each_of_them_that_is_cancelled_stops_the_run(prefect: Prefect, source: StateSource, cancelled: str) -> None:
+def test_cancelling_any_of_the_flow_runs_stops_the_run(prefect: Prefect, source: StateSource, cancelled: str) -> None:
     for _ in range(3):
         assert source.look(["sub-goal"]) == ""
     prefect.cancelled.add(cancelled)
     assert source.look(["sub-goal"]) == f"killed by cancelling the flow run run {cancelled} in Prefect"
 
 
-def test_what_was_cancelled_before_stops_it_at_once(prefect: Prefect, source: StateSource) -> None:
+def test_an_earlier_cancellation_stops_the_run_at_once(prefect: Prefect, source: StateSource) -> None:
     prefect.cancelled.add("agent")
     assert source.look([])
     assert prefect.since() == ["filter"]
 
 
-def test_a_server_that_tests_share_answers_as_prefect_itself(prefect_url: str) -> None:
+def test_the_shared_test_server_answers_like_prefect(prefect_url: str) -> None:
     api, nobody = PrefectAPI(prefect_url), [str(uuid4())]
     run = api.post("/flow_runs/", {"flow_id": api.post("/flows/", {"name": "stopped"})["id"], "name": "it"})["id"]
     client, of_prefect = PrefectApi(prefect_url), {"limit": 2}

@@ -1,4 +1,4 @@
-"""What a person reads who is asked for something: on the page of the desktop, in Prefect's form, in a shell."""
+"""Test the texts for a person who is asked: on the live view's page, in Prefect's form and in a shell."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from holo_tasks.safety.store import store_at
 NOW = datetime(2026, 11, 23, 3, 4, tzinfo=UTC)
 
 
-def test_the_page_of_a_desktop_says_what_is_wanted_to_whoever_may_use_it(tmp_path: Path) -> None:
+def test_the_page_shows_the_question_to_users_only(tmp_path: Path) -> None:
     site = Site(Door("127.0.0.1"), tmp_path)
     before = bytes(site._page(True).body)
     site.asked = "May <b>R-7</b> be filed?", "until 03:09 UTC on 23 November", "holo-tasks handoff resume abcd-efgh"
@@ -34,7 +34,7 @@ def test_the_page_of_a_desktop_says_what_is_wanted_to_whoever_may_use_it(tmp_pat
         assert b"resume" not in page
 
 
-def test_whoever_is_recorded_says_on_the_page_when_they_are_done(tmp_path: Path) -> None:
+def test_the_done_link_is_shown_to_recorded_users_only(tmp_path: Path) -> None:
     door, ended = Door("127.0.0.1"), list[str]()
     site = Site(door, tmp_path)
 
@@ -65,7 +65,7 @@ def test_whoever_is_recorded_says_on_the_page_when_they_are_done(tmp_path: Path)
         ("soon", "until soon", "until soon"),
     ],
 )
-def test_a_time_is_said_as_people_read_it(at: str, said: str, stays: str) -> None:
+def test_time_limits_are_formatted_for_people(at: str, said: str, stays: str) -> None:
     assert until(at, now=NOW) == said
     assert until(at, now=NOW, stays=True) == stays
 
@@ -77,7 +77,7 @@ def test_a_time_is_said_as_people_read_it(at: str, said: str, stays: str) -> Non
         (("yes", "no, never"), "--choice yes, or --choice 'no, never'", "Your answer to the question above."),
     ],
 )
-def test_what_can_be_chosen_is_said_as_it_is_given(
+def test_choices_appear_in_the_command_and_the_form(
     tmp_path: Path, choices: tuple[str, ...], words: str, asks: str
 ) -> None:
     handoff = Handoffs(store_at(tmp_path)).open("Go?", choices, run_id="R-1", timeout_s=60)
@@ -85,4 +85,4 @@ def test_what_can_be_chosen_is_said_as_it_is_given(
     assert "T" not in form_text(handoff, None).partition("until ")[2].partition("UTC")[0]
     asked = answer_form(choices, "").model_fields["choice"]
     assert asked.description == asks
-    assert asked.is_required(), "what is resumed without the form is not answered"
+    assert asked.is_required(), "a run that is resumed without the form is not answered"

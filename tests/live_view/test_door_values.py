@@ -1,4 +1,4 @@
-"""Who is let in: by a token, at an address that is this one's, from its own page."""
+"""Test access to a live view: by token, host and origin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from holo_tasks.live_view.door import Door, Foreign, Unknown
 
 
-def test_each_token_opens_what_it_is_for_and_nothing_is_written_of_either() -> None:
+def test_each_token_grants_its_right_and_is_not_in_the_repr() -> None:
     door = Door("127.0.0.1")
     assert door.enter(f"/{door.use}/") == (True, "")
     assert door.enter(f"/{door.watch}/core/rfb.js") == (False, "core/rfb.js")
@@ -20,14 +20,14 @@ def test_each_token_opens_what_it_is_for_and_nothing_is_written_of_either() -> N
 @pytest.mark.parametrize(
     "path", ["", "/", "//", "/socket", "/{use}", "/{use}x/", "/x{use}/", "/{cut}/", "//{use}/", "/é/"]
 )
-def test_another_path_is_not_known(path: str) -> None:
+def test_a_path_without_a_valid_token_is_unknown(path: str) -> None:
     door = Door("127.0.0.1")
     with pytest.raises(Unknown):
         door.enter(path.format(use=door.use, cut=door.use[:-1]))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:80", "localhost:9", "LOCALHOST", "[::1]:8", "127.0.0.2"])
-def test_it_answers_to_this_machine(host: str) -> None:
+def test_hosts_of_this_machine_are_accepted(host: str) -> None:
     Door("127.0.0.1").check_host(host)
 
 
@@ -35,12 +35,12 @@ def test_it_answers_to_this_machine(host: str) -> None:
     "host",
     ["evil.example:80", "127.0.0.1.evil.example", "10.0.0.1", "", "localhost.", "127.1", "a@evil", "[::1", "x:y"],
 )
-def test_it_answers_to_no_name_that_somebody_made_up_for_it(host: str) -> None:
+def test_other_host_names_are_rejected(host: str) -> None:
     with pytest.raises(Foreign):
         Door("127.0.0.1").check_host(host)
 
 
-def test_elsewhere_it_answers_to_addresses_and_to_its_own_name() -> None:
+def test_a_public_address_accepts_its_own_name_and_addresses() -> None:
     door = Door("Worker-7.lan")
     for host in ("worker-7.lan:80", "10.0.0.1:80", "127.0.0.1"):
         door.check_host(host)
@@ -51,7 +51,7 @@ def test_elsewhere_it_answers_to_addresses_and_to_its_own_name() -> None:
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "", "http://[", "http://127.0.0.1:9", "file://127.0.0.1:80"]
 )
-def test_a_page_of_another_site_opens_no_socket(origin: str) -> None:
+def test_a_page_of_another_site_cannot_open_a_websocket(origin: str) -> None:
     Door("127.0.0.1").check_origin("http://127.0.0.1:80", "127.0.0.1:80")
     with pytest.raises(Foreign):
         Door("127.0.0.1").check_origin(origin, "127.0.0.1:80")

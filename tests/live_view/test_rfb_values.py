@@ -1,4 +1,4 @@
-"""What a viewer says is understood message by message, however it arrives; what is not understood ends it."""
+"""Test that RFB messages are parsed however they are split, and that unknown messages end the connection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEPT_BACK = [KEY, POINTER, EXTENDED_KEY, TEXT, EXTENDED_TEXT, RESIZE, struct.pac
 
 
 @given(st.lists(st.sampled_from(PASSED + KEPT_BACK), max_size=8), st.data())
-def test_input_is_taken_out_and_the_rest_goes_on_wherever_it_is_cut(messages: list[bytes], data: st.DataObject) -> None:
+def test_input_is_removed_and_the_rest_passed_on_for_any_split(messages: list[bytes], data: st.DataObject) -> None:
     said, viewer = GREETING + b"".join(messages), Viewer()
     passed, inputs = b"", []
     while said:
@@ -51,12 +51,12 @@ def test_input_is_taken_out_and_the_rest_goes_on_wherever_it_is_cut(messages: li
         GREETING + struct.pack(">BxxxI", 6, 1 << 30),
     ],
 )
-def test_what_is_not_understood_ends_the_conversation(said: bytes) -> None:
+def test_an_unknown_message_ends_the_connection(said: bytes) -> None:
     with pytest.raises(NotRfb):
         Viewer().receive(said)
 
 
-def test_who_leaves_holds_nothing_any_more() -> None:
+def test_a_viewer_that_leaves_releases_its_keys_and_buttons() -> None:
     viewer = Viewer()
     viewer.receive(GREETING + KEY + POINTER)
     assert viewer.release_all() == [Key(0x61, down=False), Pointing(30, 40, 0)]

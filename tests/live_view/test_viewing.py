@@ -1,4 +1,4 @@
-"""A person sees the desktop, and uses it while they have it; nobody else does either."""
+"""Test that only a person with the link sees the desktop, and that they can use it only while they hold it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
 
 class Fields:
-    """A desktop with three fields, and what they hold."""
+    """A desktop with three text fields, whose contents can be awaited."""
 
     def __init__(self, desktop: VirtualDesktop, told: Path) -> None:
         self.desktop, self._told = desktop, told
@@ -91,12 +91,12 @@ async def held(fields: Fields) -> Fields:
 
 
 def servers(desktop: VirtualDesktop) -> list[int]:
-    """List the VNC servers of a desktop."""
+    """Return the process ids of a desktop's VNC servers."""
     return [pid for pid in descendants(desktop.pid) if b"rfbunixpath" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def shows(picture: bytes, wanted: tuple[int, ...]) -> bool:
-    """Say whether much of a picture is about of this colour."""
+    """Return whether a large part of a picture has roughly this color."""
     colours = Image.open(io.BytesIO(picture)).convert("RGB").getcolors(1 << 24) or []
     near = (
         count
@@ -107,7 +107,7 @@ def shows(picture: bytes, wanted: tuple[int, ...]) -> bool:
 
 
 async def status(url: str, path: str | None = None, **headers: str) -> int:
-    """Ask for a path, without the help of a browser."""
+    """Return the HTTP status of a path, requested without a browser."""
     parts = urlsplit(url)
 
     def ask() -> int:
@@ -121,10 +121,10 @@ async def status(url: str, path: str | None = None, **headers: str) -> int:
     return await asyncio.to_thread(ask)
 
 
-async def test_what_a_person_types_arrives_to_the_letter_and_what_the_agent_does_meanwhile_does_not(
+async def test_a_persons_text_arrives_exactly_and_the_agent_is_blocked(
     fields: Fields,
 ) -> None:
-    await fields.desktop.do(Write("€ß", at=fields.at("themed")))  # lends keys that the person's letters need, too
+    await fields.desktop.do(Write("€ß", at=fields.at("themed")))  # remaps keys that the person's text needs as well
     await fields.desktop.hold()
     async with open_live_view(fields.desktop) as view, Person.at(view.url) as person:
         at = fields.at("entry")
@@ -141,7 +141,7 @@ async def test_what_a_person_types_arrives_to_the_letter_and_what_the_agent_does
     await fields.becomes("themed", "€ß")
 
 
-async def test_keys_without_a_sign_and_with_others_held_mean_what_they_do_on_the_person_s_keyboard(
+async def test_special_keys_and_shortcuts_work_as_on_the_persons_keyboard(
     held: Fields,
 ) -> None:
     async with open_live_view(held.desktop) as view, Person.at(view.url) as person:
@@ -157,18 +157,18 @@ async def test_keys_without_a_sign_and_with_others_held_mean_what_they_do_on_the
             (ord("a"), True),
             (ord("a"), False),
             (CONTROL, False),
-        ):  # in Tk: to the start
+        ):  # in Tk, Ctrl+A moves to the start
             await person.key(key, down)
         for key, down in ((SHIFT, True), (END, True), (END, False), (SHIFT, False)):
             await person.key(key, down)
         await person.type("X")
         await held.becomes("entry", "X")
         await person.key(SHIFT, True)
-        await person.type("Ü/ß")  # on a German keyboard "/" takes Shift, here it does not
+        await person.type("Ü/ß")  # "/" needs Shift on a German keyboard, but not on this one
         await held.becomes("entry", "XÜ/ß")
 
 
-async def test_nothing_arrives_from_who_only_watches_or_while_the_agent_has_the_screen(fields: Fields) -> None:
+async def test_input_is_ignored_from_watchers_and_while_the_agent_has_the_screen(fields: Fields) -> None:
     at = fields.at("entry")
     async with open_live_view(fields.desktop) as view:
         async with Person.at(view.url) as person:
@@ -193,7 +193,7 @@ async def test_nothing_arrives_from_who_only_watches_or_while_the_agent_has_the_
     await fields.becomes("entry", "mine")
 
 
-async def test_one_viewer_s_leaving_ends_nothing_and_lets_go_of_what_they_held(held: Fields) -> None:
+async def test_a_viewer_that_leaves_releases_keys_and_other_viewers_stay(held: Fields) -> None:
     at = held.at("entry")
     async with open_live_view(held.desktop) as view, Person.at(view.url) as other:
         async with Person.at(view.url) as person:
@@ -215,7 +215,7 @@ async def test_a_real_browser_shows_the_desktop_and_types_into_it(held: Fields, 
         await tab.click(left + at.x * scale, top + at.y * scale)
         await tab.type("Grüße 5€ <ok>")
         await held.becomes("entry", "Grüße 5€ <ok>")
-        for _ in range(100):  # what is typed may be there before what is shown
+        for _ in range(100):  # the text may arrive before the picture
             if shows(picture := await tab.picture(), BACKGROUND):
                 break
             await asyncio.sleep(0.1)
@@ -223,7 +223,7 @@ async def test_a_real_browser_shows_the_desktop_and_types_into_it(held: Fields, 
         assert shows(picture, BACKGROUND)
 
 
-async def test_no_token_a_wrong_one_and_what_is_not_ours_are_not_found(held: Fields) -> None:
+async def test_paths_without_a_token_or_outside_the_site_are_not_found(held: Fields) -> None:
     async with open_live_view(held.desktop) as view:
         own = urlsplit(view.url).path
         assert await status(view.url) == 200
@@ -253,7 +253,7 @@ async def test_no_token_a_wrong_one_and_what_is_not_ours_are_not_found(held: Fie
         assert refused.value.response.status_code == 404
 
 
-async def test_another_site_and_another_name_for_this_one_are_refused(held: Fields) -> None:
+async def test_foreign_hosts_and_origins_are_forbidden(held: Fields) -> None:
     async with open_live_view(held.desktop) as view:
         assert await status(view.url, Host="evil.example") == 403
         parts = urlsplit(view.url)
@@ -264,7 +264,7 @@ async def test_another_site_and_another_name_for_this_one_are_refused(held: Fiel
             assert refused.value.response.status_code == 403
 
 
-async def test_only_this_user_can_open_its_socket_and_it_listens_on_loopback_alone(held: Fields) -> None:
+async def test_the_socket_is_private_and_the_server_listens_on_loopback(held: Fields) -> None:
     async with open_live_view(held.desktop) as view:
         (server,) = servers(held.desktop)
         (path,) = (held.desktop.authority.parent).glob("vnc-*/rfb")
@@ -278,7 +278,7 @@ async def test_only_this_user_can_open_its_socket_and_it_listens_on_loopback_alo
                 assert f"socket:[{line.split()[9]}]" not in inodes
 
 
-async def test_when_it_is_left_nothing_of_it_is(held: Fields, caplog: pytest.LogCaptureFixture) -> None:
+async def test_closing_ends_connections_servers_and_sockets(held: Fields, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with open_live_view(held.desktop) as view:
         token = urlsplit(view.url).path.strip("/")
@@ -310,7 +310,7 @@ asyncio.run(main())
 """
 
 
-async def test_it_dies_with_the_process_that_opened_it(tmp_path: Path) -> None:
+async def test_the_live_view_ends_with_its_process(tmp_path: Path) -> None:
     with warm.ScriptPopen([sys.executable, "-c", DRIVER], stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
         try:
@@ -335,7 +335,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-async def test_elsewhere_than_on_loopback_it_warns_and_in_local_only_mode_it_does_not_begin(
+async def test_a_public_host_is_warned_about_and_refused_in_local_only_mode(
     held: Fields, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with open_live_view(held.desktop, host="0.0.0.0") as view:
@@ -351,7 +351,7 @@ async def test_elsewhere_than_on_loopback_it_warns_and_in_local_only_mode_it_doe
     assert servers(held.desktop) == []
 
 
-async def test_a_port_that_is_taken_is_named(held: Fields) -> None:
+async def test_a_busy_port_is_named_in_the_error(held: Fields) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -362,7 +362,7 @@ async def test_a_port_that_is_taken_is_named(held: Fields) -> None:
     assert servers(held.desktop) == []
 
 
-async def test_what_is_missing_is_named_as_debian_calls_it(held: Fields, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_packages_are_named(held: Fields, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(programs, "PAGES", (Path("/nowhere"),))
     with pytest.raises(InvalidUsage, match="install --no-install-recommends tigervnc-scraping-server novnc"):
@@ -370,7 +370,7 @@ async def test_what_is_missing_is_named_as_debian_calls_it(held: Fields, monkeyp
             pass
 
 
-async def test_a_desktop_that_comes_up_when_needed_can_be_shown(held: Fields) -> None:
+async def test_a_lazily_started_desktop_can_be_shown(held: Fields) -> None:
     async def start() -> Any:
         return held.desktop
 

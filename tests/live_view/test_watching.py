@@ -1,4 +1,4 @@
-"""A run that can be watched all along says where, in Prefect, and takes no input from who watches."""
+"""Test that a run with a permanent live view publishes its link in Prefect, and ignores a watcher's input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.viewer import Person
 pytestmark = pytest.mark.desktop
 
 
-async def test_a_run_can_be_watched_all_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_permanent_live_view_shows_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     links: list[str] = []
 
     async def take(**artifact: Any) -> UUID:
@@ -25,7 +25,7 @@ async def test_a_run_can_be_watched_all_along(tmp_path: Path, monkeypatch: pytes
         links.append(artifact["link"])
         return UUID(int=0)
 
-    # A server of Prefect's takes a minute to start, and would show the same.
+    # A Prefect server takes a minute to start and would show the same.
     monkeypatch.setattr("holo_tasks.run.artifacts.acreate_link_artifact", take)
     async with holo_agent(
         "to be watched",
@@ -42,7 +42,7 @@ async def test_a_run_can_be_watched_all_along(tmp_path: Path, monkeypatch: pytes
             seen = await watcher.picture()
         assert len(seen) == 320 * 240 * 4
         other = sum(a != b for a, b in zip(seen[2::4], frame.rgb[::3], strict=True))
-        assert other < 500  # the pointer, which a VNC server draws
+        assert other < 500  # the mouse pointer, which the VNC server draws
     with pytest.raises(OSError):
         async with Person.at(url):
             pass

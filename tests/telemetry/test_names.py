@@ -1,4 +1,4 @@
-"""The dashboard, the page and the instruments name the same metrics; an attribute has no value that is not listed."""
+"""Test that the dashboard, the documentation and the instruments use the same metric names and attribute values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ DASHBOARD = json.loads((ROOT / "deployments" / "grafana.json").read_text(encodin
 PAGE = (ROOT / "docs" / "how-to" / "telemetry.md").read_text(encoding="utf-8")
 BY_PROMETHEUS = {metric.prometheus: metric for metric in METRICS}
 OF_PROMETHEUS = {"job", "le"}
-"""The service, which every metric has, and the edges of a histogram's classes."""
+"""Labels of every metric (the service), and of histogram buckets (the upper bound)."""
 
 
 def queries() -> list[str]:
     return [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 
 
-def test_the_dashboard_asks_for_every_metric_and_for_no_other() -> None:
+def test_the_dashboard_queries_exactly_the_exported_metrics() -> None:
     asked = {name for query in queries() for name in re.findall(r"holo_\w+", query)}
     assert asked == BY_PROMETHEUS.keys()
     job = DASHBOARD["templating"]["list"][1]["query"]["query"]
@@ -36,7 +36,7 @@ def test_the_dashboard_asks_for_every_metric_and_for_no_other() -> None:
 
 
 @pytest.mark.parametrize("query", queries())
-def test_the_dashboard_tells_apart_what_a_metric_tells_apart(query: str) -> None:
+def test_dashboard_queries_use_known_attributes_and_values(query: str) -> None:
     (name, *_) = re.findall(r"holo_\w+", query)
     known = BY_PROMETHEUS[name].attributes.keys() | OF_PROMETHEUS
     by = {label for words in re.findall(r"by \(([^)]*)\)", query) for label in words.split(", ")}
@@ -46,7 +46,7 @@ def test_the_dashboard_tells_apart_what_a_metric_tells_apart(query: str) -> None
             assert label == "job" or value in BY_PROMETHEUS[name].attributes[label]
 
 
-def test_panels_lie_side_by_side_and_have_names_of_their_own() -> None:
+def test_dashboard_panels_do_not_overlap_and_have_unique_titles() -> None:
     panels = DASHBOARD["panels"]
     assert len({panel["id"] for panel in panels}) == len({panel["title"] for panel in panels}) == len(panels)
     cells = [
@@ -59,7 +59,7 @@ def test_panels_lie_side_by_side_and_have_names_of_their_own() -> None:
     assert all(column < 24 for column, _ in cells)
 
 
-def test_the_page_has_a_line_for_each_metric_with_its_attributes() -> None:
+def test_the_documentation_lists_each_metric_with_its_attributes() -> None:
     rows = dict(re.findall(r"^\| `(holo\.[\w.]+)` \| (.+) \|$", PAGE, re.MULTILINE))
     assert {name for name in rows if name in {metric.name for metric in METRICS}} == {metric.name for metric in METRICS}
     for metric in METRICS:
@@ -68,12 +68,12 @@ def test_the_page_has_a_line_for_each_metric_with_its_attributes() -> None:
         )
 
 
-def test_the_page_has_a_line_for_each_span() -> None:
+def test_the_documentation_lists_each_span() -> None:
     spans = set(re.findall(r"`holo\.(\w+)`", PAGE[: PAGE.index("## Metrics")]))
     assert {"run", "subgoal", "step", *names.DOORS} <= spans
 
 
-def test_an_attribute_has_no_value_that_is_not_on_its_list() -> None:
+def test_unlisted_attribute_values_are_exported_as_other() -> None:
     reader = InMemoryMetricReader()
     meters = Meters(MeterProvider([reader], shutdown_on_exit=False).get_meter("test"))
     meters.count(names.LIMITS_HIT, limit="of-someone's own")
@@ -89,7 +89,7 @@ def test_an_attribute_has_no_value_that_is_not_on_its_list() -> None:
     assert listed("click", names.TOOLS) == "click"
 
 
-def test_the_lists_are_those_of_the_library() -> None:
+def test_the_lists_match_the_library() -> None:
     assert {"click", "answer", "macro"} <= set(names.TOOLS)
     assert len(names.TOOLS) == len(actions.AnyCall.__args__)  # type: ignore[attr-defined]
     assert LimitHit.__doc__

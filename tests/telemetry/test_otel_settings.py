@@ -1,4 +1,4 @@
-"""Nobody measures a run unless the environment names a collector; in local-only mode it is one of this machine."""
+"""Test that telemetry needs a configured collector, which must be on this machine in local-only mode."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HTTP, AT = "otlp_proto_http", "http://collector.example:4318"
         ({"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, ("otlp_proto_grpc",), ()),
     ],
 )
-def test_the_standard_variables_say_what_is_wanted(
+def test_exporters_follow_the_standard_variables(
     environ: dict[str, str], traces: tuple[str, ...], metrics: tuple[str, ...]
 ) -> None:
     wanted = wanted_by(environ, local_only=False)
@@ -38,14 +38,14 @@ def test_the_standard_variables_say_what_is_wanted(
     assert bool(wanted) == bool(traces or metrics)
 
 
-def test_a_signal_has_its_own_endpoint_or_a_path_below_the_common_one() -> None:
+def test_a_signal_uses_its_own_endpoint_or_a_path_of_the_common_one() -> None:
     environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"{AT}/", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://m.example/push"}
     assert wanted_by(environ, local_only=False) == OtelSettings(
         (HTTP,), (HTTP,), f"{AT}/v1/traces", "http://m.example/push"
     )
 
 
-def test_local_only_mode_sends_to_this_machine_by_its_address_and_nowhere_else() -> None:
+def test_local_only_mode_sends_to_loopback_addresses_only() -> None:
     here = wanted_by({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}, local_only=True)
     assert here.traces_at in ("http://127.0.0.1:4318/v1/traces", "http://[::1]:4318/v1/traces")
     for environ in (
@@ -58,7 +58,7 @@ def test_local_only_mode_sends_to_this_machine_by_its_address_and_nowhere_else()
             watch_for(environ, local_only=True)
 
 
-def test_what_is_not_installed_is_said_and_the_run_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_exporter_is_logged_and_the_run_continues(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "holo_tasks"):
         assert watch_for({"OTEL_TRACES_EXPORTER": "no-such-exporter"}, local_only=False) is UNWATCHED
     assert "exporter 'no-such-exporter' is not installed" in caplog.text
@@ -83,7 +83,9 @@ print(json.dumps([type(watch).__name__, loaded]))
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": AT}, "without", "Watch", "pip install 'prefect-holo[otel]'"),
     ],
 )
-def test_nothing_is_loaded_for_nobody(environ: dict[str, str], extra: str, who: str, said: str) -> None:
+def test_opentelemetry_is_not_imported_without_a_collector(
+    environ: dict[str, str], extra: str, who: str, said: str
+) -> None:
     command = [sys.executable, "-c", LOADS, json.dumps(environ), extra]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(ran.stdout) == [who, []]

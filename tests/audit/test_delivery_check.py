@@ -1,4 +1,4 @@
-"""What a bucket was given is looked for there before the only other copy of it is thrown away."""
+"""Test that a bucket is checked for the complete trace before the local copy is deleted."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def wipe(bucket: Any, name: str, prefix: str = "") -> int:
 
 @pytest.fixture
 def valid(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Check that a trace is whole in its bucket, pictures and all."""
+    """Check that a trace is complete in its bucket, with all pictures."""
     for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
 
@@ -85,7 +85,7 @@ def valid(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return check
 
 
-async def test_a_bucket_deleted_and_made_again_in_mid_run_gets_all_of_it(
+async def test_a_bucket_recreated_during_a_run_gets_the_whole_trace(
     to_s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
 ) -> None:
     bucket.create_bucket(Bucket=GONE)
@@ -107,7 +107,7 @@ async def test_a_bucket_deleted_and_made_again_in_mid_run_gets_all_of_it(
     assert list((tmp_path / "spool").iterdir()) == []
 
 
-async def test_a_bucket_made_again_under_a_run_gets_all_of_it_at_its_end(
+async def test_a_recreated_bucket_gets_the_whole_trace_at_the_end(
     to_s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
 ) -> None:
     bucket.create_bucket(Bucket="made-again")
@@ -121,7 +121,7 @@ async def test_a_bucket_made_again_under_a_run_gets_all_of_it_at_its_end(
     valid(trace.uri, 5)
 
 
-async def test_a_kept_file_arrives_and_is_sent_again_where_it_was_deleted(
+async def test_a_deleted_kept_file_is_uploaded_again(
     to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
 ) -> None:
     where, data = to_s3(), b"%PDF of an invoice"
@@ -142,7 +142,7 @@ async def test_a_kept_file_arrives_and_is_sent_again_where_it_was_deleted(
     assert verify_trace(trace.uri, tmp_path / "public.pem", None, tmp_path).verdict == "TAMPERED"
 
 
-async def test_what_was_deleted_from_the_prefix_is_sent_again(
+async def test_deleted_objects_are_uploaded_again(
     to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
 ) -> None:
     where = to_s3()
@@ -154,7 +154,7 @@ async def test_what_was_deleted_from_the_prefix_is_sent_again(
     events = [key for key in keys if "/events/" in key]
     pictures = [key for key in keys if "/frames/" in key]
     assert len(events) >= 3
-    for key in (events[0], *events[2:], *pictures[3:7]):  # the first, all from the third on: a hole and a lost end
+    for key in (events[0], *events[2:], *pictures[3:7]):  # delete the first segment and all from the third on
         bucket.delete_object(Bucket=s3.bucket, Key=key)
     delivery = await end(trace)
     assert delivery.complete, delivery.message
@@ -162,7 +162,7 @@ async def test_what_was_deleted_from_the_prefix_is_sent_again(
     assert events[1] in objects(bucket, s3.bucket, f"{where.place.prefix}/run-1/events/")
 
 
-async def test_a_spool_whose_objects_were_deleted_is_sent_again(
+async def test_deleted_objects_of_a_spool_are_uploaded_again(
     to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
 ) -> None:
     where = to_s3()
@@ -180,7 +180,7 @@ async def test_a_spool_whose_objects_were_deleted_is_sent_again(
 
 @pytest.mark.parametrize("what", ["/events/", "/frames/"])
 @pytest.mark.parametrize("same_size", [True, False])
-async def test_what_was_replaced_is_told_and_the_spool_stays(
+async def test_a_replaced_object_is_reported_and_the_spool_stays(
     what: str, same_size: bool, to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any
 ) -> None:
     where = to_s3()
@@ -201,7 +201,7 @@ async def test_what_was_replaced_is_told_and_the_spool_stays(
         assert hashlib.sha256((kept / "frames" / f"{picture.sha256}.jpg").read_bytes()).hexdigest() == picture.sha256
 
 
-async def test_credentials_that_may_not_list_throw_nothing_away(
+async def test_the_spool_stays_if_the_credentials_may_not_list(
     to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from botocore.exceptions import ClientError
@@ -220,13 +220,13 @@ async def test_credentials_that_may_not_list_throw_nothing_away(
     assert not delivery.complete
     assert "may not list" in delivery.message
     assert "s3:ListBucket" in delivery.message
-    assert "the next run" not in delivery.message, "it would be refused again"
+    assert "the next run" not in delivery.message, "another run would be refused as well"
     assert (tmp_path / "spool" / "run-1" / "events.jsonl").exists()
     monkeypatch.undo()
     assert [found.complete for found in resume_spool(tmp_path, where.place, where.keys, timeout_s=60)] == [True]
 
 
-async def test_what_does_not_stay_is_not_sent_for_ever(
+async def test_objects_that_disappear_are_not_uploaded_forever(
     to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = to_s3()
@@ -259,7 +259,10 @@ RIGHTS = {
 
 @pytest.fixture(scope="module")
 def narrow(s3_module: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A server with keys that may do less than all; each is its own secret. The first ports it chose are taken."""
+    """Yield a server with several keys of limited rights; each key is its own secret.
+
+    The first ports it chooses are in use, so it must choose others.
+    """
     folder = tmp_path_factory.mktemp("narrow")
     admin = {"name": "admin", "credentials": [{"accessKey": "admin", "secretKey": "admin"}], "actions": ["Admin"]}
     others = [
@@ -278,14 +281,14 @@ def narrow(s3_module: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.mark.parametrize("name", ["no-list", "no-read", "put"])
-def test_keys_that_may_not_look_are_refused_before_a_run(to_s3: Any, narrow: Any, name: str) -> None:
+def test_keys_without_all_rights_are_refused_before_a_run(to_s3: Any, narrow: Any, name: str) -> None:
     of = {"where": f"s3://{narrow.bucket}/runs", "endpoint_url": narrow.endpoint}
     to_s3(**of, access_key="full", secret_key="full").check()
     with pytest.raises(InvalidUsage, match="grant s3:PutObject, s3:GetObject and s3:ListBucket"):
         to_s3(**of, access_key=name, secret_key=name).check()
 
 
-async def test_what_consoles_and_file_managers_leave_is_no_evidence(
+async def test_files_of_consoles_and_file_managers_are_ignored(
     to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
 ) -> None:
     where = to_s3()
@@ -303,7 +306,7 @@ async def test_what_consoles_and_file_managers_leave_is_no_evidence(
     assert read.check().records == 5
 
 
-def test_a_folder_marker_is_passed_over_in_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_markers_are_skipped_in_listings(monkeypatch: pytest.MonkeyPatch) -> None:
     class Pages:
         def paginate(self, **_: Any) -> Any:
             sizes = {"events/": 0, "events/1.jsonl": 7, "events/full/": 3}
@@ -319,7 +322,7 @@ def test_a_folder_marker_is_passed_over_in_a_list(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("same", [True, False])
-async def test_where_the_list_tells_no_digest_objects_are_asked_about_some_at_a_time(
+async def test_objects_without_a_digest_are_checked_in_parallel(
     same: bool, to_s3: Any, tmp_path: Path, event: Any, shot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = threading.Barrier(4)
@@ -332,7 +335,7 @@ async def test_where_the_list_tells_no_digest_objects_are_asked_about_some_at_a_
     def slow(self: Bucket, key: str) -> str:
         asked.append(key)
         if len(asked) <= 4:
-            together.wait(60)  # nobody comes further alone
+            together.wait(60)  # requests must run in parallel to pass the barrier
         return digest(self, key) if same or "/frames/" not in key else "0" * 64
 
     monkeypatch.setattr(Bucket, "objects", encrypted)
@@ -349,7 +352,7 @@ async def test_where_the_list_tells_no_digest_objects_are_asked_about_some_at_a_
 @pytest.mark.parametrize(
     ("gone", "died"), [("", False), ("", True), ("first", False), pytest.param("all", True, marks=pytest.mark.long)]
 )
-async def test_a_list_that_is_wrong_once_does_no_harm(
+async def test_one_incomplete_listing_does_no_harm(
     gone: str,
     died: bool,
     to_s3: Any,
@@ -395,7 +398,7 @@ async def test_a_list_that_is_wrong_once_does_no_harm(
     assert list((tmp_path / "spool").iterdir()) == []
 
 
-def test_the_note_of_a_segment_that_was_torn_by_a_crash_is_none(tmp_path: Path) -> None:
+def test_a_torn_segment_note_is_ignored(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, "run-1", Place("evidence"))
     spool.note_segment(300)
     with (spool.folder / "sent-segments.txt").open("a") as notes:
@@ -405,10 +408,10 @@ def test_the_note_of_a_segment_that_was_torn_by_a_crash_is_none(tmp_path: Path) 
     spool.release()
 
 
-async def test_what_waits_for_its_bucket_is_named(to_s3: Any, tmp_path: Path, event: Any, shot: Any) -> None:
+async def test_waiting_spools_are_listed(to_s3: Any, tmp_path: Path, event: Any, shot: Any) -> None:
     trace = to_s3(endpoint_url="http://127.0.0.1:9").open("run-1", home=tmp_path)
     await work(trace, event, shot, range(2))
-    assert left_behind(tmp_path) == [], "its process is at work"
+    assert left_behind(tmp_path) == [], "its process is still running"
     assert not (await end(trace, timeout_s=0)).complete
     await wait_for(lambda: not trace._carrier._thread.is_alive())
     folder = tmp_path / "spool" / "run-1"
@@ -423,7 +426,7 @@ async def test_what_waits_for_its_bucket_is_named(to_s3: Any, tmp_path: Path, ev
 
 
 @pytest.mark.parametrize("size", ["abc", ""])
-def test_a_list_that_cannot_be_read_is_trouble_of_the_bucket(size: str) -> None:
+def test_a_malformed_listing_is_a_temporary_error(size: str) -> None:
     class Lists(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)

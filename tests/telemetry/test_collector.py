@@ -1,4 +1,4 @@
-"""What a run tells a real collector: spans of each door below step, sub-goal and run, and counts; nothing private."""
+"""Test telemetry with a real collector: spans of stages, steps, sub-goals and runs, metrics, and no private text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("prefect")
 
 
 class SlowProgram(PaintedDesktop):
-    """A program that is waited for before each picture."""
+    """A program that needs time to settle before each picture."""
 
     async def look(self, *, after_action: bool = False) -> Frame:
         await asyncio.sleep(3 * WAITED_NS / 1e9)
@@ -60,7 +60,7 @@ async def send(item: str) -> str:
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     with collecting() as found:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.base_url)
-        # What sends from time to time goes on as long as the process does, and this collector does not.
+        # The periodic reader lives as long as the process, and this collector does not.
         monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "86400000")
         yield found
 
@@ -78,16 +78,16 @@ async def run(folder: Path, model: ScriptedModel, **options: Any) -> None:
     await around()
 
 
-async def test_all_that_was_done_is_told_and_counted(tmp_path: Path, collector: Collector) -> None:
+async def test_every_action_has_spans_and_counts(tmp_path: Path, collector: Collector) -> None:
     taken: list[Any] = []
     hooks = Hooks(on_step=taken.append)
     with ScriptedModel([CLICK, DONE, CLICK, CLICK, CLICK]) as model, pytest.raises(LimitReached):
         await run(tmp_path, model, hooks=hooks)
-    every_door_is_below_its_step_and_that_below_sub_goal_and_run(collector)
-    what_is_counted_is_what_was_done(collector, steps=len(taken), calls=len(model.requests))
+    check_span_hierarchy(collector)
+    check_counts(collector, steps=len(taken), calls=len(model.requests))
 
 
-def every_door_is_below_its_step_and_that_below_sub_goal_and_run(collector: Collector) -> None:
+def check_span_hierarchy(collector: Collector) -> None:
     (whole,) = collector.named("holo.run")
     assert not whole.parent_span_id
     first, second = collector.named("holo.subgoal")
@@ -113,14 +113,14 @@ def every_door_is_below_its_step_and_that_below_sub_goal_and_run(collector: Coll
     for span in collector.spans:
         assert span.start_time_unix_nano <= span.end_time_unix_nano, span.name
         assert span.trace_id == whole.trace_id
-    # How a sub-goal and the run ended, in a word of a list.
+    # The final status comes from a closed list.
     assert (told(first.attributes)["holo.status"], told(first.attributes)["holo.layer"]) == ("answered", "model")
     assert (told(second.attributes)["holo.status"], second.status.code) == ("limit", Status.STATUS_CODE_ERROR)
     assert not second.status.message
     assert whole.status.code == Status.STATUS_CODE_ERROR
 
 
-def what_is_counted_is_what_was_done(collector: Collector, *, steps: int, calls: int) -> None:
+def check_counts(collector: Collector, *, steps: int, calls: int) -> None:
     assert collector.count("holo.steps") == steps == 5
     assert collector.count("holo.steps", tool="click", outcome="elsewhere") >= 1
     assert collector.count("holo.model.calls", purpose="step", outcome="replied") == calls
@@ -139,8 +139,8 @@ def what_is_counted_is_what_was_done(collector: Collector, *, steps: int, calls:
     assert collector.metric_names <= {metric.name for metric in names.METRICS}
 
 
-async def test_nothing_private_is_told(tmp_path: Path, collector: Collector) -> None:
-    """Goals, titles, keys, names, what stands on the screen, what a model says, values, paths, addresses, commands."""
+async def test_telemetry_contains_no_private_text(tmp_path: Path, collector: Collector) -> None:
+    """No goals, titles, keys, names, screen texts, model replies, values, paths, addresses or commands."""
     with ScriptedModel([CLICK, DONE, CLICK, "no step at all", CLICK, CLICK]) as model, pytest.raises(LimitReached):
         await run(tmp_path / CANARY, model)
     sent = b"".join(collector.raw)
@@ -158,12 +158,12 @@ async def test_nothing_private_is_told(tmp_path: Path, collector: Collector) -> 
     assert texts - flow_runs - runs <= listed
 
 
-async def test_a_run_is_part_of_prefects_trace_where_that_is_traced(
+async def test_a_run_joins_prefects_trace(
     tmp_path: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefects, kept = TracerProvider(shutdown_on_exit=False), InMemorySpanExporter()
     prefects.add_span_processor(SimpleSpanProcessor(kept))
-    # What `opentelemetry-instrument` does at the start of a process, and nobody can take back.
+    # `opentelemetry-instrument` does this at process start, and it cannot be undone.
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", prefects)
     with ScriptedModel([DONE, DONE]) as model:
         await run(tmp_path, model)
@@ -181,7 +181,7 @@ async def test_a_run_is_part_of_prefects_trace_where_that_is_traced(
     assert CANARY.encode() not in b"".join(collector.raw)
 
 
-async def test_a_collector_that_never_answers_holds_up_no_run(
+async def test_a_hanging_collector_does_not_delay_the_run(
     tmp_path: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "86400")
@@ -191,7 +191,7 @@ async def test_a_collector_that_never_answers_holds_up_no_run(
     assert not collector.answers.is_set()
 
 
-async def test_without_a_collector_nobody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_sent_without_a_configured_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with collecting() as collector, ScriptedModel([DONE, DONE]) as model:
         await run(tmp_path, model)
         assert collector.raw == []
