@@ -284,20 +284,20 @@ class TraceRecorder:
             batch.append(job)
 
     def _commit(self, jobs: list[_Job]) -> None:
-        kept: list[str] = []
+        stored: list[str] = []
         events: list[_Job] = []
         for job in jobs:
             if isinstance(job.payload, Shot | Attachment):
                 # Pictures and files first, because an event may only name durable ones.
-                self._keep(job, job.payload, kept)
+                self._keep(job, job.payload, stored)
             else:
                 events.append(job)
         if events:
             self._append(events)
         if self._carrier is not None and jobs:
-            self._carrier.notice(kept, self._trace.seq, self._trace.end)
+            self._carrier.notice(stored, self._trace.seq, self._trace.end)
 
-    def _keep(self, job: _Job, shot: Shot | Attachment, kept: list[str]) -> None:
+    def _keep(self, job: _Job, shot: Shot | Attachment, stored: list[str]) -> None:
         try:
             name = self._trace.keep(shot)
         except HoloError as error:
@@ -305,7 +305,7 @@ class TraceRecorder:
             return
         self._busy_since = time.monotonic()
         if name is not None:
-            kept.append(name)
+            stored.append(name)
         job.done.set_result(None)
 
     def _append(self, jobs: list[_Job]) -> None:

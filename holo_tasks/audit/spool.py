@@ -21,7 +21,7 @@ from pydantic_core import from_json
 
 from holo_tasks.audit.errors import DamagedTrace, StoreAway, StoreRefused
 from holo_tasks.audit.s3 import Place
-from holo_tasks.audit.trace import EVENTS, FILES, FRAMES, checked_run_id, lock_file, placed, write_durably
+from holo_tasks.audit.trace import EVENTS, FILES, FRAMES, checked_run_id, lock_file, stored_path, write_durably
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.machine.private import make_private, open_private
 
@@ -30,7 +30,7 @@ _DESTINATION = "destination.json"
 _UPLOADED = "uploaded.json"
 _SENT = "sent-frames.txt"
 _ENDS = "sent-segments.txt"
-_GONE = ".delivered-"
+_DELIVERED_PREFIX = ".delivered-"
 _END = re.compile(r"<([0-9]{1,15})>")
 """The end of a segment, in brackets, so that a note torn by a crash does not match."""
 _PATIENCE_S = 1.0
@@ -166,7 +166,7 @@ class Spool:
         return (name for name in self.frames() if name not in sent)
 
     def frames(self) -> Iterator[str]:
-        """Yield all pictures and kept files, by the names that `placed` accepts."""
+        """Yield all pictures and kept files, by the names that `stored_path` accepts."""
         for folder, before in ((FRAMES, ""), (FILES, f"{FILES}/")):
             if before and not (self.folder / folder).exists():
                 continue
@@ -175,7 +175,7 @@ class Spool:
     def frame(self, name: str) -> bytes:
         """Return the bytes of a picture or a kept file. Raises `StoreRefused` if it is gone."""
         try:
-            return self.folder.joinpath(*placed(name)).read_bytes()
+            return self.folder.joinpath(*stored_path(name)).read_bytes()
         except OSError as error:
             raise StoreRefused(f"the picture or file {name} is gone from {self.folder}: {error.strerror}") from error
 
@@ -211,10 +211,10 @@ class Spool:
 
     def remove(self) -> None:
         """Delete the folder. Call this only if it is empty, or after the bucket was checked (`delivery_check`)."""
-        gone = self.folder.with_name(_GONE + self.run_id)
-        shutil.rmtree(gone, ignore_errors=True)
-        self.folder.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        delivered = self.folder.with_name(_DELIVERED_PREFIX + self.run_id)
+        shutil.rmtree(delivered, ignore_errors=True)
+        self.folder.rename(delivered)
+        shutil.rmtree(delivered, ignore_errors=True)
         self.release()
 
 
@@ -259,8 +259,8 @@ def spooled(home: Path) -> list[Path]:
     root = spool_root(home)
     if not root.is_dir():
         return []
-    for gone in root.glob(_GONE + "*"):
-        shutil.rmtree(gone, ignore_errors=True)
+    for delivered in root.glob(_DELIVERED_PREFIX + "*"):
+        shutil.rmtree(delivered, ignore_errors=True)
     return sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
 
 

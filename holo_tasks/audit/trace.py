@@ -129,10 +129,10 @@ class LocalTrace:
         return bare.model_copy(update={"signature": signature}), line
 
     def keep(self, shot: Shot | Attachment) -> str | None:
-        """Make a picture or a file durable. Return its name (see `placed`), or ``None`` if it was stored before."""
+        """Make a picture or a file durable. Return its name (see `stored_path`), or ``None`` if it was stored before."""
         self._check_usable()
         name = frame_name(shot) if isinstance(shot, Shot) else file_name(shot)
-        path = self.folder.joinpath(*placed(name))
+        path = self.folder.joinpath(*stored_path(name))
         if path.exists():
             return None
         part = path.with_name(f".{path.name}.part")
@@ -188,7 +188,7 @@ def frame_name(shot: Shot) -> str:
 
 
 def file_name(file: Attachment) -> str:
-    """Return the name of a kept file (see `placed`). Raises `EvidenceFailed` if it is too large or its SHA-256 is
+    """Return the name of a kept file (see `stored_path`). Raises `EvidenceFailed` if it is too large or its SHA-256 is
     wrong."""
     if len(file.data) > LARGEST:
         raise EvidenceFailed(f"a file of {len(file.data)} bytes is too large to be kept: the limit is {LARGEST}")
@@ -197,8 +197,9 @@ def file_name(file: Attachment) -> str:
     return f"{FILES}/{file.sha256}"
 
 
-def placed(name: str) -> tuple[str, str]:
-    """Return the folder and file of a stored name. A name without a folder is a picture's."""
+def stored_path(name: str) -> tuple[str, str]:
+    """Return the folder and the file name for the name of a stored picture or file. A name without a folder is a
+    picture's."""
     folder, slash, file = name.partition("/")
     return (folder, file) if slash else (FRAMES, name)
 

@@ -14,7 +14,7 @@ from holo_tasks.audit.delivery_check import Hole, missing
 from holo_tasks.audit.errors import StoreRefused
 from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool
-from holo_tasks.audit.trace import placed
+from holo_tasks.audit.trace import stored_path
 
 SEGMENT_LINES = 200
 SEGMENT_BYTES = 4_000_000
@@ -70,7 +70,7 @@ class Upload:
                 return False
             name = self._frames[0]
             data = self._spool.frame(name)
-            self._bucket.put_once(self._key(*placed(name)), data)
+            self._bucket.put_once(self._key(*stored_path(name)), data)
             self._spool.note_sent(name)
             self._frames.popleft()
         while self._holes or self._state.offset < end:

@@ -170,7 +170,7 @@ class _WaitingHandoff:
                 last = await asyncio.to_thread(self.handoffs.find, handoff.id)  # an answer arrived at the last moment
                 found = last if last.state == "answered" else None
             in_pages = found is not None and found.by == IN_PAGES
-            await pausing.end(None if in_pages else lambda said: self._log_late_answer(handoff, said))
+            await pausing.end(None if in_pages else lambda answer: self._log_late_answer(handoff, answer))
         except BaseException:
             await surely(self._close_stopped(handoff, pausing))
             raise
@@ -214,10 +214,10 @@ class _WaitingHandoff:
         while (left_s := end_s - time.monotonic()) > 0:
             await asyncio.sleep(min(POLL_S, left_s))
             try:
-                if said := await pausing.answered():
+                if answer := await pausing.answered():
                     with contextlib.suppress(InvalidUsage):  # the hand-off was answered meanwhile
                         return await asyncio.to_thread(
-                            lambda: self.handoffs.answer(handoff.id, said.choice, note=said.note, by=said.by)
+                            lambda: self.handoffs.answer(handoff.id, answer.choice, note=answer.note, by=answer.by)
                         )
                 now = await asyncio.to_thread(self.handoffs.find, handoff.id)
                 if now.state == "answered":
@@ -259,15 +259,15 @@ class _WaitingHandoff:
         state: State = "killed" if self.run.switch.why() else "cancelled"
         await self._close(handoff, state)
         if state == "cancelled":
-            await pausing.end(lambda said: self._log_late_answer(handoff, said))
+            await pausing.end(lambda answer: self._log_late_answer(handoff, answer))
         else:
             await pausing.leave()
 
-    def _log_late_answer(self, handoff: Handoff, said: Answer) -> None:
+    def _log_late_answer(self, handoff: Handoff, answer: Answer) -> None:
         """Log in the flow run that an answer given in Prefect came too late and does not count."""
         with contextlib.suppress(HoloError):
             why = too_late(self.handoffs.find(handoff.id))
-            _log("The answer ‘%s’, given in Prefect's pages, does not count. %s", said.choice, why)
+            _log("The answer ‘%s’, given in Prefect's pages, does not count. %s", answer.choice, why)
 
     async def _close(self, handoff: Handoff, state: State) -> None:
         with contextlib.suppress(HoloError):  # the row has expired by itself

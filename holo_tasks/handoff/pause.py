@@ -225,8 +225,8 @@ class Pausing:
             answer = await client.set_flow_run_state(UUID(flow_run_id), state)
         # If a response was lost, the client repeats the request, and Prefect rejects the repetition although it is in
         # that state.
-        kept = getattr(answer.state, "state_details", None)
-        if answer.status == SetStateStatus.ACCEPT or (kept and kept.pause_key == self._key):
+        details = getattr(answer.state, "state_details", None)
+        if answer.status == SetStateStatus.ACCEPT or (details and details.pause_key == self._key):
             return ""
         return getattr(answer.details, "reason", None) or f"Prefect answered {answer.status.value}"
 

@@ -35,8 +35,7 @@ class SignalTap:
     def listen(self, listener: Listener) -> None:
         """Call a listener for each stopping signal from now on.
 
-        The wakeup descriptor can only be set in the main thread. If the first listener comes from another thread,
-        nothing is reported.
+        The wakeup descriptor can only be set in the main thread. Nothing is reported until a listener is added there.
         """
         with self._lock:
             self._listeners.append(listener)

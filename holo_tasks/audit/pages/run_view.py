@@ -163,7 +163,8 @@ class Subgoal:
 
     @property
     def layer(self) -> str:
-        """The layer that resolved it: the model, a script, a person, or ``done before``. Empty if it was not answered.
+        """The layer that resolved it, such as ``model``, ``playbook`` or ``person``, or ``done before``. Empty without
+        an answer.
 
         Traces without layers were recorded when there was only the model.
         """
@@ -217,8 +218,8 @@ class Story:
     def cost_micro_usd(self) -> int | None:
         if self.closed and self.closed.cost_micro_usd is not None:
             return self.closed.cost_micro_usd
-        beside = [None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls_outside_steps]
-        return total_cost([*(subgoal.cost_micro_usd for subgoal in self.subgoals), *beside])
+        other_costs = [None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls_outside_steps]
+        return total_cost([*(subgoal.cost_micro_usd for subgoal in self.subgoals), *other_costs])
 
     @property
     def calls_outside_steps(self) -> list[Call]:
