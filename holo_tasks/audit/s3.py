@@ -315,7 +315,7 @@ def _loopback_endpoint(place: Place) -> str:
     except NotThisMachine as refused:
         raise StoreRefused(str(refused)) from refused
     raise StoreRefused(
-        f"Local-only mode is on, and the bucket {place.uri} is at Amazon, because no endpoint is set. "
+        f"Local-only mode is on, and the bucket {place.uri} is Amazon's, because no endpoint is set. "
         "Nothing was sent. Keep the evidence in a folder, or set AWS_ENDPOINT_URL to a server on this machine."
     )
 

@@ -129,7 +129,7 @@ class LocalTrace:
         return bare.model_copy(update={"signature": signature}), line
 
     def keep(self, shot: Shot | Attachment) -> str | None:
-        """Make a picture or a file durable. Return its name (see `stored_path`), or ``None`` if it was stored before."""
+        """Make a picture or a file durable. Return its name, or ``None`` if it was stored before."""
         self._check_usable()
         name = frame_name(shot) if isinstance(shot, Shot) else file_name(shot)
         path = self.folder.joinpath(*stored_path(name))

@@ -1,4 +1,4 @@
-// Opens the desktop at once: noVNC, over a websocket that lies beside this page.
+// Connects noVNC to the desktop, over a websocket in this page's folder.
 import RFB from "./core/rfb.js";
 
 const said = document.getElementById("said");
@@ -16,7 +16,7 @@ screen.addEventListener("connect", () => {
     ? "You are watching the agent's desktop."
     : records
     ? "This is the desktop."
-    : "The agent waits, and neither sees nor records what you do."
+    : "The agent is paused. It neither sees nor records your input."
       + (document.getElementById("asked") ? "" : " Give the screen back where you were asked: in Prefect, or with holo-tasks handoff.");
   document.body.dataset.state = "connected";
 });

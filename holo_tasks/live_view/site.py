@@ -56,9 +56,9 @@ class Site:
                 return _response(http.HTTPStatus.OK, b"Thank you. You may close this page.\n")
             return self._page(may_use) if path == "" else _response(http.HTTPStatus.OK, *self._file(path))
         except Foreign:
-            return _response(http.HTTPStatus.FORBIDDEN, b"Not from here.\n")
+            return _response(http.HTTPStatus.FORBIDDEN, b"Forbidden: wrong host or origin.\n")
         except Unknown:
-            return _response(http.HTTPStatus.NOT_FOUND, b"There is nothing here.\n")
+            return _response(http.HTTPStatus.NOT_FOUND, b"Not found.\n")
 
     def _page(self, may_use: bool) -> Response:
         question, when, answer = map(html.escape, (self.asked or ("", "", "")) if may_use else ("", "", ""))
@@ -70,7 +70,7 @@ class Site:
         )
         records = may_use and self.ended is not None
         if records:
-            asked = f'<p id="asked">What you do here is recorded. <a href="{DONE}">Done</a></p>'
+            asked = f'<p id="asked">Your input on this page is recorded. <a href="{DONE}">Done</a></p>'
         may = "record" if records else "use" if may_use else "watch"
         page = Template((OWN / "page.html").read_text("utf-8")).substitute(may=may, asked=asked)
         return _response(http.HTTPStatus.OK, page.encode(), ".html")

@@ -47,7 +47,7 @@ def test_the_done_link_is_shown_to_recorded_users_only(tmp_path: Path) -> None:
     assert b"recorded" not in bytes(site._page(True).body)
     assert answered(f"/{door.use}/done") == 404
     site.ended = lambda: ended.append("done")
-    assert b"What you do here is recorded." in bytes(site._page(True).body)
+    assert b"Your input on this page is recorded." in bytes(site._page(True).body)
     assert b"recorded" not in bytes(site._page(False).body)
     assert answered(f"/{door.watch}/done") == 404
     assert not ended

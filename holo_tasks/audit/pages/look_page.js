@@ -23,7 +23,7 @@
       said.textContent = `Copied: ${text}`;
     } catch {
       const code = rows.get(number).querySelector(".line");
-      getSelection().selectAllChildren(code);  // a page that is a file may not copy: the line is there to be copied
+      getSelection().selectAllChildren(code);  // a page opened from a file may not use the clipboard: select the line instead
       said.textContent = `Selected: ${text}`;
     }
   }
