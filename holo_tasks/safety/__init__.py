@@ -1,1 +1,9 @@
-"""What keeps an agent from doing harm: redaction, action policy, and the ledger of finished work."""
+"""Guards against harm by an agent: masking of private pixels, action rules, budgets, and the ledger of finished work.
+
+The three most important modules are `redaction` (masks the private parts of each frame), `policy` (decides whether an
+action is allowed) and `ledger` (makes sure that no business item is processed twice). The modules that persist state
+add their tables to `store`, the shared SQLite or Postgres database. `masking` holds the detectors of private text and
+windows.
+
+The package may import `core`, `machine` and `loop`.
+"""

@@ -1,7 +1,8 @@
-"""What scopes have spent, in the shared database: limits that hold over retries, crashes, re-runs and many workers.
+"""Persist what each scope has spent, so that limits hold over retries, crashes, re-runs and several workers.
 
-The worst case of a call is held before it is made and replaced by the bill after it. What nobody settled, because
-its process died or because nobody knows the bill, stays held for good: it may have been spent.
+`Budgets` reserves the worst-case cost of a model call before the call, and replaces it by the bill afterwards. A
+reservation that is never settled stays for good, because the money may have been spent. This happens if the process
+dies, or if the bill is unknown.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store, add
 T = TypeVar("T")
 
 POLL_S = 0.2
+"""Seconds between two looks at whether another run's probe call has returned."""
 
 BUDGETS = sa.Table(
     "budgets",
@@ -52,85 +54,93 @@ CALLS = sa.Table(
 
 
 def item_key(token: str, scope: str = "") -> str:
-    """Name the budget of a scope of a business item; without a scope, what the keys of all of them begin with."""
-    # Of tokens such as `INV` and `INV:2024` neither is the beginning of the other.
+    """Return the budget key of a scope of a business item.
+
+    Without a scope, return the common prefix of all budget keys of the item.
+    """
+    # Colons are escaped, so that the prefix of token `INV` does not match the keys of token `INV:2024`.
     return f"item:{token.replace('%', '%25').replace(':', '%3A')}:{scope}"
 
 
 class Budgets:
-    """Keeps the durable side of guardrails; only scopes with a key and a limit are kept."""
+    """Shared budgets of guarded scopes. A scope is kept here only if it has a key and at least one limit."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._meters = Meters(store)
-        self._firsts: dict[str, asyncio.Task[None]] = {}
-        """What says of each first call that it is still out."""
+        self._renewals: dict[str, asyncio.Task[None]] = {}
+        """The tasks that renew the probe calls of this process, by the call's name."""
 
     async def reserve(self, guard: Guard, worst_micro: int) -> str:
-        """Hold the worst case of a call in every durable scope around it, outermost first; return what to settle.
+        """Reserve the worst-case cost of a call in every durable scope, outermost first; return the reservation's id.
 
-        Raises `LimitReached`, holding nothing, if money or calls in five minutes would be too many.
+        Raises `LimitReached` without reserving anything if the call would exceed a limit on money, or on calls in five
+        minutes.
         """
         return await asyncio.to_thread(self.hold, _durable(guard), worst_micro)
 
     async def quote(self, guard: Guard, meter: str, patience_s: float) -> Quote:
-        """Return what a call is made on: what all durable scopes together leave, and how its server bills.
+        """Return the money that all durable scopes leave, and the known overbilling of the server.
 
-        The first call to a server of which nobody knows that is made alone, and the others wait for its bill: if it
-        is far higher than was held for it, it is the only one. Raises `TransientModelFault` after ``patience_s``.
+        The first call to an unknown server is a probe call: it is made alone, and other callers wait for its bill. If
+        the server bills far too much, only one call is affected. Raises `TransientModelFault` if the bill has not
+        arrived after ``patience_s``.
         """
         scopes = [scope for scope in _durable(guard) if scope.limits.max_cost_micro is not None]
         if not scopes:
             return Quote()
-        quote = await _until_told(lambda: self.look(scopes, meter), meter, patience_s)
-        self._keep_first(meter, quote)
+        quote = await _poll(lambda: self.look(scopes, meter), meter, patience_s)
+        self._start_renewal(meter, quote)
         return quote
 
     async def alone(self, quote: Quote, meter: str, patience_s: float) -> Quote | None:
-        """Return what a call is made on that cannot afford what is known of its server, if it may find out whether
-        that still holds: alone, and only some minutes after the last bill that was too high. None if it may not.
+        """Return a quote for a probe call that the known overbilling would make too expensive; ``None`` if it is not
+        allowed.
 
-        Without it a server that was mended would be shut out for good: who is refused brings no bill.
+        Such a probe call is allowed some minutes after the last bill that was too high, one at a time. Without it, a
+        server that was repaired would be refused for good, because refused calls bring no bills.
         """
 
         def ask() -> str | None:
             with self._store.transaction() as db:
                 return self._meters.alone(db, meter)
 
-        first = await _until_told(ask, meter, patience_s)
+        first = await _poll(ask, meter, patience_s)
         if not first:
             return None
         lone = Quote(quote.headroom_micro, first=first)
-        self._keep_first(meter, lone)
+        self._start_renewal(meter, lone)
         return lone
 
     async def learn(self, quote: Quote, meter: str, seen: Overbilling | None, *, doubtful: bool = False) -> None:
-        """Take in what a call's bill tells, None where it brought none; others need not wait for it any more."""
-        if (staying := self._firsts.pop(quote.first, None)) is not None:
+        """Record the overbilling seen on a call's bill, and end its probe. ``seen`` is ``None`` if the call brought no
+        bill.
+        """
+        if (staying := self._renewals.pop(quote.first, None)) is not None:
             staying.cancel()
         if seen is None:
             if quote.first:
                 await asyncio.to_thread(self._meters.give_up, meter, quote.first, doubtful=doubtful)
         elif quote.headroom_micro is None:
-            # Without a limit on money nothing depends on it here: it is for the others.
+            # This run has no limit on money. The bill only helps other runs, so a lost database is no error.
             with suppress(StoreLost):
                 await asyncio.to_thread(self._meters.learn, meter, seen, patience_s=HURRY_S)
         elif quote.first or quote.known.after(seen) != quote.known:
             await asyncio.to_thread(self._meters.learn, meter, seen, quote.first)
 
-    def _keep_first(self, meter: str, quote: Quote) -> None:
+    def _start_renewal(self, meter: str, quote: Quote) -> None:
         if quote.first:
-            self._firsts[quote.first] = asyncio.create_task(self._stay_first(meter, quote.first))
+            self._renewals[quote.first] = asyncio.create_task(self._renew(meter, quote.first))
 
-    async def _stay_first(self, meter: str, first: str) -> None:
-        # Whoever cannot say so loses the place, and nothing else.
+    async def _renew(self, meter: str, first: str) -> None:
+        # If the database is away, the probe only becomes stale, and another call takes over.
         with suppress(StoreLost):
             while True:
                 await asyncio.sleep(STALE_S / 4)
-                await asyncio.to_thread(self._meters.still_out, meter, first)
+                await asyncio.to_thread(self._meters.renew, meter, first)
 
     def look(self, scopes: Sequence[Guard], meter: str) -> Quote | None:
-        """Return what a call is made on; None while another one is to find out how the server bills."""
+        """Return a quote, or ``None`` while another call probes how the server bills."""
         with self._store.transaction() as db:
             known = self._meters.read(db, meter)
             return None if known is None else Quote(self._left(db, scopes), *known)
@@ -141,12 +151,14 @@ class Budgets:
         return min((scope.limits.max_cost_micro or 0) - used.get(scope.key, 0) for scope in scopes)
 
     async def settle(self, hold: str, actual_micro: int, still_held_micro: int = 0) -> None:
-        """Replace what was held by the bill; ``still_held_micro`` stays held for good, because it may be billed yet."""
+        """Replace a reservation by the bill. ``still_held_micro`` stays reserved for good, because it may be billed
+        later.
+        """
         if hold:
             await asyncio.to_thread(self.pay, hold, actual_micro, still_held_micro)
 
     async def count_action(self, guard: Guard) -> None:
-        """Count an action that is about to be done; raise `LimitReached` if it is one too many."""
+        """Count an action before it is performed. Raises `LimitReached` if the limit is exceeded."""
         scopes = _durable(guard)
         if scopes:
             await asyncio.to_thread(self.act, scopes)
@@ -178,7 +190,7 @@ class Budgets:
             # Budgets are locked before their holds, in the order of their keys, as everywhere.
             scopes = db.scalars(sa.select(HOLDS.c.scope).where(HOLDS.c.id == hold)).all()
             _lock(db, scopes)
-            # Whoever deletes a hold settles it.
+            # Deleting the reservation settles it: a second settlement finds no row.
             paid = db.execute(sa.delete(HOLDS).where(HOLDS.c.id == hold).returning(HOLDS.c.scope, HOLDS.c.worst_micro))
             for scope, worst_micro in sorted(paid.all()):
                 db.execute(
@@ -211,7 +223,7 @@ class Budgets:
         return (found.spent_micro, found.held_micro) if found else (0, 0)
 
     def _count_call(self, db: sa.Connection, scope: Guard, more: int) -> None:
-        # The scope's row is locked by the update before: calls are counted one after the other.
+        # The update before has locked the scope's row, so calls are counted one at a time.
         most = scope.limits.max_calls_per_5_minutes
         if most is None:
             return
@@ -224,28 +236,28 @@ class Budgets:
             db.execute(sa.insert(CALLS).values(scope=scope.key, era=era, at_s=now))
 
 
-async def _until_told(ask: Callable[[], T | None], meter: str, patience_s: float) -> T:
-    """Ask until no other call is finding out how a server bills; raise `TransientModelFault` if that takes too long."""
+async def _poll(ask: Callable[[], T | None], meter: str, patience_s: float) -> T:
+    """Poll until no other call probes how a server bills. Raises `TransientModelFault` after ``patience_s``."""
     until_s = time.monotonic() + patience_s
-    while (told := await asyncio.to_thread(ask)) is None:
+    while (found := await asyncio.to_thread(ask)) is None:
         if time.monotonic() > until_s:
             raise TransientModelFault(
-                f"Another run has been asking {meter} for {patience_s:.0f} s, and nobody knows until then how it "
-                "bills; check that the server is not overloaded."
+                f"Another run has waited {patience_s:.0f} s for the first reply of {meter}, which shows what a call "
+                "costs; check that the server is not overloaded."
             )
         await asyncio.sleep(POLL_S)
-    return told
+    return found
 
 
 def forget(db: sa.Connection, key_prefix: str) -> None:
-    """Give a fresh budget to what begins with this key: a person has decided to try again.
+    """Reset the budgets whose keys begin with ``key_prefix``, because a person decided to try again.
 
-    Only where nobody can be at work on it. What is out nevertheless, a call whose bill is late, holds nothing any more,
-    and its bill is charged to the fresh budget.
+    Call it only while no run works on the item. The bill of a call that is still out is charged to the new budget,
+    without a reservation.
     """
 
     def mine(table: sa.Table) -> sa.ColumnElement[bool]:
-        # Not LIKE, for which SQLite takes "a" and "A" for the same.
+        # LIKE would ignore the case of ASCII letters on SQLite.
         return sa.func.substr(table.c.scope, 1, len(key_prefix)) == key_prefix
 
     _lock(db, db.scalars(sa.select(BUDGETS.c.scope).where(mine(BUDGETS))).all())
@@ -259,7 +271,9 @@ def _durable(guard: Guard) -> list[Guard]:
 
 
 def _each_once(scopes: Sequence[Guard]) -> Iterator[tuple[Guard, int]]:
-    """Go through scopes, outermost first; of those that share a key all limits count, but only the first is charged."""
+    """Yield each scope, outermost first, with 1 if it is to be charged and 0 if an outer scope with the same key
+    was.
+    """
     charged: set[str] = set()
     for scope in scopes:
         yield scope, int(scope.key not in charged)
@@ -267,7 +281,7 @@ def _each_once(scopes: Sequence[Guard]) -> Iterator[tuple[Guard, int]]:
 
 
 def _open(db: sa.Connection, scopes: Sequence[Guard]) -> None:
-    """Make sure that scopes are kept, and lock them: in one order for all, whatever is nested in what."""
+    """Insert the budget rows that are missing, then lock all of them in the order of their keys."""
     names = {scope.key: scope.name for scope in scopes}
     missing = names.keys() - set(db.scalars(sa.select(BUDGETS.c.scope).where(BUDGETS.c.scope.in_(names))))
     for key in sorted(missing):

@@ -1,4 +1,4 @@
-"""The list of runs: what each was, how it ended, what it spent and what it was allowed to."""
+"""Table of all runs in the shared database: title, model, status, cost and limit. `RunBook` reads and writes it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,12 @@ RUNS = sa.Table(
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run. ``status`` is "running" until it ends; ``spent_micro`` is None when a price was not known."""
+    """One row of the run table.
+
+    ``status`` is "running" until the run ends. ``spent_micro`` and ``limit_micro`` are micro-USD. ``spent_micro`` is
+    ``None`` if the price of a model was unknown. ``began`` and ``ended`` are RFC 3339 times in UTC; ``ended`` is empty
+    while the run lasts.
+    """
 
     run_id: str
     title: str
@@ -46,20 +51,20 @@ class RunRow:
 
 
 class RunBook:
-    """Kept in the shared database."""
+    """Reader and writer of the run table."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def check(self) -> None:
-        """Raise `StoreLost` if nothing can be written down."""
+        """Raise `StoreLost` if the database cannot be used."""
         with self._store.transaction():
             pass
 
     def began(
         self, run_id: str, *, title: str, model: str, limit_micro: int | None, trace: str, flow_run_id: str
     ) -> None:
-        """Write down that a run has begun."""
+        """Insert a run with status "running"."""
         with self._store.transaction() as db:
             db.execute(
                 sa.insert(RUNS).values(
@@ -79,26 +84,29 @@ class RunBook:
             )
 
     def ended(self, run_id: str, *, status: str, reason: str, steps: int, spent_micro: int | None) -> None:
-        """Write down how a run ended."""
+        """Record the outcome of a run and its end time."""
         values = {"status": status, "reason": reason, "steps": steps, "spent_micro": spent_micro, "ended": _now()}
         with self._store.transaction() as db:
             db.execute(sa.update(RUNS).where(RUNS.c.run_id == run_id).values(**values))
 
     def latest(self, most: int) -> list[RunRow]:
-        """Return the newest runs, newest first."""
+        """Return the ``most`` newest runs, newest first."""
         with self._store.transaction() as db:
             rows = db.execute(sa.select(RUNS).order_by(RUNS.c.began.desc(), RUNS.c.run_id.desc()).limit(most)).all()
         return [RunRow(**row._mapping) for row in rows]
 
     def under_way(self) -> list[RunRow]:
-        """Return the runs that were never closed, newest first: those at work, and those whose process has died."""
+        """Return the runs with status "running", newest first.
+
+        A run whose process died without closing it is among them.
+        """
         open_ones = sa.select(RUNS).where(RUNS.c.status == "running")
         with self._store.transaction(HURRY_S) as db:
             rows = db.execute(open_ones.order_by(RUNS.c.began.desc(), RUNS.c.run_id.desc())).all()
         return [RunRow(**row._mapping) for row in rows]
 
     def of_flow_run(self, flow_run_id: str) -> list[RunRow]:
-        """Return the runs of a flow run."""
+        """Return the runs of a Prefect flow run, in no particular order."""
         with self._store.transaction() as db:
             rows = db.execute(sa.select(RUNS).where(RUNS.c.flow_run_id == flow_run_id)).all()
         return [RunRow(**row._mapping) for row in rows]

@@ -1,7 +1,7 @@
-"""The doors at which the values of secrets are taken out of what a model is told and says, and out of the trace.
+"""Remove secret values from what a model is sent, from its replies, and from the events of the trace.
 
-Only texts are changed: a word of a protocol, a name, an identifier or a digest that happens to look like a value says
-nothing of it, and without it a run could not go on.
+`scrubbed` wraps a model, and `ScrubbedRecorder` wraps a recorder. Only free text is changed. Protocol words, names,
+identifiers and digests stay, even if one of them equals a secret's value: they reveal nothing, and a run needs them.
 """
 
 from __future__ import annotations
@@ -32,15 +32,17 @@ FREE_TEXT = frozenset(
     | {"question", "answer", "rule", "gesture", "element", "choice", "by"}
     | {"state", "wanted", "how", "name", "to", "told", "macro", "why", "windows", "press_once", "waiting_for", "unseen"}
 )
-"""Fields of events in which there may be anything."""
+"""Event fields with free text, which are scrubbed."""
 AS_IT_IS = frozenset(
     {"kind", "status", "outcome", "purpose", "source", "finish_reason", "confidence", "tool_name", "gesture_kind"}
     | {"run_id", "flow_run_id", "token", "library", "model", "endpoint", "display", "signed_by", "media_type"}
     | {"layer", "target", "items", "correction", "playbook", "macros"}
     | {"sha256", "frame_digest", "prompt_sha256", "shots", "strip", "before", "after", "masks", "handoff"}
 )
-"""Fields of events that others find things by: identifiers, digests, and words out of a list. ``items`` have a title,
-too, which was made without values."""
+"""Event fields that are not scrubbed: identifiers, digests and words from a fixed list.
+
+The titles in ``items`` were already scrubbed when they were made.
+"""
 
 _NAMING = frozenset({"tool_name", "name", "action", "element_type", "button", "direction", "type", "kind"})
 _KEYS = frozenset({"keys", "hold", "tap", "hold_keys", "tap_keys"})
@@ -59,14 +61,16 @@ _TAGGED = re.compile(
 
 
 def fixed(name: str, text: str) -> bool:
-    """Say whether a text in a field of this name is a word that the formats of models and gestures have."""
+    """Return whether ``text`` in a field called ``name`` is a fixed word of a model's format: a tool, a key or an enum
+    value.
+    """
     if name in _KEYS:
         return len(text) == 1 or any(text.lower() in names for names in (NAMED, ALIASES, MODIFIERS))
     return name in _NAMING and text in _WORDS
 
 
 def scrubbed_event(event: Event, scrubber: Scrubber) -> Event:
-    """Return an event without values."""
+    """Return the event without secret values; the same object if it holds none."""
     if not scrubber or not scrubber.finds(event.model_dump_json()):
         return event
     texts = event.model_dump(include=set(FREE_TEXT & type(event).model_fields.keys()))
@@ -75,7 +79,7 @@ def scrubbed_event(event: Event, scrubber: Scrubber) -> Event:
 
 @dataclass(frozen=True)
 class ScrubbedRecorder:
-    """Records events without values."""
+    """Recorder that removes secret values from events before it passes them on. Pictures are passed on unchanged."""
 
     recorder: Recorder
     scrubber: Scrubber
@@ -88,7 +92,7 @@ class ScrubbedRecorder:
 
 
 def scrubbed(model: Model, scrubber: Scrubber) -> Model:
-    """Return a model that is never told a value, and whose replies hold none."""
+    """Return a model whose requests and replies hold no secret values."""
     return replace(
         model,
         client=_Client(model.client, scrubber),
@@ -119,14 +123,14 @@ class _Client:
         written = self.scrubber.written
         calls = tuple(replace(one, arguments=written(one.arguments, fixed)) for one in reply.tool_calls)
         reasoning = self.scrubber.text(reply.reasoning)
-        told = {field.name: getattr(reply, field.name) for field in fields(Reply)}
-        told.update(content=written(reply.content, fixed), reasoning=reasoning, tool_calls=calls)
-        return _Scrubbed(**told, as_written=reply)
+        values = {field.name: getattr(reply, field.name) for field in fields(Reply)}
+        values.update(content=written(reply.content, fixed), reasoning=reasoning, tool_calls=calls)
+        return _ScrubbedReply(**values, as_written=reply)
 
 
 @dataclass(frozen=True)
-class _Scrubbed(Reply):
-    """A reply without values, which tells the dialect, and nobody else, what the model itself wrote."""
+class _ScrubbedReply(Reply):
+    """A reply without secret values. ``as_written`` is the model's own reply; only the dialect reads it."""
 
     as_written: Reply | None = field(default=None, repr=False, compare=False)
 
@@ -151,18 +155,18 @@ class _Dialect:
 
     def parse(self, reply: Reply, *, answer_only: bool = False) -> Step:
         step = self.dialect.parse(reply, answer_only=answer_only)
-        if not names_secret(_text(step)) or not isinstance(reply, _Scrubbed) or reply.as_written is None:
+        if not names_secret(_text(step)) or not isinstance(reply, _ScrubbedReply) or reply.as_written is None:
             return step
         try:
             own = self.dialect.parse(reply.as_written, answer_only=answer_only)
         except UnusableReply:
-            return step  # then all that it names counts as the model's own words
+            return step  # every secret's name in it then counts as written by the model
         values = not names_secret(_text(own)) and self.scrubber.written(_text(own), fixed) == _text(step)
         return step.model_copy(update={"replaced": values})
 
 
 def _text(step: Step) -> str:
-    """Return what a step writes, empty if it writes nothing."""
+    """Return the text that a step types, or an empty string."""
     return step.tool_call.content if isinstance(step.tool_call, WriteCall | WriteAtCall) else ""
 
 
@@ -177,7 +181,9 @@ class _Question:
 
 
 def _body(body: Mapping[str, Any], scrubber: Scrubber) -> dict[str, Any]:
-    """Return a request without values in its messages: the rest of it, and what the system says, is ours."""
+    """Return a request body with secret values removed from its messages. System messages hold no user text and
+    stay.
+    """
     if not scrubber:
         return dict(body)
     messages = [one if one["role"] == "system" else _message(one, scrubber) for one in body["messages"]]
@@ -185,34 +191,34 @@ def _body(body: Mapping[str, Any], scrubber: Scrubber) -> dict[str, Any]:
 
 
 def _message(message: Mapping[str, Any], scrubber: Scrubber) -> dict[str, Any]:
-    told = dict(message)
-    match told.get("content"):
+    scrubbed_message = dict(message)
+    match scrubbed_message.get("content"):
         case str(text):
-            told["content"] = _told(text, scrubber)
+            scrubbed_message["content"] = _scrubbed_text(text, scrubber)
         case list(parts):
-            told["content"] = [_part(part, scrubber) for part in parts]
-    if "reasoning_content" in told:
-        told["reasoning_content"] = scrubber.text(told["reasoning_content"])
-    if "tool_calls" in told:
-        told["tool_calls"] = [
+            scrubbed_message["content"] = [_part(part, scrubber) for part in parts]
+    if "reasoning_content" in scrubbed_message:
+        scrubbed_message["reasoning_content"] = scrubber.text(scrubbed_message["reasoning_content"])
+    if "tool_calls" in scrubbed_message:
+        scrubbed_message["tool_calls"] = [
             {**one, "function": {**(call := one["function"]), "arguments": scrubber.written(call["arguments"], fixed)}}
-            for one in told["tool_calls"]
+            for one in scrubbed_message["tool_calls"]
         ]
-    return told
+    return scrubbed_message
 
 
 def _part(part: Mapping[str, Any], scrubber: Scrubber) -> Any:
     match part:
         case {"type": "text", "text": str(text)}:
-            return {**part, "text": _told(text, scrubber)}
+            return {**part, "text": _scrubbed_text(text, scrubber)}
         case {"type": "image_url", "image_url": {"url": str(url)}} if is_picture(url):
             return part
         case _:
             return scrubber.plain(part, fixed)
 
 
-def _told(text: str, scrubber: Scrubber) -> str:
-    """Return a text of a message without values; the tags around what came of a step are ours."""
+def _scrubbed_text(text: str, scrubber: Scrubber) -> str:
+    """Return a message text without secret values. The tags around a tool's output are kept."""
     if not scrubber.finds(text) or not (found := _TAGGED.fullmatch(text)):
         return text
     if found["tool"] and found["tool"] not in _WORDS:

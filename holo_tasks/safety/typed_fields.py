@@ -1,32 +1,35 @@
-"""Masks the fields that secrets were typed into, for as long as they may show.
+"""Mask the fields that secrets were typed into, as long as they may show the secret.
 
-A field is masked in a frame when
+`TypedFields` masks a field in a frame in any of these cases:
 
-* what is around it is the same as right after the typing (most of what has a shape there: labels, outlines), unless the
-  field itself is as before the typing, or holds nothing but its own color: then it was cleared;
-* any piece of what was typed is still there, although its surroundings have changed (something lies over them);
-* what was typed, or most of it, is anywhere else on the screen, also in several places and in other colors: the window
-  was moved or scrolled, or shows the text again. From then on it is there;
-* a window of its own draws it, which the X server says is there.
+* The surroundings of the field are the same as right after the typing: most edges there, such as labels and outlines.
+  The field is then not masked if it looks as before the typing, or is empty but for its background color; it counts as
+  cleared.
+* A piece of the typed text is still in its place, although the surroundings have changed because something covers them.
+* Most of the typed text is elsewhere on the screen, possibly in several places or other colors. The window was moved or
+  scrolled, or shows the text twice. The field is tracked at the new place from then on.
+* A window of its own draws the field, and the X server reports that the window is on the screen.
 
-Each new look of a field is remembered: a password that a program is told to show is looked for as it shows then.
+Each new appearance of a field is remembered. A password that the program reveals is then looked for as it appears in
+the clear.
 
-A field that is none of these and was not seen cleared is *lost*: it may show in another size, or in part. Then all
-windows of its program are masked, until the field is found again, or cleared, or its window is closed. Where something
-can read, that is asked instead (`TypedTexts`): the windows are masked only for as long as it sees the value, or the
-screen does not come to rest.
+A field with none of these signs that was not seen cleared is *lost*: it may show in another size, or in part. All
+windows of its program are masked until the field is found or cleared, or its window is closed. With OCR installed,
+`TypedTexts` looks for the value instead. The windows are then masked only while OCR finds the value, or while the
+screen does not settle.
 
-A field that shows the same sign for each character, as for passwords, is looked for by more where nothing can read, for
-a program that is told to show it draws it anew, and may move it: where its label is, with the same around, it is, and
-while its label is in its window without that, it is lost; where about as many of one sign are in a row, it is. With
-neither in its window that shows another page, as after logging in, and no window is masked: nobody would see anything
-again. A page that shows the value in the clear, in other letters than the form and without its label, is then masked
-only by what can read it.
+A password field shows the same character for each typed one. Without OCR it is tracked by its label or by a row of
+equal characters, because the program draws it anew and may move it to reveal the password. It is at its label if the
+surroundings match. It is lost while the label is there without the surroundings. It is also found at a row of about as
+many equal characters. If its window shows neither label nor row, it shows another page, such as the one after a login,
+and no window is masked. Otherwise the screen would stay masked for good. Only OCR finds a page that then shows the
+password in the clear, in another font and without the label.
 
-A field that was cleared is masked again as soon as a piece of what was typed shows: an undo brings it back.
-After a person had the screen no field counts as cleared until it is seen empty: they may have typed the secret anew.
-What else a person typed, and where, nobody knows.
-What is compared is kept in memory, and goes nowhere.
+A cleared field is masked again when a piece of the typed text appears, because an undo brings it back. After a person
+had control of the screen, no field counts as cleared until it is seen empty, because the person may have typed the
+secret again. Other text that a person typed is not tracked.
+
+The pixels for these comparisons stay in memory; they are never stored or sent.
 """
 
 from __future__ import annotations
@@ -67,22 +70,26 @@ from holo_tasks.safety.typed_looks import (
 
 KIND = "typed"
 ROOM = 8
-"""A window that reaches no further than this beyond a field draws nothing else."""
+"""Pixels. A window that extends no further than this beyond a field contains nothing but the field."""
 NEAR = 32
-"""So much around a field that is drawn anew is kept."""
+"""Pixels around a redrawn field that are kept for later comparisons."""
 LOOKS, PLACES, FIELDS = 4, 8, 16
-"""How many looks and places of a field are remembered, and how many fields: beyond that the oldest that do not show."""
+"""Limits on the appearances and the places of a field, and on the number of fields. Beyond them the oldest that do not
+show are dropped.
+"""
 Move = tuple[int, int]
+"""Offset in pixels from where the field was typed into: to the right, and down."""
 logger = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class _Known:
-    """A field that was typed into; its places are how far it was moved, each with whether it was cleared there.
+class _TrackedField:
+    """A field that a secret was typed into.
 
-    ``away`` says that it was seen to show nowhere, ``judged`` that it is taken to show nowhere by what was read, or by
-    what else its window shows: that may be taken back. ``missed`` is where its program's windows are while it is not
-    found, ``lost`` the same while nobody can say that it shows nowhere.
+    ``places`` maps each offset at which the field was seen to whether it was cleared there. ``away`` is true if the
+    field was seen to show nowhere. ``judged`` is true if OCR or the rest of its window indicates that it shows nowhere;
+    this may be revoked. ``missed`` are the boxes of its program's windows while the field is not found. ``lost`` are
+    the same boxes while the field may still show. ``warned`` is true once the warning about a lost field was logged.
     """
 
     field: Typed
@@ -97,10 +104,11 @@ class _Known:
     lost: list[Box] = made(default_factory=list)
     doubted: bool = False
     part_seen: bool = False
-    told: bool = False
+    warned: bool = False
 
     @classmethod
-    def of(cls, field: Typed) -> _Known:
+    def of(cls, field: Typed) -> _TrackedField:
+        """Return the record of a field right after the typing."""
         look = Look(field, picture_of(field, field.after))
         corner, around = field.box.moved(-field.around.left, -field.around.top), field.around
         near = labels(look.picture, corner, Box(0, 0, around.width, around.height))
@@ -112,17 +120,19 @@ class _Known:
 
     @property
     def quiet(self) -> bool:
-        """Whether it is known to show nowhere."""
+        """Whether the field is known to show nowhere."""
         return self.away or self.judged or all(self.places.values())
 
     @property
     def drawn_alone(self) -> bool:
-        """Whether a window draws nothing else, so that the field is wherever that is."""
+        """Whether a window draws nothing but this field, so that the field is wherever the window is."""
         inside = self.field.inside
         return inside is not None and self.field.box.grown(ROOM).encloses(inside)
 
     def follow(self, inside: Box | None) -> None:
-        """Take what is in the field's window to be moved with that."""
+        """Move the places inside the field's window by as much as the window was moved. ``inside`` is the window's new
+        box.
+        """
         before = self.inside
         if inside is None or before is None or inside == before:
             self.inside = inside or before
@@ -135,7 +145,7 @@ class _Known:
         self.inside = inside
 
     def remember(self, now: Pixels) -> None:
-        """Remember what the field looks like by now, unless that is known."""
+        """Add the field's current appearance, unless it is known."""
         hole = inner(self.field)
         inside = now.crop(hole)
         if all(columns(differs(inside, look.picture.crop(hole))) > CARET for look in self.looks):
@@ -146,44 +156,44 @@ class _Known:
                 self.hidden = look.signs > 0
 
     def anchor(self, field: Typed) -> None:
-        """Take this to be the field from now on: it is drawn otherwise by now, with the same signs in it."""
+        """Replace the field by its redrawn form, which holds the same characters."""
         look = Look(field, picture_of(field, field.after))
         self.field, self.looks, self.places = field, [look], {(0, 0): False}
 
 
 class TypedFields:
-    """Remembers where secrets were typed; a `core.ports.Masker`.
+    """Tracks the fields that secrets were typed into; a `core.ports.Masker`.
 
-    ``reads`` says that what it cannot find is given to `TypedTexts`, in the same frame.
+    ``reads`` is true if `TypedTexts` decides about lost fields, by OCR in the same frame.
     """
 
     def __init__(self, *, used_before: bool = False) -> None:
-        self._known: list[_Known] = []
+        self._known: list[_TrackedField] = []
         self._holds = 0
         self.any = used_before
-        """Whether anything was typed yet, wherever that shows: also by an earlier run, on a screen that outlives it."""
+        """Whether a secret was typed on this screen, by this run or by an earlier one on the same screen."""
         self.reads = False
 
     def typed(self, fields: Sequence[Typed]) -> None:
-        """Mask these from the next frame on; none where nothing shows of what was typed."""
+        """Track the fields of one typing. ``fields`` is empty if the typed text shows nowhere."""
         self.any = True
-        self._known += [_Known.of(field) for field in fields]
+        self._known += [_TrackedField.of(field) for field in fields]
         quiet = [known for known in self._known if known.quiet]
         for known in quiet[: max(0, len(self._known) - FIELDS)]:
             self._known.remove(known)
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:
-        """Return the fields to paint over and, where nothing can read, the windows of those that are lost."""
+        """Return masks for the fields that show. Without OCR, also return masks for the windows of lost fields."""
         if not self._known:
             return ()
         return await asyncio.to_thread(self._masks, frame)
 
     def judged(self, frame: Frame, seen: Sequence[Box]) -> list[Mask]:
-        """Return what to paint over of fields that are lost, by where their values were read in this frame."""
+        """Return the masks of lost fields. ``seen`` are the boxes in which OCR read secret values in this frame."""
         found = []
         for known in self._known:
             there = [(box, hit) for box in known.lost for hit in seen if box.intersects(hit)]
-            # As wide as the window: where a value begins and ends would tell how long it is.
+            # The mask is as wide as the window, so that it does not reveal the length of the value.
             found += [Mask(KIND, Box(box.left, hit.top, box.width, hit.height)) for box, hit in there]
             if known.lost and not there and not known.part_seen:
                 known.judged = frame.settled or known.doubted
@@ -192,7 +202,7 @@ class TypedFields:
         return found
 
     def unread(self) -> list[Mask]:
-        """Return the windows of all fields that are lost: nothing can read them, and what was read counts no more."""
+        """Return the windows of all lost fields, because OCR failed. Earlier decisions by OCR are revoked."""
         self.reads = False
         for known in self._known:
             known.judged = False
@@ -209,16 +219,16 @@ class TypedFields:
                 known.away = known.away or all(known.places.values())
                 known.places = dict.fromkeys(known.places, False)
         screen = Image.frombytes("RGB", (frame.size.width, frame.size.height), frame.rgb)
-        seeing = _Seeing(frame, screen, self._known, reads=self.reads)
-        found = [box for known in tuple(self._known) for box in seeing.look_for(known)]
+        search = _FrameSearch(frame, screen, self._known, reads=self.reads)
+        found = [box for known in tuple(self._known) for box in search.look_for(known)]
         masks = [Mask(KIND, box) for box in dict.fromkeys(found)]
         return masks if self.reads else [*masks, *self._lost()]
 
 
-class _Seeing:
-    """One frame, looked at for all fields that are known."""
+class _FrameSearch:
+    """One frame, and the search in it for all known fields."""
 
-    def __init__(self, frame: Frame, screen: Pixels, known: Sequence[_Known], *, reads: bool) -> None:
+    def __init__(self, frame: Frame, screen: Pixels, known: Sequence[_TrackedField], *, reads: bool) -> None:
         self._frame = frame
         self._reads = reads
         self._screen = screen
@@ -234,8 +244,8 @@ class _Seeing:
     def _lines(self) -> bytes:
         return eighths(self._shape).tobytes()
 
-    def look_for(self, known: _Known) -> list[Box]:
-        """Return where a field shows, and note what was learned of it."""
+    def look_for(self, known: _TrackedField) -> list[Box]:
+        """Return the boxes where a field shows, and update its record."""
         gone = self._windows.get(known.field.window, known.field.box) is None
         inside = self._windows.get(known.field.window)
         known.follow(inside)
@@ -267,8 +277,8 @@ class _Seeing:
             del known.places[next(move for move in known.places if move not in live)]
         return shown
 
-    def _in_place(self, known: _Known) -> dict[Move, bool]:
-        """Return where a field is that it was before, with whether it is cleared there."""
+    def _in_place(self, known: _TrackedField) -> dict[Move, bool]:
+        """Return the known offsets at which the field still is, each with whether the field is cleared there."""
         live = {}
         for move, was_cleared in known.places.items():
             now = self._screen.crop(known.field.around.moved(*move).corners)
@@ -283,16 +293,17 @@ class _Seeing:
                 live[move] = True
         return live
 
-    def _remember(self, known: _Known, move: Move, now: Pixels) -> None:
+    def _remember(self, known: _TrackedField, move: Move, now: Pixels) -> None:
         known.remember(now)
         inside = known.inside or Box(0, 0, *self._screen.size)
         near = labels(self._screen, known.box(move), inside)
         known.labels = [Pattern(each.shape, each.left - move[0], each.top - move[1]) for each in near] or known.labels
 
-    def _by_label(self, known: _Known) -> tuple[dict[Move, bool], bool]:
-        """Return where a field is that shows signs, by its label or its signs, and whether it is nowhere.
+    def _by_label(self, known: _TrackedField) -> tuple[dict[Move, bool], bool]:
+        """Find a password field by its label or its row of equal characters.
 
-        An empty one beside a label says no more than that it is not there.
+        Returns the offsets found, and whether the field shows nowhere. An empty field beside the label does not count
+        as found.
         """
         inside = known.inside or Box(0, 0, *self._screen.size)
         moves = found_labels(known.labels, self._shape, self._lines, inside)
@@ -310,15 +321,16 @@ class _Seeing:
         row = row_of_signs(self._screen, inside, look.signs) if look.signs else None
         if row is None:
             return {}, True
-        known.anchor(_drawn_anew(look, self._screen, row, inside))
+        known.anchor(_redrawn_at(look, self._screen, row, inside))
         known.labels = labels(self._screen, known.field.box, inside)
         return {(0, 0): False}, False
 
-    def _elsewhere(self, known: _Known, live: dict[Move, bool]) -> list[Box]:
-        """Note where else a field is by now; return the fields in which its text is that are others.
+    def _elsewhere(self, known: _TrackedField, live: dict[Move, bool]) -> list[Box]:
+        """Look for the field's text at new places, and add these to ``live``; return the boxes of other fields that
+        hold it.
 
-        A text that shows twice in one field is in one place, and one in another known field is where that is: from how
-        far apart the texts, or the masks, are its length could be told.
+        If the text occurs twice in one field, the field has one place. If it occurs in another known field, that field
+        is masked. Masks around each occurrence would reveal the length of the text.
         """
         others = []
         for look in known.looks:
@@ -334,8 +346,8 @@ class _Seeing:
                     live[within] = False
         return others
 
-    def _parts(self, known: _Known) -> list[Box]:
-        """Return where a part of a lost field may be seen."""
+    def _parts(self, known: _TrackedField) -> list[Box]:
+        """Return the boxes at which a part of a lost field may show."""
         return [known.box((across, down)) for look in known.looks for _, across, down in self._places_of(look)]
 
     def _places_of(self, look: Look) -> list[tuple[float, int, int]]:
@@ -347,11 +359,15 @@ class _Seeing:
             self._places[look] = found
         return self._places[look]
 
-    def _boxes_but(self, known: _Known) -> list[Box]:
+    def _boxes_but(self, known: _TrackedField) -> list[Box]:
         return [each.box(move) for each in self._known if each is not known for move in each.places]
 
-    def _program(self, known: _Known) -> list[Box]:
-        """Return where the windows of a field's program are to be seen; all of the screen if nobody knows."""
+    def _program(self, known: _TrackedField) -> list[Box]:
+        """Return the visible parts of the windows of the field's program.
+
+        Returns the whole screen if the desktop cannot list its windows, or the field's process is unknown. A window
+        without a known process counts.
+        """
         size, windows = self._frame.size, self._frame.windows
         if windows is None or not known.field.pid:
             return [Box.whole(size)]
@@ -362,19 +378,22 @@ class _Seeing:
         return found
 
 
-def _windows(known: _Known) -> list[Mask]:
-    if known.lost and not known.told:
-        known.told = True
+def _windows(known: _TrackedField) -> list[Mask]:
+    if known.lost and not known.warned:
+        known.warned = True
         logger.warning(
-            "A secret was typed into a window that shows something else by now, and may show the secret, too: all of "
-            "it is masked until the field is seen again or cleared, or its window is closed. Where OCR is installed "
-            "(pip install 'prefect-holo[redaction]') only what is read as the secret is masked."
+            "The field that a secret was typed into is not on the screen any more, and its window may still show the "
+            "secret. The whole window is masked until the field is seen again or cleared, or the window is closed. "
+            "With OCR (pip install 'prefect-holo[redaction]') only text that is read as the secret is masked."
         )
     return [Mask(LOST, box) for box in known.lost]
 
 
-def _drawn_anew(look: Look, screen: Pixels, row: Box, inside: Box) -> Typed:
-    """Return a field whose signs are in this row by now, in another size; it is as wide as its window."""
+def _redrawn_at(look: Look, screen: Pixels, row: Box, inside: Box) -> Typed:
+    """Return the field at a row of equal characters, where the program draws it in another size.
+
+    The box is as wide as the window.
+    """
     field, was = look.field, text_box(look, 0, 0)
     size = row.width / max(1, was.width)
     above, height = round(size * (was.center.y - field.box.top)), round(size * field.box.height)

@@ -31,7 +31,7 @@ async def test_others_wait_for_the_first_bill_and_know_it_then(tmp_path: Path) -
     one, two = Budgets(store_at(tmp_path)), Budgets(store_at(tmp_path))
     first = await quoted(one)
     assert first.first
-    with pytest.raises(TransientModelFault, match="nobody knows until then how it bills") as caught:
+    with pytest.raises(TransientModelFault, match="which shows what a call costs") as caught:
         await quoted(two)
     assert not caught.value.maybe_billed
     waiting = asyncio.create_task(quoted(two, 30))
