@@ -22,7 +22,7 @@ def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
     if number is None:
         return "\n\n".join(map(_described, approvals.waiting()))
     if not -(2**63) <= number < 2**63:
-        raise InvalidUsage(f"There is no approval {number}; `holo-tasks approve` lists what waits for an answer.")
+        raise InvalidUsage(f"There is no approval {number}; `holo-tasks approve` lists the open requests.")
     granted = approvals.grant(number, whoever() if by is None else by, ttl_s)
     told = f"{printable(granted.words)}: yes, once, within {ttl_s:g} seconds, for {exact(granted.scope)}."
     token = granted.scope.removeprefix("token ")

@@ -1,4 +1,7 @@
-"""A person's yes: for one action on one screen, once, and not for long."""
+"""Approvals in the shared database: a person's yes to one action on one screen, usable once and for a limited time.
+
+`Approvals` stores them. `OnRequest` lets a run end with a request, and use the approval when it is run again.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from holo_tasks.loop.consent import Asked
 from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store
 
 TTL_S = 900.0
-"""How long a yes can be used, in seconds, unless told otherwise."""
+"""Default validity of an approval, in seconds."""
 LONGEST_S = 86_400.0
+"""Longest validity of an approval, in seconds."""
 
 APPROVALS = sa.Table(
     "approvals",
@@ -39,7 +43,7 @@ _WAITING = sa.and_(_ROW.granted_by == "", ~_ROW.taken)
 
 @dataclass(frozen=True)
 class Waiting:
-    """An action that waits for a person's yes."""
+    """An action that waits for a person's approval."""
 
     id: int
     scope: str
@@ -50,18 +54,18 @@ class Waiting:
 
 
 class Approvals:
-    """Keeps what persons are asked and what they said.
+    """Requested and granted approvals.
 
-    ``scope`` is what a yes is good for: a business item, or else a run. Digests name the action and the screen.
+    ``scope`` is the business item or run that an approval is valid for. ``action`` and ``frame`` are digests.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def request(self, run_id: str, scope: str, action: str, frame: str, words: str, evidence: str = "") -> int:
-        """Note that an action waits for a person's yes; return its number, the same one if it waits already."""
+        """Record a request for an approval; return its number. A request that is already waiting keeps its number."""
         with self._store.transaction() as db:
-            same = sa.and_(_WAITING, *_is(scope, action, frame))
+            same = sa.and_(_WAITING, *_matches(scope, action, frame))
             known = db.execute(sa.select(sa.func.min(_ROW.id)).where(same)).scalar_one()
             if known is not None:
                 return int(known)
@@ -72,32 +76,32 @@ class Approvals:
             return int(added.scalar_one())
 
     def grant(self, number: int, by: str, ttl_s: float = TTL_S) -> Waiting:
-        """Say yes to what waits under a number; it can be used once within ``ttl_s`` seconds.
+        """Approve a waiting request; return it. The approval can be used once within ``ttl_s`` seconds.
 
-        Raises `InvalidUsage` if nothing waits there: an answer is never given twice.
+        Raises `InvalidUsage` if the number is unknown or already answered.
         """
         if not 0 < ttl_s <= LONGEST_S:
-            raise InvalidUsage(f"A yes holds for more than 0 and at most {LONGEST_S:g} seconds, not {ttl_s:g}.")
+            raise InvalidUsage(f"A yes is valid for more than 0 and at most {LONGEST_S:g} seconds, not {ttl_s:g}.")
         if not by.strip():
-            raise InvalidUsage("A yes needs the name of who says it.")
+            raise InvalidUsage("A yes needs the name of the person who gives it.")
         if any("\ud800" <= character <= "\udfff" for character in by):
-            raise InvalidUsage("The name of who says yes is not valid UTF-8 text.")
+            raise InvalidUsage("The name of the person is not valid UTF-8 text.")
         with self._store.transaction() as db:
             until = self._store.now_s(db) + ttl_s
             said = {"granted_by": by.strip(), "era": self._store.era, "expires_s": until}
             if db.execute(sa.update(APPROVALS).where(_ROW.id == number, _WAITING).values(**said)).rowcount != 1:
                 known = db.execute(sa.select(_ROW.granted_by).where(_ROW.id == number)).scalar_one_or_none()
                 reason = f"was answered already by {known}" if known else "is not known"
-                raise InvalidUsage(f"Approval {number} {reason}; `holo-tasks approve` lists what waits for an answer.")
+                raise InvalidUsage(f"Approval {number} {reason}; `holo-tasks approve` lists the open requests.")
             found = db.execute(sa.select(APPROVALS).where(_ROW.id == number)).one()
         return _waiting(found)
 
     def take(self, action: str, frame: str, scope: str) -> str | None:
-        """Use up a yes to exactly this action on exactly this screen; return whose it was, None if there is none."""
+        """Use up an approval for exactly this action and frame; return the approver's name, or ``None``."""
         with self._store.transaction(HURRY_S) as db:
-            # The conditions are part of the update: of two who try at once, one gets it.
+            # The conditions are part of the UPDATE, so that only one of two concurrent callers gets it.
             good = sa.and_(
-                *_is(scope, action, frame),
+                *_matches(scope, action, frame),
                 _ROW.granted_by != "",
                 ~_ROW.taken,
                 _ROW.era == self._store.era,
@@ -109,23 +113,23 @@ class Approvals:
         return None if by is None else str(by)
 
     def unused(self, scope: str, action: str) -> bool:
-        """Say whether somebody said yes to an action and it was not used, on whatever screen and however long ago."""
+        """Return whether an action has an approval that was not used, for any frame and of any age."""
         row = sa.and_(_ROW.scope == scope, _ROW.action == action, _ROW.granted_by != "", ~_ROW.taken)
         with self._store.transaction() as db:
             return db.execute(sa.select(_ROW.id).where(row).limit(1)).first() is not None
 
     def waiting(self) -> list[Waiting]:
-        """List what waits for an answer, the oldest first."""
+        """Return the waiting requests, oldest first."""
         with self._store.transaction() as db:
             found = db.execute(sa.select(APPROVALS).where(_WAITING).order_by(_ROW.id)).all()
         return [_waiting(row) for row in found]
 
 
 class OnRequest:
-    """Asks persons by leaving a note: the work ends, and goes on when it is run again after the answer.
+    """Approver that ends the run with a request. The action is performed when the run is repeated after the approval.
 
-    Without a business token a yes is good for this run only; ``flow_run_id`` makes that the Prefect flow run, its
-    retries included.
+    Without a business token, an approval is valid for this run only. ``flow_run_id`` extends that to the Prefect flow
+    run and its retries.
     """
 
     def __init__(self, approvals: Approvals, *, run_id: str, trace: str, flow_run_id: str = "") -> None:
@@ -135,29 +139,29 @@ class OnRequest:
         self._trace = trace
 
     async def take(self, asked: Asked) -> str | None:
-        return await asyncio.to_thread(self._approvals.take, asked.action, asked.frame, self._good_for(asked))
+        return await asyncio.to_thread(self._approvals.take, asked.action, asked.frame, self._scope_of(asked))
 
     async def ask(self, asked: Asked) -> None:
         raise NeedsPerson(await asyncio.to_thread(self._note, asked))
 
     def _note(self, asked: Asked) -> str:
-        scope, evidence = self._good_for(asked), f"{self._trace} (picture {asked.picture[:12]})"
+        scope, evidence = self._scope_of(asked), f"{self._trace} (picture {asked.picture[:12]})"
         number = self._approvals.request(self._run_id, scope, asked.action, asked.frame, asked.words, evidence)
         unused = self._approvals.unused(scope, asked.action)
         but = " An earlier yes has expired, or was for a screen that looked different." if unused else ""
         again = (
             "run it again"
             if asked.token
-            else "retry this flow run. A run of the command line without --token is not found again: give it one, or "
-            "have it wait for the yes with --hand-off SECONDS"
+            else "retry this flow run. A run of the command line needs --token to use the yes; or let it wait for "
+            "the yes with --hand-off SECONDS"
         )
         return f"{asked.words}: say yes with `holo-tasks approve {number}`, then {again}.{but}"
 
-    def _good_for(self, asked: Asked) -> str:
+    def _scope_of(self, asked: Asked) -> str:
         return f"token {asked.token}" if asked.token else f"run {self._run}"
 
 
-def _is(scope: str, action: str, frame: str) -> tuple[sa.ColumnElement[bool], ...]:
+def _matches(scope: str, action: str, frame: str) -> tuple[sa.ColumnElement[bool], ...]:
     return (_ROW.scope == scope, _ROW.action == action, _ROW.frame == frame)
 
 

@@ -1,4 +1,4 @@
-"""Which actions need a person's yes."""
+"""Rules that decide which actions need a person's approval. `Confirm` is one rule of `safety.policy.Rules`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HARMLESS = (MoveToCall, ScrollCall)
 
 
 def known_kinds(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return names of tools; raise ValueError for one that there is not."""
+    """Return the action names unchanged. Raises `ValueError` for an unknown one."""
     for name in names or ():
         if name not in CALLS:
             raise ValueError(f"there is no action {name!r}; there are: {', '.join(CALLS)}")
@@ -33,27 +33,27 @@ def _pattern(text: str | None) -> str | None:
     try:
         re.compile(text or "")
     except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
     return text
 
 
 class Confirm(BaseModel):
-    """One rule: an action that all of its given fields fit needs a person's yes.
+    """One rule: an action that matches all given fields needs a person's approval.
 
-    Pointing and scrolling do not, unless ``kinds`` names them.
+    Without ``kinds``, moving the pointer and scrolling never need one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: Annotated[str | None, AfterValidator(_pattern)] = Field(
         default=None,
-        description="A regular expression, in any case, for what is written on the target: in the model's own words, "
-        "in the program's where it tells of its elements, and on the screen, which takes OCR; without it every action "
-        "that may press something needs a yes. Keys, and what the middle button pastes, may mean all that their window "
-        "shows, or the screen while a menu is open, but for moving, for writing and editing in a field just clicked, "
-        "and for Space and Enter on a button that surely has the keyboard: they mean that one.",
+        description="A regular expression, ignoring case, for the label of the target. It is matched against the "
+        "model's description, the accessible name, and the text on the screen, which takes OCR. Without OCR, every "
+        "action that may press something needs a yes. For keys and a paste with the middle button, the target is all "
+        "text in their window, or on the screen while a menu is open. Moving the caret, and writing or editing in a "
+        "field that was just clicked, are exempt. For Space and Enter on a focused button, the target is that button.",
     )
-    kinds: Kinds = Field(default=None, description="Names of actions, for example click and hotkey; empty: all.")
+    kinds: Kinds = Field(default=None, description="Names of actions, for example click and hotkey. Empty: all.")
     programs: tuple[str, ...] | None = Field(default=None, description="Executables or scripts; empty: all.")
 
     @model_validator(mode="after")
@@ -64,18 +64,20 @@ class Confirm(BaseModel):
 
     @property
     def words(self) -> str:
-        """The rule as it is named to people."""
+        """The rule's given fields as text for a person."""
         given = {"text": self.text, "kinds": self.kinds, "programs": self.programs}
         return "; ".join(
             f"{name} {value if isinstance(value, str) else ', '.join(value)}" for name, value in given.items() if value
         )
 
     def concerns(self, call: AnyCall) -> bool:
-        """Say whether an action of this kind can need a yes by this rule."""
+        """Return whether an action of this kind can match the rule."""
         return call.tool_name in self.kinds if self.kinds is not None else not isinstance(call, _HARMLESS)
 
     async def fits(self, call: AnyCall, gesture: Gesture, owner: Owner, scene: Scene) -> bool:
-        """Say whether an action needs a person's yes by this rule. What cannot be known counts as fitting."""
+        """Return whether an action needs a person's approval by this rule. Anything that cannot be determined counts as
+        a match.
+        """
         if not self.concerns(call):
             return False
         if self.programs is not None and not may_run(owner, self.programs):
@@ -83,12 +85,12 @@ class Confirm(BaseModel):
         return self.text is None or await self._written(call, gesture, owner, scene)
 
     async def _written(self, call: AnyCall, gesture: Gesture, owner: Owner, scene: Scene) -> bool:
-        """Say whether the text is on what the action is aimed at, cheap ways first."""
+        """Return whether ``text`` matches the label of the action's target. The cheapest sources are tried first."""
         wanted = re.compile(self.text or "", re.IGNORECASE)
         if wanted.search(getattr(call, "element", "")):
             return True
         targets: list[Point | Box] = list(points_of(gesture))
-        if scene.reader is None:  # any target may be the one
+        if scene.reader is None:  # without OCR, any target may match
             return bool(targets) or await scene.may_press(gesture)
         try:
             keyed = await scene.keyed(gesture)
@@ -101,11 +103,13 @@ class Confirm(BaseModel):
             called = [name for target in targets for name in await scene.called(target)]
             return any(map(wanted.search, called)) or any([await _fits(wanted, target, scene) for target in targets])
         except Exception:
-            return True  # a target that cannot be read may be the one
+            return True  # a target that cannot be read may match
 
 
 async def _fits(wanted: re.Pattern[str], target: Point | Box, scene: Scene) -> bool:
-    """Say whether a text is what is written somewhere; a button with nothing but a sign on it may mean it."""
+    """Return whether the text at a target matches. A button with only an icon, which OCR cannot read, counts as a
+    match.
+    """
     text = await scene.text(target)
     if wanted.search(text):
         return True

@@ -1,4 +1,4 @@
-"""Where the shared database is: what HOLO_DATABASE_URL may say, and what may be told of it."""
+"""Check the URL of the shared database in HOLO_DATABASE_URL, and describe it without its password."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from holo_tasks.core.this_machine import NotThisMachine, loopback_address
 
 DATABASE_VARIABLE = "HOLO_DATABASE_URL"
 _LOGIN = re.compile(r"[^:/]*(?::[^@]*)?@")
-"""What SQLAlchemy takes for user and password."""
+"""The user and password part of a URL, as SQLAlchemy parses it."""
 
 
 def checked(url: str) -> str:
-    """Return a URL that can be read in one way only, or raise `InvalidUsage`.
+    """Return the URL if it is unambiguous. Raises `InvalidUsage` otherwise.
 
-    It is not repeated, for it may hold a password: of one with an "@" a part would be taken for the host.
+    The error does not quote the URL, because it may hold a password. A password with an unescaped "@" would appear as a
+    part of the host.
     """
     try:
         if not 0 < (sa.make_url(url).port or 5432) < 65_536:
@@ -33,14 +34,14 @@ def checked(url: str) -> str:
     login = _LOGIN.match(after)
     if not url.startswith("sqlite") and "@" in after[login.end() if login else 0 :]:
         raise InvalidUsage(
-            f"{DATABASE_VARIABLE} has an “@” that does not stand before the host: in a user's name or a password write "
+            f"{DATABASE_VARIABLE} has an “@” that is not right before the host: in a user's name or a password write "
             "%40 instead."
         )
     return url
 
 
 def place_of(url: str) -> str:
-    """Say where a database is, without user and password."""
+    """Return the location of a database, without user and password: a file, or host, port and database name."""
     parts = sa.make_url(url)
     if url.startswith("sqlite"):
         return str(parts.database)
@@ -50,7 +51,7 @@ def place_of(url: str) -> str:
 
 
 def check_kept_here(url: str, what: str = f"the database of {DATABASE_VARIABLE}") -> None:
-    """Raise `NotThisMachine` if a database is on another machine; an empty URL is a file of this one."""
+    """Raise `NotThisMachine` if a database is on another machine. An empty URL means a file on this machine."""
     if url and not url.startswith("sqlite"):
         try:
             checked(url)
@@ -62,16 +63,19 @@ def check_kept_here(url: str, what: str = f"the database of {DATABASE_VARIABLE}"
 
 
 def pinned(url: str, what: str = f"the database of {DATABASE_VARIABLE}") -> dict[str, str]:
-    """Return what makes the driver connect to the loopback address that was checked, and not look it up again."""
+    """Return the driver options that connect to the checked loopback address, so that the host is not looked up again.
+
+    Raises `NotThisMachine` if the host is not this machine, or if several settings name a host.
+    """
     parts = sa.make_url(url)
     hosts = parts.query.get("host") or parts.host or os.environ.get("PGHOST") or ""
-    elsewhere = [name for name in ("hostaddr", "service") if name in parts.query]
-    elsewhere += [name for name in ("PGHOSTADDR", "PGSERVICE") if os.environ.get(name)]
-    if elsewhere or not isinstance(hosts, str) or "," in hosts:
+    settings = [name for name in ("hostaddr", "service") if name in parts.query]
+    settings += [name for name in ("PGHOSTADDR", "PGSERVICE") if os.environ.get(name)]
+    if settings or not isinstance(hosts, str) or "," in hosts:
         raise NotThisMachine(
-            f"Local-only mode is on, and {what} is named by more than one host ({', '.join(elsewhere) or 'host'}): "
-            "nothing was sent. Name one host, as 127.0.0.1."
+            f"Local-only mode is on, and {what} is named by more than one host ({', '.join(settings) or 'host'}): "
+            "nothing was sent. Name a single host, such as 127.0.0.1."
         )
     if not hosts or hosts.startswith("/"):
-        return {}  # a socket of this machine's file system
+        return {}  # a Unix socket
     return {"hostaddr": loopback_address(hosts, socket.getaddrinfo, what)}

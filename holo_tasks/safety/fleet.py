@@ -1,4 +1,7 @@
-"""How a fleet is doing, in values: its lists of work, who has which seat, and the runs that are at work."""
+"""Read the state of a fleet: work queues, seats with their holders, and active runs.
+
+`look` returns a `Fleet` for the dashboard and the command line. It changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,20 @@ from holo_tasks.safety.budgets import BUDGETS
 from holo_tasks.safety.ledger import CLAIMS, is_at_work, where_is
 from holo_tasks.safety.run_list import RUNS, RunBook, RunRow
 from holo_tasks.safety.seats import GOAL as SEAT
-from holo_tasks.safety.seats import SEATS, number_of
+from holo_tasks.safety.seats import SEATS, seat_number
 from holo_tasks.safety.store import HURRY_S, Store
 from holo_tasks.safety.work_items import GOAL as WORK
 from holo_tasks.safety.work_items import WORK_ITEMS, Counts, WorkItems, flow_run_of
 
-_I = WORK_ITEMS.c
+_COLUMNS = WORK_ITEMS.c
 
 
 @dataclass(frozen=True)
 class ListSeen:
-    """How far a list is. ``errors`` counts items by state and what stopped them.
+    """State of one work queue.
 
-    ``cost_micro`` is what flow runs have spent that worked on this list alone, are over, and whose price is known;
-    ``cost_items`` is how many items they brought to their result.
+    ``errors`` counts items by state and status. ``cost_micro`` is the spend of ended flow runs with a known price that
+    worked on this queue only, in micro-USD. ``cost_items`` is the number of items that they finished.
     """
 
     name: str
@@ -37,13 +40,16 @@ class ListSeen:
 
     @property
     def cost_item_micro(self) -> int | None:
-        """What an item cost; None where nobody can say."""
+        """Cost per item in micro-USD, or ``None`` if no item with a known cost is done."""
         return round(self.cost_micro / self.cost_items) if self.cost_items else None
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who has a seat. ``alive`` is None of a process on another machine; ``flow_run_id`` is empty if none is known."""
+    """The holder of a seat.
+
+    ``alive`` is ``None`` for a process on another machine. ``flow_run_id`` is empty if it is unknown.
+    """
 
     number: int
     machine: str
@@ -54,7 +60,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class SeatsSeen:
-    """How many seats of a name there are, and who has one."""
+    """The seats of one name and their holders."""
 
     name: str
     seats: int
@@ -63,9 +69,11 @@ class SeatsSeen:
 
 @dataclass(frozen=True)
 class RunSeen:
-    """A run that has not ended. ``items`` are those that it has at present, ``lists`` those that it has taken any of.
+    """An active run.
 
-    ``spent_micro`` is what its flow run has spent by now, and None where that is not kept: without a limit on money.
+    ``items`` is the number of items that it holds now, and ``lists`` are the queues that it has taken items from.
+    ``spent_micro`` is the current spend of its flow run. It is ``None`` without a limit on money, because the spend is
+    not recorded then.
     """
 
     row: RunRow
@@ -77,7 +85,7 @@ class RunSeen:
 
 @dataclass(frozen=True)
 class Fleet:
-    """All of it, at about one time."""
+    """All queues, seats and active runs, read at about the same time."""
 
     lists: tuple[ListSeen, ...] = ()
     seats: tuple[SeatsSeen, ...] = ()
@@ -86,7 +94,7 @@ class Fleet:
 
 @dataclass(frozen=True)
 class _Share:
-    """What a flow run has to do with a list: the items that it took last."""
+    """The items of a queue that a flow run was the last to take."""
 
     name: str
     flow_run_id: str
@@ -95,7 +103,7 @@ class _Share:
 
 
 def look(store: Store, only: str | None = None) -> Fleet:
-    """Look at all lists, or at one and the runs that work on it. Changes nothing."""
+    """Return the state of all queues, or of one queue and the runs that work on it."""
     items, shares = WorkItems(store), _shares(store)
     names = [name for name in items.lists() if only in (None, name)]
     spent = _spent(store)
@@ -106,7 +114,7 @@ def look(store: Store, only: str | None = None) -> Fleet:
 
 
 def look_at_list(store: Store, name: str) -> ListSeen:
-    """Look at one list alone."""
+    """Return the state of one queue."""
     return _list(WorkItems(store), name, _shares(store), _spent(store))
 
 
@@ -125,17 +133,17 @@ def _list(items: WorkItems, name: str, shares: Sequence[_Share], spent: Mapping[
 
 
 def _shares(store: Store) -> list[_Share]:
-    taken, done = (sa.func.sum(sa.case((_I.state == state, 1), else_=0)) for state in ("taken", "done"))
-    by = (_I.list, _I.flow_run_id)
-    counted = sa.select(*by, taken.label("taken"), done.label("done")).where(_I.flow_run_id != "").group_by(*by)
+    taken, done = (sa.func.sum(sa.case((_COLUMNS.state == state, 1), else_=0)) for state in ("taken", "done"))
+    by = (_COLUMNS.list, _COLUMNS.flow_run_id)
+    counted = sa.select(*by, taken.label("taken"), done.label("done")).where(_COLUMNS.flow_run_id != "").group_by(*by)
     with store.transaction(HURRY_S) as db:
         return [_Share(row.list, row.flow_run_id, int(row.taken), int(row.done)) for row in db.execute(counted)]
 
 
 def _spent(store: Store) -> dict[str, int]:
-    """Return what flow runs with items have spent, of those alone that are over and whose spend is known."""
+    """Return the spend of flow runs with items, if they are over and all of their spend is known."""
     unknown = sa.case(((RUNS.c.status == "running") | RUNS.c.spent_micro.is_(None), 1), else_=0)
-    these = RUNS.c.flow_run_id.in_(sa.select(_I.flow_run_id).where(_I.flow_run_id != ""))
+    these = RUNS.c.flow_run_id.in_(sa.select(_COLUMNS.flow_run_id).where(_COLUMNS.flow_run_id != ""))
     summed = sa.select(RUNS.c.flow_run_id, sa.func.sum(RUNS.c.spent_micro).label("spent")).where(these)
     known = summed.group_by(RUNS.c.flow_run_id).having(sa.func.sum(unknown) == 0)
     with store.transaction(HURRY_S) as db:
@@ -143,7 +151,7 @@ def _spent(store: Store) -> dict[str, int]:
 
 
 def _workers(store: Store) -> dict[str, str]:
-    """Return the flow runs that work on lists, with the process of each."""
+    """Return the flow runs that work on queues, with the process identity of each."""
     these = sa.select(CLAIMS.c.token, CLAIMS.c.holder).where(CLAIMS.c.goal == WORK, CLAIMS.c.holder != "")
     with store.transaction(HURRY_S) as db:
         found = {flow_run_of(row.token): row.holder for row in db.execute(these)}
@@ -157,7 +165,7 @@ def _seats(store: Store, workers: Mapping[str, str]) -> tuple[SeatsSeen, ...]:
         claims = [(row.token, row.holder) for row in db.execute(held)]
     seen = []
     for row in rows:
-        mine = ((number_of(row.name, token), holder) for token, holder in claims)
+        mine = ((seat_number(row.name, token), holder) for token, holder in claims)
         holders = [_holder(number, holder, workers) for number, holder in mine if number is not None]
         seen.append(SeatsSeen(row.name, row.seats, tuple(sorted(holders, key=lambda one: one.number))))
     return tuple(seen)
@@ -173,7 +181,7 @@ def _run(store: Store, row: RunRow, shares: Sequence[_Share], workers: Mapping[s
     mine = [one for one in shares if row.flow_run_id and one.flow_run_id == row.flow_run_id]
     machine = where_is(workers[row.flow_run_id])[0] if row.flow_run_id in workers else ""
     spent = None
-    if row.flow_run_id and row.limit_micro is not None:  # then it is known what each call costs
+    if row.flow_run_id and row.limit_micro is not None:  # only then the spend is in the budget table
         kept = sa.select(BUDGETS.c.spent_micro).where(BUDGETS.c.scope == f"flow:{row.flow_run_id}")
         with store.transaction(HURRY_S) as db:
             spent = db.execute(kept).scalar()

@@ -1,4 +1,7 @@
-"""Hand-offs: what a person is asked to do on a desktop, and the one answer to it."""
+"""Hand-offs in the shared database: questions that a person answers, and the single answer to each.
+
+`Handoffs` stores them for `handoff`, which waits for the answers, and for the command line.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,11 @@ from holo_tasks.safety.store import TABLES, Prose, Store
 
 State = Literal["open", "answered", "expired", "cancelled", "killed"]
 HEARD_S, GONE_S = 15.0, 90.0
-"""How often who waits for an answer says that it still does, and after how long it is taken for dead."""
+"""Seconds between two signs of life of a waiting run, and seconds without one until the run counts as dead."""
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
-"""None of them looks like another."""
+"""Letters and digits of an id, without those that look alike, such as 0 and o."""
 LONGEST_NOTE, LONGEST_CHOICE = 4000, 80
+"""Characters in a note and in a choice."""
 
 HANDOFFS = sa.Table(
     "handoffs",
@@ -59,24 +63,24 @@ SUSPENSIONS = sa.Table(
     sa.Column("asked", sa.Text, nullable=False),
     sa.Column("attempt", sa.Text, nullable=False),
 )
-"""The hand-offs that nobody waits for: their flow runs were suspended, and begin again with the answer.
+"""Hand-offs without a waiting process: the flow run was suspended, and starts again with the answer.
 
-``asker`` is the attempt that asked, ``attempt`` the one that goes on with the answer.
+``asker`` is the attempt that asked. ``attempt`` is the attempt that continues with the answer, or `_NONE` or `_OVER`.
 """
 _ALL = sa.select(HANDOFFS, SUSPENSIONS.c.handoff).select_from(
     HANDOFFS.outerjoin(SUSPENSIONS, SUSPENSIONS.c.handoff == _ROW.id)
 )
 _NONE, _OVER = "", "over"
-"""In place of the attempt that uses an answer: none does yet, none may any more."""
+"""Values of ``attempt`` without an attempt: none uses the answer yet, and none may use it any more."""
 
 
 @dataclass(frozen=True)
 class Handoff:
-    """One hand-off of one attempt; no other attempt ever sees its answer, but the one that it begins.
+    """One hand-off of one attempt. Only that attempt sees the answer, or the attempt that the answer starts.
 
-    ``live`` is where the desktop can be worked on, on ``host``: whoever has the link has it. ``picture`` is the
-    SHA-256 of the picture in the trace. ``lost`` says that nobody has waited for the answer for a while; of a
-    ``suspended`` run nobody is to.
+    ``live`` is the address of the live desktop on ``host``; the link alone grants access. ``picture`` is the SHA-256 of
+    the screenshot in the trace. ``lost`` is true if no process has waited for the answer for `GONE_S`; it is always
+    false for a ``suspended`` run.
     """
 
     id: str
@@ -102,7 +106,7 @@ class Handoff:
 
 
 class Handoffs:
-    """Kept in the shared database."""
+    """Hand-offs in the shared database."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -122,9 +126,9 @@ class Handoffs:
         live: str = "",
         suspended: tuple[str, str] | None = None,
     ) -> Handoff:
-        """Write down a hand-off that waits for its answer, under a new name that is easy to type.
+        """Create an open hand-off with a new id that is easy to type.
 
-        If its flow run is to be ``suspended``, that is this attempt, and the digest of what is asked to find it by.
+        If the flow run is to be suspended, ``suspended`` holds the id of this attempt and the digest of the question.
         """
         check_choices(choices)
         opened = datetime.now(UTC)
@@ -155,14 +159,16 @@ class Handoffs:
             return self._read(db, values["id"])
 
     def answer(self, id: str, choice: str, *, note: str = "", by: str, taken: bool = False) -> Handoff:
-        """Give the answer. Of all who try, the first one does; raises `InvalidUsage` for everybody else.
+        """Record an answer; the first one wins. Raises `InvalidUsage` for an invalid answer, or if the hand-off is
+        closed.
 
-        One that Prefect has ``taken`` for a suspended run was in time: Prefect is who waited for it.
+        ``taken`` is true if Prefect has already accepted the answer for a suspended run. The deadline was checked by
+        Prefect then, and is not checked here.
         """
         with self._store.transaction() as db:
             found = self._read(db, id)
             note = check_answer(found, choice, note, by)
-            # The conditions are part of the update: of two who answer at once, one does.
+            # The conditions are part of the UPDATE, so that only one of two concurrent answers succeeds.
             in_time = sa.and_(_ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db))
             good = sa.and_(_ROW.id == found.id, _OPEN, sa.true() if taken else in_time)
             said = {"state": "answered", "choice": choice, "note": note, "by": by, "live": "", "closed_at": _now()}
@@ -171,43 +177,43 @@ class Handoffs:
             return self._read(db, id)
 
     def close(self, id: str, state: State) -> bool:
-        """Close a hand-off that nobody answered; say whether it was still open."""
+        """Close a hand-off without an answer; return whether it was open."""
         with self._store.transaction() as db:
             row = sa.update(HANDOFFS).where(_ROW.id == id, _OPEN)
             return db.execute(row.values(state=state, live="", closed_at=_now())).rowcount == 1
 
     def hear(self, id: str) -> None:
-        """Note that somebody still waits for the answer."""
+        """Record that a process still waits for the answer."""
         with self._store.transaction() as db:
             now_s = self._store.now_s(db)
             db.execute(sa.update(HANDOFFS).where(_ROW.id == id, _OPEN).values(heard_s=now_s))
 
     def find(self, id: str) -> Handoff:
-        """Return a hand-off; raise `InvalidUsage` if there is none of this name."""
+        """Return a hand-off. Raises `InvalidUsage` if the id is unknown."""
         with self._store.transaction() as db:
             return self._read(db, id)
 
     def waiting(self) -> list[Handoff]:
-        """List what can be answered, the oldest first."""
+        """Return the hand-offs that can be answered, oldest first."""
         with self._store.transaction() as db:
             in_time = sa.and_(_ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db))
-            # A suspended run outlives this machine's restart: Prefect's clock is the one that counts.
+            # A suspended run survives a restart of this machine, so its deadline is in wall-clock time.
             suspended = sa.and_(SUSPENSIONS.c.handoff.is_not(None), _ROW.expires_at > _now())
             good = (_OPEN, sa.or_(in_time, suspended))
             rows = db.execute(_ALL.where(*good).order_by(_ROW.opened_at, _ROW.id)).all()
             return [self._handoff(row, self._store.now_s(db)) for row in rows]
 
     def unanswered(self, flow_run_id: str, attempt: str) -> list[Handoff]:
-        """List what attempts before this one asked when the flow run was suspended, and have not heard."""
+        """Return the open hand-offs with which earlier attempts of a flow run suspended it."""
         with self._store.transaction() as db:
             mine = sa.and_(SUSPENSIONS.c.flow_run_id == flow_run_id, SUSPENSIONS.c.asker != attempt)
             return [self._handoff(row, self._store.now_s(db)) for row in db.execute(_ALL.where(mine, _OPEN)).all()]
 
     def answer_for(self, flow_run_id: str, attempt: str, asked: str, *, begun: bool) -> Handoff | None:
-        """Return what was answered to a question of a suspended flow run, for this attempt to go on with.
+        """Return the answered hand-off of a suspended flow run for this attempt to continue with, or ``None``.
 
-        Answers hold for the attempt that was ``begun`` by one of them, with those that the attempt before had. One
-        that nobody's answer has begun, a retry, has none: it asks everything anew, and so does what comes after it.
+        An attempt that was ``begun`` by an answer also takes over the answers that earlier attempts of the flow run
+        had. A retry was not begun by an answer: it voids all of them, and asks every question again.
         """
         mine = sa.and_(SUSPENSIONS.c.flow_run_id == flow_run_id, SUSPENSIONS.c.attempt != _OVER)
         answered = SUSPENSIONS.c.handoff.in_(sa.select(_ROW.id).where(_ROW.state == "answered"))
@@ -223,10 +229,10 @@ class Handoffs:
 
     def _read(self, db: sa.Connection, id: str) -> Handoff:
         name = id.strip().lower()
-        # What is no name is not looked for: a database takes no odd characters.
+        # An id with other characters does not exist, and the database might refuse them.
         row = db.execute(_ALL.where(_ROW.id == name)).one_or_none() if name.isascii() and name.isprintable() else None
         if row is None:
-            raise InvalidUsage(f"There is no hand-off {id!r}; `holo-tasks handoff list` lists those that wait.")
+            raise InvalidUsage(f"There is no hand-off {id!r}; `holo-tasks handoff list` shows the open ones.")
         return self._handoff(row, self._store.now_s(db))
 
     def _handoff(self, row: sa.Row[Any], now_s: float) -> Handoff:
@@ -241,7 +247,7 @@ class Handoffs:
 
 
 def check_choices(choices: Sequence[str]) -> None:
-    """Raise `InvalidUsage` unless a person can choose among these."""
+    """Raise `InvalidUsage` unless the choices are non-empty, different and short enough."""
     if isinstance(choices, str) or not choices or len(set(choices)) < len(choices):
         raise InvalidUsage("A hand-off needs one or more different choices.")
     if any(not 0 < len(choice.strip()) <= LONGEST_CHOICE for choice in choices):
@@ -249,25 +255,25 @@ def check_choices(choices: Sequence[str]) -> None:
 
 
 def check_answer(handoff: Handoff, choice: str, note: str, by: str) -> str:
-    """Return the note as it is kept. Raises `InvalidUsage` for what is no answer to a hand-off."""
+    """Return the stripped note. Raises `InvalidUsage` if the answer is not valid for the hand-off."""
     note = note.strip()
     if len(note) > LONGEST_NOTE:
         raise InvalidUsage(f"The note has {len(note)} characters; {LONGEST_NOTE} is the limit.")
     if any("\ud800" <= character <= "\udfff" or character == "\0" for character in note + by + choice):
         raise InvalidUsage("The answer is not valid UTF-8 text, or holds a NUL.")
     if choice not in handoff.choices:
-        raise InvalidUsage(f"{choice!r} is no choice here; choose {words(handoff.choices)}.")
+        raise InvalidUsage(f"{choice!r} is not a choice of this hand-off; choose {words(handoff.choices)}.")
     return note
 
 
 def words(choices: Sequence[str]) -> str:
-    """Write choices as in a sentence."""
+    """Return the choices as they are listed in a sentence."""
     *before, last = [f"‘{choice}’" for choice in choices]
     return f"{', '.join(before)} or {last}" if before else last
 
 
 def too_late(handoff: Handoff) -> str:
-    """Say why a hand-off takes no answer any more."""
+    """Return the error text for an answer to a closed hand-off."""
     match handoff.state:
         case "answered":
             how = f"was answered already: ‘{handoff.choice}’ by {handoff.by}, {handoff.closed_at}"
@@ -275,7 +281,7 @@ def too_late(handoff: Handoff) -> str:
             how = f"was not answered in time; it ended {handoff.closed_at or handoff.expires_at}"
         case state:
             how = f"is over: its run was {state}, {handoff.closed_at}"
-    return f"Hand-off {handoff.id} {how}; `holo-tasks handoff list` lists those that wait."
+    return f"Hand-off {handoff.id} {how}; `holo-tasks handoff list` shows the open ones."
 
 
 def _new_id() -> str:

@@ -1,4 +1,7 @@
-"""The dead-letter list: business items that could not be finished, and why, until somebody drives them again."""
+"""The dead-letter list in the shared database: business items that could not be finished, until a person retries them.
+
+`Items` is used by `run.dead_letters` and the command line.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +30,18 @@ ITEMS = sa.Table(
 )
 
 AT_ONCE = 400
-"""So many items one statement names: two values each, of which an older SQLite takes 999."""
+"""Items in one statement. Each takes two values, and an older SQLite takes at most 999."""
 WORKER = "worker"
-"""In ``how``: the process that put the item on the list, which may go on with other ones."""
+"""Key in ``how``: the identity of the process that added the item, which may still be working on other items."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """An unfinished item, known by token and goal, as work is. ``at`` is when it failed last (RFC 3339, UTC).
+    """An unfinished item, identified by token and goal. ``at`` is the time of its last failure (RFC 3339, UTC).
 
-    ``how`` says how it can be driven again: its ``kind`` ("run", "flow"), a run's ``arguments``, a flow's
-    ``deployment_id`` and `WORKER`; and how it can be said to be done: digest of the ``inputs``, and of a sub-goal
-    ``goal`` and JSON schema of what it ``returns``.
+    ``how`` describes how to retry it: its ``kind`` ("run" or "flow"), a run's ``arguments``, a flow's
+    ``deployment_id``, and `WORKER`. It also describes how to mark it done: the digest of its ``inputs`` and, for a
+    sub-goal, the ``goal`` and the JSON schema of what it ``returns``.
     """
 
     token: str
@@ -54,10 +57,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Within:
-    """What of an item's work is on the list already: of sub-goals inside each other the outermost is, with one item.
+    """Items of nested sub-goals that an outer item replaces. Nested sub-goals have one item, that of the outermost.
 
-    ``goals`` are those inside under the same token that failed. If the item failed because one of them did, that is
-    ``failed``: it is no other failure, and it stays known ``how`` that one is finished.
+    ``goals`` are the inner sub-goals under the same token that failed. ``failed`` is the inner sub-goal whose failure
+    caused this one. In that case the failure is not counted again, and the inner item's ``how`` is kept.
     """
 
     goals: Collection[str] = ()
@@ -65,17 +68,18 @@ class Within:
 
 
 ALONE = Within()
+"""For an item that replaces no others."""
 
 
 class Items:
-    """Kept in the shared database."""
+    """The dead-letter list in the shared database."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     @property
     def place(self) -> str:
-        """Where the list is, for messages and notes."""
+        """Location of the database, for messages."""
         return self._store.place
 
     def file(
@@ -90,58 +94,58 @@ class Items:
         how: Mapping[str, Any],
         within: Within = ALONE,
     ) -> None:
-        """Put an item on the list, or note that it failed again; what it failed over ``within`` makes way for it."""
+        """Add an item, or record that it failed again. The items of ``within`` are removed."""
         values = _values(Item(token, goal, status, reason, trace, flow_run_id, how, 1, now_text()))
 
         def file(db: sa.Connection) -> None:
-            inner = _taken(db, token, within)
+            inner = _remove_inner(db, token, within)
             if found := inner.get(within.failed):
                 values["how"] = found.how
             more = sum(row.attempts for row in inner.values()) + int(found is None)
             if not add(db, ITEMS, token=token, goal=goal, attempts=more, **values):
-                again = sa.update(ITEMS).where(*_of(token, goal))
+                again = sa.update(ITEMS).where(*_matches(token, goal))
                 db.execute(again.values(attempts=ITEMS.c.attempts + more, **values))
 
         self._store.do(file)
 
     def file_late(self, item: Item, within: Within = ALONE) -> bool:
-        """Put an item on the list that could not be put there when it failed; say whether it was not there yet."""
+        """Add an item that could not be added when it failed; return whether it was added."""
         values = _values(item)
 
         def file(db: sa.Connection) -> bool:
-            if db.execute(sa.select(ITEMS.c.goal).where(*_of(item.token, item.goal))).first() is not None:
+            if db.execute(sa.select(ITEMS.c.goal).where(*_matches(item.token, item.goal))).first() is not None:
                 return False
-            if found := _taken(db, item.token, within).get(within.failed):
+            if found := _remove_inner(db, item.token, within).get(within.failed):
                 values["how"] = found.how
             return add(db, ITEMS, token=item.token, goal=item.goal, attempts=1, **values)
 
         return self._store.do(file)
 
     def driven(self, item: Item, flow_run_id: str) -> None:
-        """Note which flow run drives an item now; one that failed again since then is left as it is."""
+        """Record the flow run that retries an item, unless the item has failed again since ``item`` was read."""
         how = {name: value for name, value in item.how.items() if name != WORKER}
-        same = (*_of(item.token, item.goal), ITEMS.c.at == item.at, ITEMS.c.flow_run_id == item.flow_run_id)
+        same = (*_matches(item.token, item.goal), ITEMS.c.at == item.at, ITEMS.c.flow_run_id == item.flow_run_id)
         with self._store.transaction() as db:
             db.execute(sa.update(ITEMS).where(*same).values(flow_run_id=flow_run_id, how=json.dumps(how)))
 
     def settle(self, token: str, goal: str) -> bool:
-        """Take an item off the list; say whether it was there."""
+        """Remove an item; return whether it was on the list."""
         with self._store.transaction() as db:
-            return db.execute(sa.delete(ITEMS).where(*_of(token, goal))).rowcount > 0
+            return db.execute(sa.delete(ITEMS).where(*_matches(token, goal))).rowcount > 0
 
     def settle_all(self, works: Sequence[tuple[str, str]]) -> None:
-        """Take what is finished off the list, by token and goal, whether it was there or not."""
+        """Remove finished items by token and goal. Items that are not on the list are ignored."""
         with self._store.transaction() as db:
             for begin in range(0, len(works), AT_ONCE):
                 some = sa.tuple_(ITEMS.c.token, ITEMS.c.goal).in_(works[begin : begin + AT_ONCE])
                 db.execute(sa.delete(ITEMS).where(some))
 
     def of(self, token: str) -> list[Item]:
-        """Return what is on the list for a token, the oldest failure first: one item for each goal."""
+        """Return the items of a token, one for each goal, oldest failure first."""
         return self._listed(ITEMS.c.token == token)
 
     def all(self) -> list[Item]:
-        """Return the whole list, the oldest failure first."""
+        """Return all items, oldest failure first."""
         return self._listed(sa.true())
 
     def _listed(self, which: sa.ColumnElement[bool]) -> list[Item]:
@@ -151,7 +155,7 @@ class Items:
 
 
 def now_text() -> str:
-    """Return the time as items keep it."""
+    """Return the current time in the format of `Item.at`."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -164,12 +168,12 @@ def _values(item: Item) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in ("token", "goal", "attempts")}
 
 
-def _of(token: str, goal: str) -> tuple[sa.ColumnElement[bool], ...]:
+def _matches(token: str, goal: str) -> tuple[sa.ColumnElement[bool], ...]:
     return (ITEMS.c.token == token, ITEMS.c.goal == goal)
 
 
-def _taken(db: sa.Connection, token: str, within: Within) -> dict[str, sa.Row[Any]]:
-    """Take off the list what an item is there instead of; return it by goal."""
+def _remove_inner(db: sa.Connection, token: str, within: Within) -> dict[str, sa.Row[Any]]:
+    """Remove the items that a new item replaces; return their rows by goal."""
     goals = sorted({*within.goals, within.failed} - {""})
     if not goals:
         return {}

@@ -1,4 +1,4 @@
-"""Requests to stop runs on other machines, in the database that they share."""
+"""Requests to stop runs on other machines, in the shared database, and the confirmations that they stopped."""
 
 from __future__ import annotations
 
@@ -29,34 +29,35 @@ STOPPED = sa.Table(
 
 @dataclass(frozen=True)
 class Kill:
-    """A request that is meant for a run."""
+    """A request to stop that applies to a run."""
 
     id: int
     reason: str
 
 
 class Kills:
-    """Who was asked to stop, and who did. Times are those of the database's clock (`Store.now_s`)."""
+    """Kill requests and their confirmations. Times are on the database's clock (`Store.now_s`)."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def now_s(self) -> float:
-        """Return the database's time."""
+        """Return the time on the database's clock."""
         with self._store.transaction() as connection:
             return self._store.now_s(connection)
 
     def ask(self, run_id: str, reason: str) -> int:
-        """Ask a run to stop, or with an empty id all that have begun by now; return the request's number."""
+        """Request that a run stops, or all runs that have begun if ``run_id`` is empty; return the request's number."""
         with self._store.transaction() as connection:
             at_s = self._store.now_s(connection)
             values = {"run_id": run_id, "reason": reason, "era": self._store.era, "at_s": at_s}
             return int(connection.execute(KILLS.insert().values(values).returning(KILLS.c.id)).scalar_one())
 
     def asked(self, run_id: str, flow_run_ids: Iterable[str], began_s: float) -> Kill | None:
-        """Return a request that is meant for a run that began then, by its own id or one of its flow runs', or for all.
+        """Return a request for a run, or ``None``.
 
-        A flow run that is tried again keeps its id: what was asked before this run began was meant for an earlier one.
+        A request matches the run's own id at any time. It matches one of the flow run ids, or all runs, only if it was
+        made at or after ``began_s``. A retried flow run keeps its id, so an earlier request was for an earlier attempt.
         """
         since = (KILLS.c.era == self._store.era) & (KILLS.c.at_s >= began_s)
         to_more = KILLS.c.run_id.in_({"", *flow_run_ids}) & since
@@ -66,14 +67,14 @@ class Kills:
         return Kill(found.id, found.reason) if found else None
 
     def answer(self, kill: Kill, run_id: str, host: str) -> None:
-        """Say that input of a run on a machine has stopped; once is enough."""
+        """Confirm that the input of a run on a host has stopped. Repeated confirmations are ignored."""
         with self._store.transaction() as connection:
             same = (STOPPED.c.kill_id == kill.id) & (STOPPED.c.run_id == run_id)
             if connection.execute(sa.select(STOPPED.c.host).where(same)).one_or_none() is None:
                 connection.execute(STOPPED.insert().values(kill_id=kill.id, run_id=run_id, host=host))
 
     def answers(self, kill_id: int) -> dict[str, str]:
-        """Return the runs whose input has stopped, with their machines."""
+        """Return the stopped runs of a request, with their hosts."""
         wanted = sa.select(STOPPED.c.run_id, STOPPED.c.host).where(STOPPED.c.kill_id == kill_id)
         with self._store.transaction() as connection:
             return {row.run_id: row.host for row in connection.execute(wanted)}

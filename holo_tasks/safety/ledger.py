@@ -1,8 +1,8 @@
-"""What is done, being done and perhaps done, by business token: so that a re-run repeats no effect.
+"""Record, by business token, which work is finished, in progress or possibly done, so that no effect is repeated.
 
-Exactly once is impossible for a click; at most once is not. Before the first input event of an action an intent is
-written, after the last one that it is done. Whoever finds an intent of an earlier attempt does not act again before
-the effect was looked for: nobody knows whether it came about.
+A click cannot be made exactly-once, but it can be made at-most-once. `Ledger` writes an intent before the first input
+event of an action, and marks it done after the last one. An attempt that finds an intent of an earlier attempt does not
+act again until the effect was looked for, because the outcome of that action is unknown.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store, add
 
 LEASE_S = 10.0
 RENEW_S = 2.0
+"""Seconds that a claim is valid after its last renewal, and seconds between renewals."""
 LEAVE_S = 3.0
-"""How long the end of a claim waits for a renewal that is under way."""
+"""Seconds that the end of a claim waits for a renewal in progress."""
 
 FINISHED = sa.Table(
     "finished",
@@ -50,7 +51,7 @@ WORKS = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("code", sa.Text, nullable=False),
 )
-"""What does the work. Written with a claim: what was done before there was this table has no row, and is anybody's."""
+"""The function that does the work, written with its claim. Older work has no row and fits any function."""
 CLAIMS = sa.Table(
     "claims",
     TABLES,
@@ -76,12 +77,12 @@ INTENTS = sa.Table(
 
 
 class BeingWorkedOn(InvalidUsage):
-    """Somebody else is at the same work."""
+    """Another process is working on the same token and goal."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A stored result, as JSON text, and where its evidence is."""
+    """The stored result of finished work, as JSON text, and the location of its trace."""
 
     result: str
     trace: str
@@ -89,8 +90,10 @@ class Finished:
 
 @dataclass(frozen=True)
 class Work:
-    """What does the work of a goal: two functions may have one name. Either ``name`` or ``code`` tells that it is the
-    same: the place of a function, and the digest of the file it is in (empty if that is not known)."""
+    """Identity of the function that does the work of a goal: the same if either field is equal.
+
+    ``name`` is the function's module and name. ``code`` is the digest of its file, empty if unknown.
+    """
 
     name: str
     code: str = ""
@@ -98,7 +101,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Intent:
-    """An action that was about to be done; ``done`` says that all its input events were sent."""
+    """An action that was about to be performed. ``done`` is true once all of its input events were sent."""
 
     number: int
     action: str
@@ -109,11 +112,11 @@ class Intent:
 
 @dataclass
 class Claim:
-    """The right to work on one token and goal, while it is renewed. ``earlier`` is what attempts before this one did.
+    """The exclusive right to work on one token and goal, as long as it is renewed.
 
-    Whoever takes over from a holder that does not renew gets the next ``epoch``; from then on the old one is refused.
-    ``taken_over`` says that this was seen. Until then a claim that could not be renewed in time may still be good, and
-    is once the database answers; but meanwhile nobody knows.
+    ``earlier`` are the intents of attempts before this one. A process that takes over a lapsed claim gets the next
+    ``epoch``, and the old epoch is refused from then on. ``taken_over`` is true once this process has seen that. A
+    claim that was not renewed in time may still be valid; only the database can tell.
     """
 
     ledger: Ledger
@@ -125,40 +128,42 @@ class Claim:
     valid_until_s: float = field(default=0.0, repr=False)
     taken_over: bool = False
     lost: str = "Another worker has taken over this work."
-    """What there is to say when that happened."""
+    """The message for the user if the claim is taken over."""
     begun: dict[int, str] = field(default_factory=dict)
-    """The actions that this attempt has begun, by number: nobody knows what came of them until the work is finished."""
+    """The actions of this attempt, by number. Their outcome is unknown until the work is finished."""
 
     def left_s(self) -> float:
-        """Return for how many seconds nobody can take over, without asking the database."""
+        """Return the seconds until another process could take over, without asking the database."""
         return self.valid_until_s - boot_s()
 
     def unheard(self) -> str:
-        """Say for how long the database did not renew this claim."""
+        """Return the error text for a database that does not renew this claim."""
         return self.ledger.unheard(LEASE_S - self.left_s())
 
     async def intend(self, action: str, frame: str) -> int:
-        """Write down an action before its first input event; return its number. Raises `Killed` if taken over."""
+        """Record an action before its first input event; return its number. Raises `Killed` if the claim was taken
+        over.
+        """
         number = await asyncio.to_thread(self.ledger.intend, self, action, frame)
         self.begun[number] = action
         return number
 
     async def done(self, number: int) -> None:
-        """Write down that all input events of an action were sent."""
+        """Record that all input events of an action were sent."""
         await asyncio.to_thread(self.ledger.settle, self, number)
 
     async def void(self, number: int) -> None:
-        """Take back an intent of which no input event was sent."""
+        """Delete an intent, because no input event of its action was sent."""
         await asyncio.to_thread(self.ledger.void, self, number)
         self.begun.pop(number, None)
 
 
 class Ledger:
-    """Kept in the shared database; each call is one transaction, durable when it returns.
+    """Record of finished and unfinished work in the shared database. Each call is one transaction, durable when it
+    returns.
 
-    ``token`` names the business item, ``goal`` the kind of work done on it. The same token and goal with other
-    inputs, or by another function (``work``, where it is known), is an error (`TokenConflict`): it would hand back an
-    answer to another question.
+    ``token`` names the business item, ``goal`` the kind of work on it. Reusing both with other inputs or another
+    ``work`` raises `TokenConflict`, because the stored result would answer another question.
     """
 
     def __init__(self, store: Store) -> None:
@@ -166,31 +171,33 @@ class Ledger:
 
     @property
     def store(self) -> Store:
-        """The database that it is kept in."""
+        """The database of this ledger."""
         return self._store
 
     def find(self, token: str, goal: str, inputs: str, work: Work | None = None) -> Finished | None:
-        """Return the stored result of finished work, or None."""
+        """Return the stored result of finished work, or ``None``. Raises `TokenConflict` for other inputs or another
+        function.
+        """
         with self._store.transaction() as db:
-            row = db.execute(sa.select(FINISHED).where(*_of(FINISHED, token, goal))).one_or_none()
+            row = db.execute(sa.select(FINISHED).where(*_matches(FINISHED, token, goal))).one_or_none()
             if row is not None and work is not None and (other := _other_work(db, token, goal, work)):
-                raise _of_another(token, goal, other, work)
+                raise _other_work_error(token, goal, other, work)
             if row is not None and row.inputs != inputs:
                 raise TokenConflict(
                     f"Token {token!r} was already used for {goal!r} with other inputs; use a new token for new work."
                 )
-            if row is not None and work is not None:  # done before functions were told apart: who asks first has it
+            if row is not None and work is not None:  # an old result without a function: bind it to this one
                 add(db, WORKS, token=token, goal=goal, name=work.name, code=work.code)
         return None if row is None else Finished(row.result, row.trace)
 
     def stored(self, token: str, goal: str) -> Finished | None:
-        """Return the stored result of finished work whatever its inputs were, or None."""
+        """Return the stored result of finished work for any inputs, or ``None``."""
         with self._store.transaction() as db:
-            row = db.execute(sa.select(FINISHED).where(*_of(FINISHED, token, goal))).one_or_none()
+            row = db.execute(sa.select(FINISHED).where(*_matches(FINISHED, token, goal))).one_or_none()
         return None if row is None else Finished(row.result, row.trace)
 
     def finish(self, claim: Claim, inputs: str, result: str, trace: str) -> None:
-        """Store a result; the first one stays. Raises `Killed` if another worker has taken over."""
+        """Store a result, unless one is stored already. Raises `Killed` if the claim was taken over."""
 
         def finish(db: sa.Connection) -> None:
             self.check(db, claim)
@@ -200,15 +207,15 @@ class Ledger:
 
     @contextmanager
     def claim(self, token: str, goal: str, work: Work | None = None) -> Iterator[Claim]:
-        """Keep others from the same work; the claim ends with this block, or some seconds after this process does.
+        """Hold a claim within this block. It ends with the block, or some seconds after this process dies.
 
-        Raises `InvalidUsage` if somebody else is at it, `TokenConflict` if other ``work`` has done something already.
-        A claim whose end no clock can tell is watched for a lease first.
+        Raises `BeingWorkedOn` if another process has the claim, and `TokenConflict` if other ``work`` has begun or
+        finished it. If no clock can tell whether an old claim has lapsed, watch it for one lease first.
         """
-        vigil = Vigil()
-        while (claim := self._try(token, goal, work, vigil)) is None:
-            time.sleep(vigil.pause_s)
-        leave = self._keep_up(claim)
+        watch = IdleWatch()
+        while (claim := self._try_claim(token, goal, work, watch)) is None:
+            time.sleep(watch.pause_s)
+        leave = self._start_renewal(claim)
         try:
             yield claim
         finally:
@@ -216,12 +223,12 @@ class Ledger:
 
     @asynccontextmanager
     async def at_work(self, token: str, goal: str, work: Work | None = None) -> AsyncIterator[Claim]:
-        """As `claim`, without holding up whatever else this process does meanwhile."""
-        vigil = Vigil()
-        # Threads are few, and who waits in one keeps it from others: they look, and the waiting is done here.
-        while (claim := await self._try_aside(token, goal, work, vigil)) is None:
-            await asyncio.sleep(vigil.pause_s)
-        leave = self._keep_up(claim)
+        """Hold a claim like `claim`, without blocking the event loop."""
+        watch = IdleWatch()
+        # The thread pool is small, so the pause is here and not in a thread.
+        while (claim := await self._try_in_thread(token, goal, work, watch)) is None:
+            await asyncio.sleep(watch.pause_s)
+        leave = self._start_renewal(claim)
         try:
             yield claim
         finally:
@@ -229,102 +236,106 @@ class Ledger:
 
     @asynccontextmanager
     async def one_of(self, tokens: Sequence[str], goal: str, waits: Callable[[], float]) -> AsyncIterator[Claim]:
-        """Claim whichever of some tokens is free first. ``waits`` is called where none is: for how long, in seconds."""
-        vigils = {token: Vigil() for token in tokens}
-        while (claim := await self._any_of(vigils, goal)) is None:
+        """Hold the first free claim of several tokens. ``waits`` returns the seconds until the next look if none is
+        free.
+        """
+        watches = {token: IdleWatch() for token in tokens}
+        while (claim := await self._first_free(watches, goal)) is None:
             await asyncio.sleep(waits())
-        leave = self._keep_up(claim)
+        leave = self._start_renewal(claim)
         try:
             yield claim
         finally:
             await asyncio.to_thread(leave)
 
-    def let_go(self, token: str, goal: str, vigil: Vigil) -> bool | None:
-        """Free a claim whose holder is gone, who is refused from then on; False if nobody held it, None if unknown yet.
+    def let_go(self, token: str, goal: str, watch: IdleWatch) -> bool | None:
+        """Release the claim of a dead holder and fence the holder off. Raises `BeingWorkedOn` if the holder is alive.
 
-        Raises `BeingWorkedOn` while somebody holds it.
+        Returns ``False`` if there was no holder, and ``None`` if it is not known yet whether the holder is dead.
         """
         with self._store.transaction() as db:
-            holder = db.execute(sa.select(CLAIMS.c.holder).where(*_of(CLAIMS, token, goal))).scalar()
+            holder = db.execute(sa.select(CLAIMS.c.holder).where(*_matches(CLAIMS, token, goal))).scalar()
         if not holder:
             return False
-        claim = self._try(token, goal, None, vigil)
+        claim = self._try_claim(token, goal, None, watch)
         if claim is not None:
             self._release(claim)
         return None if claim is None else True
 
     def free(self, token: str, *, not_done: bool, goals: Collection[str] | None = None) -> None:
-        """Let an item be worked on again with a fresh budget: a person has decided to spend more on it.
+        """Allow an item to be worked on again with a fresh budget, because a person decided so.
 
-        With ``not_done`` what earlier attempts did is forgotten, of these ``goals`` if they are given: the person has
-        looked, and its effect is not there. The budget is the token's, whatever work is done under it. Raises
-        `InvalidUsage` while somebody is at it: their work would spend the fresh budget beside the old one.
+        With ``not_done``, delete the intents of earlier attempts, because the person saw that their effects are
+        missing. ``goals`` restricts that to some goals. The budget belongs to the token and covers all of its goals.
+        Raises `BeingWorkedOn` while a process works on the item, because its work would spend the fresh budget as well.
         """
-        vigil = Vigil()
+        watch = IdleWatch()
 
         def free(db: sa.Connection) -> bool:
             now = self._store.now_s(db)
-            rows = sa.select(CLAIMS).where(*_of(CLAIMS, token, None)).order_by(CLAIMS.c.goal).with_for_update()
-            # Each is looked at: all are watched at the same time.
-            doubtful = [row for row in db.execute(rows).all() if not self._is_free(row, now, vigil)]
+            rows = sa.select(CLAIMS).where(*_matches(CLAIMS, token, None)).order_by(CLAIMS.c.goal).with_for_update()
+            # Check every row, so that all claims are watched in parallel.
+            doubtful = [row for row in db.execute(rows).all() if not self._is_free(row, now, watch)]
             if doubtful:
                 return False
             if not_done:
                 these = sa.true() if goals is None else INTENTS.c.goal.in_(sorted(goals))
-                db.execute(sa.delete(INTENTS).where(*_of(INTENTS, token, None), these))
+                db.execute(sa.delete(INTENTS).where(*_matches(INTENTS, token, None), these))
             budgets.forget(db, budgets.item_key(token))
             return True
 
         while not self._store.do(free):
-            time.sleep(vigil.pause_s)
+            time.sleep(watch.pause_s)
 
-    def dismiss(self, claim: Claim, leave: Callable[[sa.Connection], None]) -> None:
-        """End a claim for good, and ``leave`` what hangs on it, in one transaction. Raises `Killed` if taken over.
+    def delete_with(self, claim: Claim, leave: Callable[[sa.Connection], None]) -> None:
+        """Delete a claim and run ``leave`` in the same transaction. Raises `Killed` if the claim was taken over.
 
-        Only for a token that nobody claims again: its epochs are forgotten.
+        Only for a token that will never be claimed again, because its epochs are forgotten.
         """
 
-        def dismiss(db: sa.Connection) -> None:
+        def delete_with(db: sa.Connection) -> None:
             self.check(db, claim)
             leave(db)
-            db.execute(sa.delete(CLAIMS).where(*_of(CLAIMS, claim.token, claim.goal)))
+            db.execute(sa.delete(CLAIMS).where(*_matches(CLAIMS, claim.token, claim.goal)))
 
-        self._store.do(dismiss, HURRY_S)
+        self._store.do(delete_with, HURRY_S)
 
-    def bury(self, token: str, vigil: Vigil, leave: Callable[[sa.Connection], int]) -> int | None:
-        """End the claims on a token that nobody can hold any more, and ``leave`` what hangs on them, all or nothing.
+    def delete_lapsed(self, token: str, watch: IdleWatch, leave: Callable[[sa.Connection], int]) -> int | None:
+        """Delete the claims of a token whose holders are dead, and run ``leave`` in the same transaction.
 
-        Whoever held them is refused from then on, and nobody may claim that token again. Returns what ``leave`` does;
-        None if it cannot be known yet whether somebody holds them: ask again later, with the same ``vigil``. Raises
-        `BeingWorkedOn` while somebody does.
+        The old holders are refused from then on, and the token must never be claimed again. Returns the result of
+        ``leave``, or ``None`` if it is not known yet whether a holder is dead: then call again later with the same
+        watch. Raises `BeingWorkedOn` while a holder is alive.
         """
 
-        def bury(db: sa.Connection) -> int | None:
+        def delete_lapsed(db: sa.Connection) -> int | None:
             now = self._store.now_s(db)
-            rows = sa.select(CLAIMS).where(*_of(CLAIMS, token, None)).order_by(CLAIMS.c.goal).with_for_update()
-            if [row for row in db.execute(rows).all() if not self._is_free(row, now, vigil)]:
+            rows = sa.select(CLAIMS).where(*_matches(CLAIMS, token, None)).order_by(CLAIMS.c.goal).with_for_update()
+            if [row for row in db.execute(rows).all() if not self._is_free(row, now, watch)]:
                 return None
-            db.execute(sa.delete(CLAIMS).where(*_of(CLAIMS, token, None)))
+            db.execute(sa.delete(CLAIMS).where(*_matches(CLAIMS, token, None)))
             return leave(db)
 
-        return self._store.do(bury)
+        return self._store.do(delete_lapsed)
 
     def unheard(self, for_s: float) -> str:
-        """Say that the database has not answered for so long."""
+        """Return the error text for a database that has not answered for ``for_s`` seconds."""
         return str(unanswered(self._store.place, for_s, local=self._store.local))
 
     def disregard(self, claim: Claim) -> None:
-        """Forget what attempts before this one did: they came to nothing. Raises `Killed` if taken over."""
+        """Delete the intents of earlier attempts, because they had no effect. Raises `Killed` if the claim was taken
+        over.
+        """
 
         def disregard(db: sa.Connection) -> None:
             self.check(db, claim)
             earlier = INTENTS.c.epoch < claim.epoch
-            db.execute(sa.delete(INTENTS).where(*_of(INTENTS, claim.token, claim.goal), earlier))
+            db.execute(sa.delete(INTENTS).where(*_matches(INTENTS, claim.token, claim.goal), earlier))
 
         self._store.do(disregard, HURRY_S)
 
     def intents(self, token: str, goal: str | None = None) -> tuple[Intent, ...]:
-        """Return what attempts at unfinished work did, in order."""
+        """Return the intents of a token in order, of all goals if ``goal`` is ``None``."""
         with self._store.transaction() as db:
             return self._intents(db, token, goal)
 
@@ -332,7 +343,7 @@ class Ledger:
         def intend(db: sa.Connection) -> int:
             self.check(db, claim)
             last = db.execute(
-                sa.select(sa.func.max(INTENTS.c.number)).where(*_of(INTENTS, claim.token, claim.goal))
+                sa.select(sa.func.max(INTENTS.c.number)).where(*_matches(INTENTS, claim.token, claim.goal))
             ).scalar()
             number = (last or 0) + 1
             db.execute(
@@ -353,34 +364,36 @@ class Ledger:
 
     def settle(self, claim: Claim, number: int) -> None:
         with self._store.transaction(HURRY_S) as db:
-            db.execute(sa.update(INTENTS).where(*_own(claim, number)).values(done=True))
+            db.execute(sa.update(INTENTS).where(*_own_intent(claim, number)).values(done=True))
 
     def void(self, claim: Claim, number: int) -> None:
         with self._store.transaction(HURRY_S) as db:
-            db.execute(sa.delete(INTENTS).where(*_own(claim, number), ~INTENTS.c.done))
+            db.execute(sa.delete(INTENTS).where(*_own_intent(claim, number), ~INTENTS.c.done))
 
-    async def _any_of(self, vigils: dict[str, Vigil], goal: str) -> Claim | None:
-        for token in vigils:
+    async def _first_free(self, watches: dict[str, IdleWatch], goal: str) -> Claim | None:
+        for token in watches:
             try:
-                if (claim := await self._try_aside(token, goal, None, vigils[token])) is not None:
+                if (claim := await self._try_in_thread(token, goal, None, watches[token])) is not None:
                     return claim
             except BeingWorkedOn:
-                vigils[token] = Vigil()
+                watches[token] = IdleWatch()
         return None
 
-    async def _try_aside(self, token: str, goal: str, work: Work | None, vigil: Vigil) -> Claim | None:
-        """Try it in a thread. Whoever is cancelled meanwhile keeps nothing."""
-        trying = asyncio.ensure_future(asyncio.to_thread(self._try, token, goal, work, vigil))
+    async def _try_in_thread(self, token: str, goal: str, work: Work | None, watch: IdleWatch) -> Claim | None:
+        """Try to claim in a thread. Release the claim if this coroutine is cancelled meanwhile."""
+        trying = asyncio.ensure_future(asyncio.to_thread(self._try_claim, token, goal, work, watch))
         try:
             return await asyncio.shield(trying)
         except asyncio.CancelledError:
-            with suppress(HoloError):  # it was not free
+            with suppress(HoloError):  # the claim was not free
                 if (claim := await trying) is not None:
                     await asyncio.to_thread(self._release, claim)
             raise
 
-    def _try(self, token: str, goal: str, work: Work | None, vigil: Vigil) -> Claim | None:
-        """Return a claim, or None if it cannot be known yet whether it is free; raise `InvalidUsage` if it is not."""
+    def _try_claim(self, token: str, goal: str, work: Work | None, watch: IdleWatch) -> Claim | None:
+        """Return a claim, or ``None`` if it is not known yet whether it is free. Raises `BeingWorkedOn` if it is
+        not.
+        """
 
         def take(db: sa.Connection) -> Claim | None:
             asked = boot_s()
@@ -389,169 +402,172 @@ class Ledger:
             if add(db, CLAIMS, token=token, goal=goal, epoch=1, **values):
                 epoch = 1
             else:
-                row = db.execute(sa.select(CLAIMS).where(*_of(CLAIMS, token, goal)).with_for_update()).one()
-                # The clock is read again: the row may have been another's for a while.
+                row = db.execute(sa.select(CLAIMS).where(*_matches(CLAIMS, token, goal)).with_for_update()).one()
+                # Read the clock again, because waiting for the row lock may have taken a while.
                 now = self._store.now_s(db)
-                if not self._is_free(row, now, vigil):
+                if not self._is_free(row, now, watch):
                     return None
                 epoch = row.epoch + 1
                 taken = values | {"epoch": epoch, "expires_s": now + LEASE_S}
-                db.execute(sa.update(CLAIMS).where(*_of(CLAIMS, token, goal)).values(**taken))
+                db.execute(sa.update(CLAIMS).where(*_matches(CLAIMS, token, goal)).values(**taken))
             earlier = self._intents(db, token, goal)
             if work is not None:
-                self._belongs_to(db, token, goal, work, begun=bool(earlier))
+                self._bind_to(db, token, goal, work, begun=bool(earlier))
             return Claim(self, token, goal, epoch, earlier, valid_until_s=asked + LEASE_S)
 
         return self._store.do(take)
 
-    def _belongs_to(self, db: sa.Connection, token: str, goal: str, work: Work, *, begun: bool) -> None:
-        """Note what does the work. Once something was done, raise `TokenConflict` for anything else."""
+    def _bind_to(self, db: sa.Connection, token: str, goal: str, work: Work, *, begun: bool) -> None:
+        """Bind the token and goal to a function. Raises `TokenConflict` if another function has begun or finished the
+        work.
+        """
         other = _other_work(db, token, goal, work)
-        if other and (begun or db.execute(sa.select(FINISHED.c.goal).where(*_of(FINISHED, token, goal))).first()):
-            raise _of_another(token, goal, other, work)
+        if other and (begun or db.execute(sa.select(FINISHED.c.goal).where(*_matches(FINISHED, token, goal))).first()):
+            raise _other_work_error(token, goal, other, work)
         values = {"name": work.name, "code": work.code}
         if not add(db, WORKS, token=token, goal=goal, **values):
-            db.execute(sa.update(WORKS).where(*_of(WORKS, token, goal)).values(**values))
+            db.execute(sa.update(WORKS).where(*_matches(WORKS, token, goal)).values(**values))
 
-    def _is_free(self, row: sa.Row[Any], now_s: float, vigil: Vigil) -> bool:
-        """Say whether nobody can be at the work of a claim, or it cannot be known yet; raise `InvalidUsage` if one is.
+    def _is_free(self, row: sa.Row[Any], now_s: float, watch: IdleWatch) -> bool:
+        """Return whether the holder of a claim is certainly dead. Raises `BeingWorkedOn` if it is alive.
 
-        The clock of a machine that nobody sets tells when a lease is over. That of a database's server may be set,
-        and times of another start of a machine, or of another machine, say nothing: there the claim is watched.
+        The monotonic clock of this machine tells when a lease is over. A database server's clock may be set, and times
+        of another boot or another machine cannot be compared. In those cases the claim is watched for a lease.
         """
-        if not row.holder or _is_gone(row.holder):
+        if not row.holder or _has_ended(row.holder):
             return True
         if row.era == self._store.era:
             left_s = row.expires_s - now_s
             if left_s > 0 and (self._store.local or left_s <= LEASE_S):
-                raise _busy(row.token)
+                raise _busy_error(row.token)
             if self._store.local:
                 return True
-        return vigil.found_idle(row)
+        return watch.found_idle(row)
 
-    def _keep_up(self, claim: Claim) -> Callable[[], None]:
-        """Renew a claim from now on; return what ends that, and the claim with it."""
+    def _start_renewal(self, claim: Claim) -> Callable[[], None]:
+        """Start a thread that renews a claim; return a function that stops the thread and releases the claim."""
         ended = threading.Event()
         keeper = threading.Thread(
-            target=self._keep, args=(claim, ended), name=f"claim {exact(claim.token)}", daemon=True
+            target=self._renew_until, args=(claim, ended), name=f"claim {exact(claim.token)}", daemon=True
         )
         keeper.start()
 
         def leave() -> None:
             ended.set()
-            # A database that hangs holds up nobody for long: others wait until the lease is over.
+            # Do not wait long for a database that hangs: the claim also ends when its lease is over.
             keeper.join(LEAVE_S)
             with suppress(InvalidUsage):
                 self._release(claim)
 
         return leave
 
-    def _keep(self, claim: Claim, ended: threading.Event) -> None:
-        """Renew a claim until it ends; one that could not be renewed in time is not relied on meanwhile."""
+    def _renew_until(self, claim: Claim, ended: threading.Event) -> None:
+        """Renew a claim until ``ended`` is set, or the claim was taken over. Retry while the database is away."""
         while not ended.wait(RENEW_S):
             asked = boot_s()
             try:
                 with self._store.transaction(HURRY_S) as db:
                     now = self._store.now_s(db)
-                    mine = (*_of(CLAIMS, claim.token, claim.goal), CLAIMS.c.epoch == claim.epoch)
+                    mine = (*_matches(CLAIMS, claim.token, claim.goal), CLAIMS.c.epoch == claim.epoch)
                     if db.execute(sa.update(CLAIMS).where(*mine).values(expires_s=now + LEASE_S)).rowcount != 1:
                         claim.taken_over, claim.valid_until_s = True, 0.0
                         return
             except InvalidUsage:
-                continue  # the database is away: what is left of the lease still holds
+                continue  # the database is away; the claim is valid until its lease is over
             claim.valid_until_s = asked + LEASE_S
 
     def _release(self, claim: Claim) -> None:
         with self._store.transaction(HURRY_S) as db:
-            mine = (*_of(CLAIMS, claim.token, claim.goal), CLAIMS.c.epoch == claim.epoch)
+            mine = (*_matches(CLAIMS, claim.token, claim.goal), CLAIMS.c.epoch == claim.epoch)
             db.execute(sa.update(CLAIMS).where(*mine).values(holder="", expires_s=0.0))
 
     def check(self, db: sa.Connection, claim: Claim) -> None:
-        """Raise `Killed`, in a transaction that rests on a claim, if another worker has taken over."""
+        """Raise `Killed` if the claim was taken over, within a transaction that relies on it."""
         row = db.execute(
-            sa.select(CLAIMS.c.epoch).where(*_of(CLAIMS, claim.token, claim.goal)).with_for_update()
+            sa.select(CLAIMS.c.epoch).where(*_matches(CLAIMS, claim.token, claim.goal)).with_for_update()
         ).one_or_none()
         if row is None or row.epoch != claim.epoch:
             claim.taken_over = True
             raise Killed(f"Another worker has taken over {claim.token!r}; this one stops.")
 
     def _intents(self, db: sa.Connection, token: str, goal: str | None) -> tuple[Intent, ...]:
-        rows = db.execute(sa.select(INTENTS).where(*_of(INTENTS, token, goal)).order_by(INTENTS.c.number))
+        rows = db.execute(sa.select(INTENTS).where(*_matches(INTENTS, token, goal)).order_by(INTENTS.c.number))
         return tuple(Intent(row.number, row.action, row.frame, row.trace, row.done) for row in rows)
 
 
-class Vigil:
-    """Watches claims whose end no clock can tell, by the clock of this machine: who is at work renews them in time.
-
-    ``pause_s`` is after how long it is worth to look again.
-    """
+class IdleWatch:
+    """Watches claims whose clocks cannot be compared: a live holder renews in time. Look every ``pause_s`` seconds."""
 
     def __init__(self) -> None:
         self.pause_s = RENEW_S / 2
         self._seen: dict[str, tuple[tuple[int, float], float]] = {}
 
     def found_idle(self, row: sa.Row[Any]) -> bool:
-        """Say whether a claim was seen not to be renewed for a whole lease; raise `InvalidUsage` once it was."""
+        """Return whether the claim was not renewed during a whole lease. Raises `BeingWorkedOn` once it is renewed."""
         state, now_s = (row.epoch, row.expires_s), boot_s()
         first, since_s = self._seen.setdefault(row.goal, (state, now_s))
         if first != state:
-            raise _busy(row.token)
+            raise _busy_error(row.token)
         return now_s - since_s >= LEASE_S
 
 
-def _of(table: sa.Table, token: str, goal: str | None) -> tuple[sa.ColumnElement[bool], ...]:
+def _matches(table: sa.Table, token: str, goal: str | None) -> tuple[sa.ColumnElement[bool], ...]:
     return (table.c.token == token, *(() if goal is None else (table.c.goal == goal,)))
 
 
 def _other_work(db: sa.Connection, token: str, goal: str, work: Work) -> str:
-    """Return the name of the other work that this token and goal belong to; empty if they are this one's, or free."""
-    row = db.execute(sa.select(WORKS).where(*_of(WORKS, token, goal))).one_or_none()
+    """Return the name of the other function that a token and goal belong to, or an empty string."""
+    row = db.execute(sa.select(WORKS).where(*_matches(WORKS, token, goal))).one_or_none()
     if row is None or row.name == work.name or (work.code and row.code == work.code):
         return ""
     return str(row.name)
 
 
-def _of_another(token: str, goal: str, other: str, work: Work) -> TokenConflict:
+def _other_work_error(token: str, goal: str, other: str, work: Work) -> TokenConflict:
     return TokenConflict(
         f"Token {token!r} was already used for {goal!r} by another function: by {exact(other)}, and this is "
-        f"{exact(work.name)}. If it is the same work, whose file was moved or came in a new release's folder, write"
-        f" @subgoal(ledger={other!r}) where it is defined, and keep that name from then on; if it is other work, use"
+        f"{exact(work.name)}. If both are the same work, and its file was moved or is in a new release's folder, write"
+        f" @subgoal(ledger={other!r}) at its definition, and keep that name from then on. If it is other work, use"
         " another token."
     )
 
 
-def _own(claim: Claim, number: int) -> tuple[sa.ColumnElement[bool], ...]:
-    """Pick an intent of this claim: numbers begin anew when earlier attempts are forgotten."""
-    return (*_of(INTENTS, claim.token, claim.goal), INTENTS.c.epoch == claim.epoch, INTENTS.c.number == number)
+def _own_intent(claim: Claim, number: int) -> tuple[sa.ColumnElement[bool], ...]:
+    """Match an intent of this claim. The epoch is needed because numbers start again when earlier intents are
+    deleted.
+    """
+    return (*_matches(INTENTS, claim.token, claim.goal), INTENTS.c.epoch == claim.epoch, INTENTS.c.number == number)
 
 
-def _busy(token: str) -> BeingWorkedOn:
+def _busy_error(token: str) -> BeingWorkedOn:
     return BeingWorkedOn(f"{token!r} is being worked on by another run; wait until it ends, then ask again.")
 
 
 def worker() -> str:
-    """Name this process, for `is_at_work`."""
+    """Return the identity of this process, for `is_at_work`."""
     return _this_process()
 
 
 def is_at_work(worker: str) -> bool | None:
-    """Say whether a process lives; None of one on another machine."""
-    return not _is_gone(worker) if worker.partition("|")[0] == _machine() else None
+    """Return whether a process is alive, or ``None`` if it is on another machine."""
+    return not _has_ended(worker) if worker.partition("|")[0] == _machine() else None
 
 
 def where_is(worker: str) -> tuple[str, str]:
-    """Return the name of the machine and the number of a process, as it was named for `is_at_work`."""
+    """Return the host name and the process id in an identity made by `worker`."""
     machine, _, rest = worker.partition("|")
     return machine.partition("/")[0], rest.partition("|")[0]
 
 
 def _this_process() -> str:
-    """Name this process so that others on this machine can tell when it is gone."""
+    """Return the identity of this process: machine, process id and start time."""
     return "|".join((_machine(), str(os.getpid()), _started(os.getpid()) or ""))
 
 
-def _is_gone(holder: str) -> bool:
-    """Say whether the process that holds a claim has ended; one on another machine, or one that hides, may be there."""
+def _has_ended(holder: str) -> bool:
+    """Return whether a claim's process has certainly ended. One that `/proc` hides, or on another machine, may be
+    alive.
+    """
     machine, _, rest = holder.partition("|")
     pid, _, started = rest.partition("|")
     return machine == _machine() and pid.isdigit() and _started(int(pid)) not in (started, None)
@@ -563,10 +579,9 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """When a process began, in clock ticks since the machine did; empty if it has ended, None if nobody tells.
+    """Return the start time of a process in clock ticks since boot; empty if it has ended, ``None`` if it is hidden.
 
-    Where `/proc` is mounted with ``hidepid`` it does not show the processes of others, nor those that are closed to
-    others of the same user, as ours are.
+    A `/proc` mounted with ``hidepid`` hides processes of other users, and non-dumpable processes such as ours.
     """
     try:
         fields = stat_of(process(pid))
@@ -580,6 +595,6 @@ def _is_there(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # a process of another user
         pass
     return True

@@ -1,4 +1,4 @@
-"""Where on the screen a gesture goes, and parts of the screen as rules name them."""
+"""Pixels that a gesture targets, and the type of screen regions in rules."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, Move, Scroll, Write
 
 
-def _box(value: Any) -> Any:
-    """Read ``[left, top, width, height]`` as well as the four by name."""
+def _box_from_list(value: Any) -> Any:
+    """Convert ``[left, top, width, height]`` to a mapping; leave other values unchanged."""
     if isinstance(value, list | tuple) and len(value) == 4:
         return dict(zip(("left", "top", "width", "height"), value, strict=True))
     return value
@@ -19,15 +19,15 @@ def _box(value: Any) -> Any:
 
 def _on_screen(box: Box) -> Box:
     if box.left < 0 or box.top < 0 or box.width < 1 or box.height < 1:
-        raise ValueError(f"{box} is no part of a screen")
+        raise ValueError(f"{box} is not a part of a screen")
     return box
 
 
-Area = Annotated[Box, BeforeValidator(_box), AfterValidator(_on_screen)]
+Area = Annotated[Box, BeforeValidator(_box_from_list), AfterValidator(_on_screen)]
 
 
 def points_of(gesture: Gesture) -> tuple[Point, ...]:
-    """Return the pixels a gesture is aimed at; none for keys."""
+    """Return the pixels that a gesture targets. Keys have no target."""
     match gesture:
         case Click(at) | Scroll(at):
             return (at,)
@@ -41,8 +41,8 @@ def points_of(gesture: Gesture) -> tuple[Point, ...]:
             return ()
 
 
-def way_of(gesture: Gesture) -> list[Point]:
-    """Return every pixel that the pointer may visit, those on the way of a drag included."""
+def path_of(gesture: Gesture) -> list[Point]:
+    """Return all pixels that the pointer may visit, including the straight line of a drag."""
     points = points_of(gesture)
     if len(points) < 2:
         return list(points)

@@ -1,4 +1,8 @@
-"""The door between the screen and everything that leaves the machine."""
+"""Mask the private parts of a frame before it leaves the machine.
+
+`Painter` is the redactor of a desktop. It runs maskers such as `masking.texts.TextMasker` and paints over the areas
+that they find.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +17,25 @@ from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.ports import Masker
 
 PATIENCE_S = 60.0
+"""Default time limit for all maskers of a frame, in seconds."""
 PAINT = b"\x00\x00\x00"
-"""Solid, the same for all kinds: nothing of what was there can be told from what is painted over it."""
+"""Color of all masks. It is solid and the same for all kinds, so a mask reveals nothing of the pixels under it."""
 _SAMPLES = 128
-"""How many pixels along each side of an area are asked for their color, about."""
+"""Approximate number of pixels that are sampled along each side of an area."""
 
 
 class NothingToRedact:
-    """Passes every frame as it is: for screens that hold nothing private."""
+    """Redactor that passes frames unchanged, for screens without private content."""
 
     async def redact(self, frame: Frame) -> RedactedFrame:
         return RedactedFrame(frame)
 
 
 class Painter:
-    """Paints over what any of its maskers finds; where one fails, its error is what there is, and no frame.
+    """Redactor that paints over the areas that its maskers find. If a masker fails, the frame is not sent.
 
-    ``maskers`` go by place and see the screen itself. ``reading``, which go by what is shown, see only what those left
-    of it, so that nothing under their masks decides what else is masked.
+    ``maskers`` work by position and see the original frame. ``reading`` maskers work by content and see the frame after
+    the first group was painted over. Hidden pixels therefore cannot influence the other masks.
     """
 
     def __init__(
@@ -38,7 +43,7 @@ class Painter:
     ) -> None:
         self._stages = (tuple(maskers), tuple(reading))
         self._patience_s = patience_s
-        self._turn = asyncio.Lock()  # a masker may remember what one of an earlier stage found in the same frame
+        self._turn = asyncio.Lock()  # a masker may use the finds of an earlier stage in the same frame
 
     async def redact(self, frame: Frame) -> RedactedFrame:
         async with self._turn:
@@ -46,9 +51,9 @@ class Painter:
 
 
 async def masks_of(stages: Sequence[Sequence[Masker]], frame: Frame, patience_s: float) -> list[Mask]:
-    """Return what all maskers find; those of a later stage look at what the stages before left to be seen.
+    """Return the masks of all maskers. Each stage sees the frame with the masks of the stages before it painted over.
 
-    Raises a `HoloError` if one of them fails or they take too long.
+    Raises `RedactionFailed` or another `HoloError` if a masker fails or ``patience_s`` seconds are exceeded.
     """
     found: list[Mask] = []
     try:
@@ -61,45 +66,45 @@ async def masks_of(stages: Sequence[Sequence[Masker]], frame: Frame, patience_s:
         raise
     except TimeoutError:
         raise RedactionFailed(
-            f"What must not be shown was not found within {patience_s:g} seconds, so nothing of the screen was sent; "
-            "raise timeout_seconds of the redaction, or give it less to look for."
+            f"The redaction took more than {patience_s:g} seconds, so nothing of the screen was sent; "
+            "raise timeout_seconds of the redaction, or let it look for less."
         ) from None
     except Exception as error:
-        # The error's own text may quote the screen; its cause would be in every traceback.
+        # The error's text may quote the screen, and a cause would appear in every traceback.
         raise RedactionFailed(
-            f"Looking for what must not be shown failed ({type(error).__name__}), so nothing of the screen was sent; "
-            "see to the redaction's detectors, or leave the one that fails out."
+            f"The redaction failed ({type(error).__name__}), so nothing of the screen was sent; "
+            "repair the redaction's detectors, or leave out the one that fails."
         ) from None
 
 
 def painted(frame: Frame, masks: Sequence[Mask]) -> RedactedFrame:
-    """Fill areas with one color; what of an area is not on the screen is left out."""
+    """Return the frame with the masks filled with `PAINT`. Parts of masks outside the screen are ignored."""
     on_screen = [Mask(mask.kind, box) for mask in masks if (box := mask.box.clipped(frame.size)) is not None]
     if not on_screen:
         return RedactedFrame(frame)
     pixels = bytearray(frame.rgb)
     for mask in on_screen:
         _fill(pixels, frame.size, mask.box, PAINT)
-    # What windows are called may be as private as what they show.
+    # Window titles may be as private as the windows' content.
     return RedactedFrame(replace(frame, rgb=bytes(pixels), windows=None), tuple(dict.fromkeys(on_screen)))
 
 
 def covered(frame: Frame, masks: Sequence[Mask]) -> Frame:
-    """Return a frame for detectors: each area has a color that is seen around it, and nothing of what was there.
+    """Return a frame for detectors: each mask is filled with the most common color around it.
 
-    Not `PAINT`: next to black, pale text would have too little contrast to be read.
+    `PAINT` is not used, because pale text next to black has too little contrast for OCR.
     """
     boxes = [box for mask in masks if (box := mask.box.clipped(frame.size)) is not None]
     if not boxes:
         return frame
     pixels = bytearray(frame.rgb)
     for box in boxes:
-        _fill(pixels, frame.size, box, _around(frame, box, boxes))
+        _fill(pixels, frame.size, box, _surrounding_color(frame, box, boxes))
     return replace(frame, rgb=bytes(pixels), windows=None)
 
 
-def _around(frame: Frame, box: Box, boxes: Sequence[Box]) -> bytes:
-    """Return the most common color along the outside of a box that is in none of the others."""
+def _surrounding_color(frame: Frame, box: Box, boxes: Sequence[Box]) -> bytes:
+    """Return the most common color along the outside of a box, ignoring pixels in other boxes."""
     across, down = (
         range(box.left, box.right, 1 + box.width // _SAMPLES),
         range(box.top, box.bottom, 1 + box.height // _SAMPLES),

@@ -1,8 +1,8 @@
-"""The doors at which the values of secrets are taken out of what leaves this process.
+"""Remove the values of secrets from all texts that leave this process.
 
-`hushing` says which values; from then on texts that pass through `hushed`, errors through `hush_error`, what goes to
-the shared database and, once `hush_logs` was called, every log record of this process come out without them. The
-trace and the model have doors of their own, in `scrubbed`.
+`hushing` registers the values. From then on `hushed` removes them from texts, `hush_error` from errors, and the shared
+database from its text columns. After a call of `hush_logs`, log records hold no values either. `scrubbed` does the same
+for the trace and the model.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _known: tuple[Scrubber, ...] = ()
 
 
 class Hidden(RuntimeError):
-    """Stands for an error that held the value of a secret and could not be rid of it."""
+    """Replacement for an error from which a secret's value could not be removed."""
 
 
 def hush(scrubber: Scrubber) -> None:
-    """Keep some values out of all texts of this process, to its end."""
+    """Register secret values until the process ends."""
     global _known
     if scrubber:
         with _lock:
@@ -36,10 +36,10 @@ def hush(scrubber: Scrubber) -> None:
 
 @contextmanager
 def hushing(scrubber: Scrubber) -> Iterator[None]:
-    """Keep some values out of all texts of this process, in all its threads, until this is left."""
+    """Register secret values for all threads of this process, within this block."""
     global _known
     with _lock:
-        _known = (*_known, scrubber)  # also one that has nothing to look for yet
+        _known = (*_known, scrubber)  # also an empty one, which may get values later
     try:
         yield
     finally:
@@ -48,41 +48,41 @@ def hushing(scrubber: Scrubber) -> Iterator[None]:
 
 
 def hushed(text: str) -> str:
-    """Return a text without the values of the secrets that are in use."""
+    """Return a text without the values of the registered secrets."""
     for scrubber in _known:
         text = scrubber.text(text)
     return text
 
 
 def hushed_plain(value: Any) -> Any:
-    """Return plain values, as JSON has them, without the values of the secrets that are in use."""
+    """Return a JSON-like value without the values of the registered secrets."""
     for scrubber in _known:
         value = scrubber.plain(value)
     return value
 
 
 def check_open(what: str, text: str) -> str:
-    """Return a text that others find things by, or raise `InvalidUsage` if it holds a value: it is written down."""
+    """Return a text that serves as an identifier. Raises `InvalidUsage` if it holds a secret's value."""
     if hushed(text) != text:
         raise InvalidUsage(
-            f"{what} holds the value of a secret ({exact(hushed(text))}), and it would be kept as it is."
+            f"{what} holds the value of a secret ({exact(hushed(text))}), and it would be stored in the clear."
         )
     return text
 
 
 def hush_error(error: BaseException) -> BaseException:
-    """Take values out of an error and of those that led to it; return it, or what stands for one that keeps them."""
+    """Remove secret values from an error and its causes; return it, or a `Hidden` error if that is not possible."""
     if not _known:
         return error
-    for one in _line(error):
+    for one in _chain(error):
         if any(isinstance(word, str) and hushed(word) != word for word in one.args):
             one.args = tuple(hushed(word) if isinstance(word, str) else word for word in one.args)
         if hasattr(one, "__notes__"):
             one.__notes__ = [hushed(note) for note in one.__notes__]
-        if one is not error and _tells(one):
+        if one is not error and _reveals(one):
             one.__cause__ = one.__context__ = None
-            _forget(error, one)
-    if not _tells(error):
+            _unlink(error, one)
+    if not _reveals(error):
         return error
     kept = Hidden(f"{type(error).__name__}: {hushed(str(error))}")
     kept.__suppress_context__ = True
@@ -90,7 +90,9 @@ def hush_error(error: BaseException) -> BaseException:
 
 
 def hush_logs() -> None:
-    """Make all log records of this process from now on without values, also in tracebacks; once is enough."""
+    """Remove secret values from all log records of this process from now on, including tracebacks. Repeated calls are
+    harmless.
+    """
     make = logging.getLogRecordFactory()
     if getattr(make, "hushes", False):
         return
@@ -108,7 +110,7 @@ def hush_logs() -> None:
 def _hush_record(record: logging.LogRecord) -> None:
     try:
         text = record.getMessage()
-    except Exception as error:  # a bad call, of which logging only tells when it writes, and with all it was given
+    except Exception as error:  # a wrong log call; logging would print its arguments when it writes the record
         what = repr(record.msg) if isinstance(record.msg, str) else f"A {type(record.msg).__name__}"
         text = f"{what} cannot be logged ({type(error).__name__})."
         record.msg, record.args = text, ()
@@ -118,21 +120,22 @@ def _hush_record(record: logging.LogRecord) -> None:
         record.stack_info = hushed(record.stack_info)
     if record.exc_info and record.exc_info[1] is not None:
         try:
-            told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-            safe = hushed(told)
+            traceback_text = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+            safe = hushed(traceback_text)
         except Exception as error:
-            told, safe = "", f"A traceback that cannot be told ({type(error).__name__})."
-        if safe != told:
+            traceback_text, safe = "", f"A traceback that cannot be formatted ({type(error).__name__})."
+        if safe != traceback_text:
             record.exc_info, record.exc_text = None, safe
 
 
-def _tells(error: BaseException) -> bool:
+def _reveals(error: BaseException) -> bool:
+    """Return whether an error's text holds a secret's value."""
     text = f"{error} {error!r}"
     return hushed(text) != text
 
 
-def _line(error: BaseException) -> list[BaseException]:
-    """Return an error and all that led to it or are in it."""
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return an error with all of its causes, contexts and grouped errors."""
     found: list[BaseException] = []
     queue: list[BaseException | None] = [error]
     while queue:
@@ -144,8 +147,8 @@ def _line(error: BaseException) -> list[BaseException]:
     return found
 
 
-def _forget(error: BaseException, told: BaseException) -> None:
-    """Take an error out of the line that led to another."""
-    for one in _line(error):
-        one.__cause__ = None if one.__cause__ is told else one.__cause__
-        one.__context__ = None if one.__context__ is told else one.__context__
+def _unlink(error: BaseException, cause: BaseException) -> None:
+    """Remove ``cause`` from all causes and contexts of an error."""
+    for one in _chain(error):
+        one.__cause__ = None if one.__cause__ is cause else one.__cause__
+        one.__context__ = None if one.__context__ is cause else one.__context__

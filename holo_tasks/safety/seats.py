@@ -1,6 +1,6 @@
-"""Seats: what only so many may use at a time, such as a program's licenses or a login.
+"""Seats limit how many runs use something at the same time, such as a program's licenses or a login.
 
-Each seat is a claim of the ledger: it is renewed, has an epoch, and goes to the next one when its holder is gone.
+Each seat is a claim of the ledger. It is renewed, has an epoch, and becomes free when its holder is dead.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import sqlalchemy as sa
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.visible_text import exact
-from holo_tasks.safety.ledger import CLAIMS, BeingWorkedOn, Ledger, Vigil
+from holo_tasks.safety.ledger import CLAIMS, BeingWorkedOn, IdleWatch, Ledger
 from holo_tasks.safety.scrubbing import check_open
 from holo_tasks.safety.store import HURRY_S, TABLES, Store, add
 
 GOAL = "seat"
+"""The goal of the ledger claims that are seats."""
 MOST_SEATS = 1000
 SEATS = sa.Table(
     "seats",
@@ -27,26 +28,26 @@ SEATS = sa.Table(
 
 @dataclass(frozen=True)
 class Seat:
-    """A place at something that only ``of`` may use at a time, all machines together: a program or a login."""
+    """A resource that at most ``of`` holders use at a time over all machines, such as a program or a login."""
 
     name: str
     of: int = 1
 
     def __post_init__(self) -> None:
         if not self.name.strip() or len(self.name) > 200 or not self.name.isprintable():
-            raise InvalidUsage(f"A seat is named in one line of 1 to 200 characters, not {self.name[:60]!r}.")
+            raise InvalidUsage(f"The name of a seat is one line of 1 to 200 characters, not {self.name[:60]!r}.")
         if isinstance(self.of, bool) or not 1 <= self.of <= MOST_SEATS:
-            raise InvalidUsage(f"There are 1 to {MOST_SEATS} seats of one name, not {self.of}.")
+            raise InvalidUsage(f"The number of seats of one name is from 1 to {MOST_SEATS}, not {self.of}.")
 
     @property
     def tokens(self) -> list[str]:
-        """What is claimed: one token for each."""
+        """The claim tokens, one for each seat."""
         return [f"{_prefix(self.name)}{number}" for number in range(1, self.of + 1)]
 
 
 @dataclass(frozen=True)
 class SeatsTaken:
-    """How many seats of a name there are, and how many of them are taken."""
+    """The number of seats of a name, and how many are taken."""
 
     name: str
     seats: int
@@ -54,14 +55,14 @@ class SeatsTaken:
 
 
 class Seats:
-    """Kept in the shared database."""
+    """Seats in the shared database."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._vigils: dict[str, Vigil] = {}
+        self._watches: dict[str, IdleWatch] = {}
 
     def declare(self, seat: Seat) -> None:
-        """Write down how many seats there are. Raises `InvalidUsage` for another number while any of them is taken."""
+        """Store the number of seats. Raises `InvalidUsage` if the number differs while any seat is taken."""
         check_open("The name of a seat", seat.name)
         if self._declared(seat.name) == seat.of:
             return
@@ -75,39 +76,42 @@ class Seats:
             if taken := len(_held(db, seat.name)):
                 raise InvalidUsage(
                     f"There are {row.seats} seats of {exact(seat.name)} and not {seat.of}: {taken} are taken, and the "
-                    "number can be changed once nobody has one."
+                    "number can be changed once all are free."
                 )
             db.execute(sa.update(SEATS).where(SEATS.c.name == seat.name).values(seats=seat.of))
 
         self._store.do(declare)
 
     def all(self) -> list[SeatsTaken]:
-        """Return all seats there are, by name."""
+        """Return all declared seats, by name."""
         with self._store.transaction(HURRY_S) as db:
             rows = db.execute(sa.select(SEATS).order_by(SEATS.c.name)).all()
             return [SeatsTaken(row.name, row.seats, len(_held(db, row.name))) for row in rows]
 
     def release_lapsed(self) -> int:
-        """Free the seats whose holders are gone; return how many. As of lapsed workers, ask again now and then."""
+        """Release the seats of dead holders; return their number.
+
+        It takes some seconds to find out that a holder on another machine is dead. Call again on the same object.
+        """
         with self._store.transaction() as db:
             tokens = [token for row in db.execute(sa.select(SEATS)).all() for token in _held(db, row.name)]
         ledger, freed = Ledger(self._store), 0
-        self._vigils = {token: self._vigils.get(token, Vigil()) for token in tokens}
+        self._watches = {token: self._watches.get(token, IdleWatch()) for token in tokens}
         for token in tokens:
             try:
-                gone = ledger.let_go(token, GOAL, self._vigils[token])
+                gone = ledger.let_go(token, GOAL, self._watches[token])
             except BeingWorkedOn:
-                self._vigils.pop(token)
+                self._watches.pop(token)
                 continue
             if gone is not None:
-                self._vigils.pop(token)
+                self._watches.pop(token)
                 freed += gone
         return freed
 
     @property
     def doubtful(self) -> bool:
-        """Whether it was not known yet, of any seat, if its holder is gone."""
-        return bool(self._vigils)
+        """Whether it is still unknown of any holder if it is dead."""
+        return bool(self._watches)
 
     def _declared(self, name: str) -> int | None:
         with self._store.transaction() as db:
@@ -115,14 +119,14 @@ class Seats:
 
 
 def _held(db: sa.Connection, name: str) -> list[str]:
-    """Return the seats of a name that somebody has, or had when he died."""
+    """Return the claim tokens of the taken seats of a name, including those of dead holders."""
     mine = (CLAIMS.c.goal == GOAL, CLAIMS.c.holder != "", CLAIMS.c.token.startswith(_prefix(name), autoescape=True))
     tokens = db.execute(sa.select(CLAIMS.c.token).where(*mine).order_by(CLAIMS.c.token)).scalars()
-    return [token for token in tokens if number_of(name, token) is not None]
+    return [token for token in tokens if seat_number(name, token) is not None]
 
 
-def number_of(name: str, token: str) -> int | None:
-    """Return which seat of a name a token stands for; None if it is none of them."""
+def seat_number(name: str, token: str) -> int | None:
+    """Return the number of the seat that a token stands for, or ``None`` if the token belongs to another name."""
     number = token.removeprefix(_prefix(name))
     return int(number) if number != token and number.isdecimal() else None
 

@@ -1,10 +1,11 @@
-"""Bounds how long a transaction waits for a database that does not answer.
+"""Bound the time that a transaction waits for a database server that does not answer.
 
-A server that hangs still acknowledges what it is sent, as its machine does that: no time-out of TCP ends the wait. So
-the connection's socket is shut from a thread, and who waits for it hears that the connection is lost.
+The machine of a hung server still acknowledges TCP packets, so no TCP time-out ends the wait. `Watch` therefore shuts
+the connection's socket down from a thread, and the waiting driver reports a lost connection. `safety.store` uses one
+`Watch` for each transaction.
 
-A server that is well may have to wait, too, for what another one's transaction holds. It is told to give that up, and
-say so, before it would count as silent: else all that ask it next would not wait for it, either.
+A healthy server may also wait for the locks of another transaction. It is told to give up earlier than this deadline.
+Otherwise the server would count as silent, and the next transactions would hardly wait for it.
 """
 
 from __future__ import annotations
@@ -18,19 +19,23 @@ import time
 from types import TracebackType
 
 BRIEF_S, SILENT_S = 2.0, 30.0
-"""How long a database is waited for that was silent a moment ago, and how long that counts: what ends asks it often."""
+"""Seconds to wait for a database that was silent a moment ago, and seconds for which that counts. The end of a run asks
+the database several times, and each would wait in full.
+"""
 CONNECT_S = 10.0
+"""Longest time for a connection attempt, in seconds."""
 LOCKED, SLOW = 0.75, 0.9
-"""After which part of the patience a server gives up to wait for others, and a statement whatever it waits for."""
+"""Parts of the patience after which the server gives up waiting for a lock, and ends any statement."""
 
 _silent: dict[str, float] = {}
-"""Until when databases that did not answer count as silent, by URL."""
+"""Monotonic times until which databases count as silent, by URL."""
 
 
 class Watch:
-    """The wait of one transaction for its server; to be used by the thread that waits. It begins with the connection.
+    """The deadline of one transaction, used as a context manager by the thread that waits.
 
-    ``fired`` says that its time was up; whoever finds out in another way that nothing answers says so there.
+    The time starts with the first use of a connection. ``fired`` is true if the deadline passed. A caller that learns
+    of a time-out in another way sets it.
     """
 
     def __init__(self, url: str, patience_s: float) -> None:
@@ -54,7 +59,7 @@ class Watch:
             _alarm.clear(self)
         with self._lock:
             self._over = True
-            self._keep(-1)
+            self._replace_file(-1)
         if self.fired:
             _silent[self._url] = time.monotonic() + SILENT_S
         elif error is None:
@@ -62,45 +67,45 @@ class Watch:
 
     @property
     def waited_s(self) -> float:
-        """For how long there has been a wait."""
+        """Seconds since the start of the wait, or 0 before it."""
         return 0.0 if self._began_s is None else time.monotonic() - self._began_s
 
     @property
     def connect_s(self) -> int:
-        """How many seconds the driver may take to connect, as it wants to be told."""
+        """Whole seconds that the driver may take to connect. Reading this starts the wait."""
         self._begin()
         return max(1, math.ceil(min(CONNECT_S, self.patience_s - self.waited_s)))
 
-    def over(self, file: int) -> None:
-        """Watch over a connection by its file descriptor, in place of the one before."""
+    def watch_connection(self, file: int) -> None:
+        """Watch a connection, given by its file descriptor, instead of the previous one."""
         self._begin()
         with self._lock:
-            # A descriptor of our own: the driver may close its, and another file get the number.
-            self._keep(os.dup(file))
+            # Duplicate the descriptor: the driver may close its own, and another file may get the number.
+            self._replace_file(os.dup(file))
             if self.fired:
                 self._shut()
 
-    def begun(self) -> None:
-        """Take note of a new transaction, in which the server knows nothing of any patience."""
+    def transaction_begun(self) -> None:
+        """Note the start of a transaction, in which the server has no time limits yet."""
         self._known_s = math.inf
 
     def limits(self) -> tuple[str, str] | None:
-        """Return for how long the server is to wait for others, and to work, if it has to be told by now."""
+        """Return the server's lock and statement time-outs, or ``None`` if the current ones are still close enough."""
         left_s = max(0.0, self.patience_s - self.waited_s)
-        # It counts anew with each statement, and most need no time.
+        # The server restarts its time-outs with each statement, and most statements take no time.
         if left_s >= 0.8 * self._known_s:
             return None
         self._known_s = left_s
         return f"{left_s * LOCKED * 1000 + 1:.0f}ms", f"{left_s * SLOW * 1000 + 1:.0f}ms"
 
     def _begin(self) -> None:
-        # Not before: a process whose connections are all in use says nothing of the server.
+        # The wait does not start earlier: waiting for a free connection of the pool says nothing about the server.
         if self._began_s is None:
             self._began_s = time.monotonic()
             _alarm.set(self, self._began_s + self.patience_s)
 
-    def cut(self) -> None:
-        """End the wait: its time is up."""
+    def expire(self) -> None:
+        """End the wait, because its deadline has passed."""
         with self._lock:
             if not self._over:
                 self.fired = True
@@ -108,20 +113,21 @@ class Watch:
 
     def _shut(self) -> None:
         if self._file >= 0:
-            # The other side may have been first.
+            # The server may have closed the connection first.
             with socket.socket(fileno=os.dup(self._file)) as held, contextlib.suppress(OSError):
                 held.shutdown(socket.SHUT_RDWR)
 
-    def _keep(self, file: int) -> None:
+    def _replace_file(self, file: int) -> None:
         if self._file >= 0:
             os.close(self._file)
         self._file = file
 
 
 class _Alarm:
-    """Ends the waits of a process in time, from one thread: to begin one takes longer than most transactions do.
+    """One thread that ends all overdue waits of this process. A thread for each wait would take longer than most
+    transactions.
 
-    The thread ends when it looks again and nothing is waited for; it is not told of each wait that ends.
+    The thread ends when it wakes up and no waits are left. It is not woken up when a wait ends.
     """
 
     def __init__(self) -> None:
@@ -144,19 +150,19 @@ class _Alarm:
             self._due.pop(watch, None)
 
     def _run(self) -> None:
-        while (late := self._late()) is not None:
-            for watch in late:
-                watch.cut()
+        while (overdue := self._overdue()) is not None:
+            for watch in overdue:
+                watch.expire()
 
-    def _late(self) -> list[Watch] | None:
-        """Return the waits whose time is up, once there are some; None if nothing is waited for."""
+    def _overdue(self) -> list[Watch] | None:
+        """Wait for overdue waits and return them; return ``None`` once no waits are left."""
         with self._turn:
             while self._due:
                 now_s = time.monotonic()
-                if late := [watch for watch, at_s in self._due.items() if at_s <= now_s]:
-                    for watch in late:
+                if overdue := [watch for watch, at_s in self._due.items() if at_s <= now_s]:
+                    for watch in overdue:
                         del self._due[watch]
-                    return late
+                    return overdue
                 self._looks_s = min(self._due.values())
                 self._turn.wait(self._looks_s - now_s)
             self._running = False
@@ -166,9 +172,9 @@ class _Alarm:
 _alarm = _Alarm()
 
 
-def _begin_anew() -> None:
+def _reset_after_fork() -> None:
     global _alarm
-    _alarm = _Alarm()  # a forked process has none of the threads
+    _alarm = _Alarm()  # threads do not survive a fork
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_reset_after_fork)

@@ -1,4 +1,8 @@
-"""The durable state that runs share: one SQLite file by default, Postgres by URL for many machines."""
+"""The shared database: one SQLite file by default, or a Postgres server for several machines.
+
+`Store` opens the database and runs transactions. `store_at` chooses the database from the environment. All modules of
+this package that persist state use it.
+"""
 
 from __future__ import annotations
 
@@ -24,28 +28,30 @@ from holo_tasks.machine.clock import era
 from holo_tasks.machine.private import close_to_others, make_private, private_file, private_folder
 from holo_tasks.safety import schema
 from holo_tasks.safety.database_address import DATABASE_VARIABLE, checked, pinned, place_of
-from holo_tasks.safety.database_errors import InEachOthersWay, is_time_out, trouble, unanswered
+from holo_tasks.safety.database_errors import TransactionAborted, is_time_out, trouble, unanswered
 from holo_tasks.safety.scrubbing import hushed
 from holo_tasks.safety.silent_database import Watch
 
 T = TypeVar("T")
 
 TABLES = sa.MetaData()
-"""Every table; each module of this package adds its own. `schema` says how one is added, and how one is changed."""
+"""All tables. Each module of this package adds its own. `schema` explains how to add or change a table."""
 PATIENCE_S, HURRY_S = 30.0, 8.0
-"""How long a transaction waits for others, and for an answer of the database; the second for what holds up input."""
+"""Seconds that a transaction waits for locks and for the server. `HURRY_S` is for transactions that delay input."""
 HELD_S = 20.0
-"""How long who is stopped in a transaction keeps what others wait for: less than they do."""
+"""Seconds after which Postgres ends a session that is idle in a transaction. It is shorter than others wait for its
+locks.
+"""
 _LIMITS = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
 _NAME = "holo-tasks"
-# What a pool has to say of a lost connection is a traceback with the statement; who uses the connection is told.
+# The pool would log a traceback with the statement for a lost connection, although its user gets the error anyway.
 logging.getLogger(f"sqlalchemy.pool.impl.QueuePool.{_NAME}").setLevel(logging.CRITICAL + 1)
 
 
 class Prose(sa.types.TypeDecorator[str]):
-    """A column for people to read, which never holds the value of a secret.
+    """Column of text for people; the values of secrets are removed when it is written.
 
-    All others are keys, tokens and digests: rows are found by them, and they are kept as they are.
+    All other columns hold keys, tokens and digests. They are stored unchanged, because rows are found by them.
     """
 
     impl = sa.Text
@@ -56,29 +62,30 @@ class Prose(sa.types.TypeDecorator[str]):
 
 
 class Store:
-    """A database. Each `transaction` is serialized against others that touch the same rows, and durable when it ends.
+    """A database. Transactions that touch the same rows are serialized, and are durable when they end.
 
-    On SQLite a transaction takes the write lock at its beginning and is synced to the disk at its end. On Postgres
-    a condition has to be part of the UPDATE that relies on it, and rows are locked in the order of their keys.
+    On SQLite, a transaction takes the write lock when it begins, and is synced to disk when it ends. On Postgres, a
+    condition must be part of the UPDATE that relies on it, and rows are locked in the order of their keys.
 
-    Whoever changes several rows does it by `do`: there two can be in each other's way. Nothing else is done once more.
-    A connection that was lost in a transaction may have lost the answer to its COMMIT, and a silent database has been
-    waited for: whoever gets `StoreLost` has to reckon with both. One that was lost before is made anew.
-    ``patience_s`` is `HURRY_S` for what comes between the model's word and the input, or is asked again soon.
+    Use `do` for a transaction that changes several rows, because two of them may deadlock. Only `do` retries. If the
+    connection is lost within a transaction, it is unknown whether the COMMIT succeeded, so a caller that gets
+    `StoreLost` must allow for both. A connection that was lost before the transaction is reopened.
     """
 
     def __init__(self, url: str, home: Path | None = None) -> None:
-        """``home`` is the folder of local state if the database is that of its own."""
+        """Prepare a database. ``home`` is the folder of local state if the database is the default one in that
+        folder.
+        """
         self._home = home
-        # A path of ours is no URL: a folder's name may have a “?” in it.
+        # The default path is not parsed as a URL, because the folder's name may contain a “?”.
         self.url = url if home is not None else checked(url)
         self.local = url.startswith("sqlite")
         self._pin = pinned(self.url) if switched_on(os.environ) and not self.local else {}
-        self._waiting = threading.local()
+        self._thread_state = threading.local()
 
     @property
     def place(self) -> str:
-        """Where it is, without user and password, for messages."""
+        """Location of the database for messages, without user and password."""
         return str(self._file) if self.local else place_of(self.url)
 
     @property
@@ -87,19 +94,19 @@ class Store:
 
     @contextmanager
     def transaction(self, patience_s: float = PATIENCE_S) -> Iterator[sa.Connection]:
-        """Do some statements together or not at all.
+        """Run statements in one transaction.
 
-        Raises `StoreLost` when the database cannot be used, or has not answered for ``patience_s``, and `InvalidUsage`
-        for a value that no database keeps.
+        Raises `StoreLost` if the database cannot be used or does not answer within ``patience_s``. Raises
+        `InvalidUsage` for a value that no database can store.
         """
-        with self._patient(patience_s) as watch:
+        with self._time_limit(patience_s) as watch:
             try:
                 with self._engine.begin() as connection:
                     yield connection
             except (UnicodeEncodeError, OverflowError, sa.exc.DataError):
                 raise InvalidUsage(
-                    "What was given is in no database and cannot be kept in one: a text that is not UTF-8 or holds a "
-                    "NUL, or a number that is too large; give another one."
+                    "A value cannot be stored in a database: it is a text that is not UTF-8 or holds a NUL, or a "
+                    "number that is too large. Use another value."
                 ) from None
             except sa.exc.SQLAlchemyError as error:
                 if watch is not None and (watch.fired or is_time_out(error)):
@@ -108,21 +115,21 @@ class Store:
                 raise trouble(error, self.place, local=self.local) from None
 
     def do(self, work: Callable[[sa.Connection], T], patience_s: float = PATIENCE_S) -> T:
-        """Do some work in a transaction; once more, if the database took it back for another one's sake.
+        """Run ``work`` in a transaction, and once more if the database aborted it in favor of another transaction.
 
-        What the ``work`` does besides may be done twice.
+        Side effects of ``work`` outside the database may happen twice.
         """
         try:
             with self.transaction(patience_s) as connection:
                 return work(connection)
-        except InEachOthersWay:
-            # The other one has to be through first: at once, this one could be in its way again.
+        except TransactionAborted:
+            # Let the other transaction finish. An immediate retry could conflict with it again.
             time.sleep(random.uniform(0.05, 0.2))
             with self.transaction(patience_s) as connection:
                 return work(connection)
 
     def examine(self) -> str:
-        """Say what kind of database it is, if it can be read and written; raise `StoreLost` otherwise."""
+        """Return the kind and version of the database if it can be read and written. Raises `StoreLost` otherwise."""
         with self.transaction(HURRY_S) as db:
             schema.write_nothing(db)
             ask = "SELECT sqlite_version()" if self.local else "SHOW server_version"
@@ -130,10 +137,10 @@ class Store:
         return f"{'SQLite' if self.local else 'Postgres'} {version}"
 
     def now_s(self, connection: sa.Connection) -> float:
-        """Return seconds on the clock that all users of this database share.
+        """Return the time in seconds on a clock that all users of this database share.
 
-        On one machine this is the monotonic clock, which nobody sets; on Postgres it is the server's, which somebody
-        may: what two must never do at once does not rely on it (`Ledger`).
+        SQLite uses the monotonic clock of the machine, which cannot be set. Postgres uses the server's clock, which can
+        be. Mutual exclusion therefore does not rely on it (see `Ledger`).
         """
         if self.local:
             return time.monotonic()
@@ -141,18 +148,20 @@ class Store:
 
     @cached_property
     def era(self) -> str:
-        """What `now_s` counts from: times of another era cannot be compared with times of this one."""
+        """Identity of the epoch of `now_s`. Times with different eras cannot be compared."""
         return era() if self.local else "epoch"
 
     @contextmanager
-    def _patient(self, patience_s: float) -> Iterator[Watch | None]:
-        """Bound what this thread waits for; SQLite bounds it by itself."""
-        self._waiting.patience_s = patience_s
+    def _time_limit(self, patience_s: float) -> Iterator[Watch | None]:
+        """Set the time-out of the transactions of this thread. SQLite enforces it by itself, Postgres needs a
+        `Watch`.
+        """
+        self._thread_state.patience_s = patience_s
         if self.local:
             yield None
             return
         with Watch(self.url, patience_s) as watch:
-            self._waiting.watch = watch
+            self._thread_state.watch = watch
             yield watch
 
     @cached_property
@@ -162,7 +171,7 @@ class Store:
             with engine.begin() as connection:
                 if not self.local:
                     schema.check_server(connection, self.place)
-                    # Two that create the same table at the same time would trip over each other.
+                    # Concurrent creation of the same table would fail.
                     connection.execute(sa.text("SELECT pg_advisory_xact_lock(484951001)"))
                 schema.bring_up(connection, TABLES, self.place)
         except ImportError as error:
@@ -184,11 +193,13 @@ class Store:
         return engine
 
     def _make_private(self, path: Path) -> None:
-        """Make the file before SQLite does, which would by the umask; what it puts beside it has the file's mode."""
+        """Create the file before SQLite does, because SQLite would use the umask. Its side files get the mode of the
+        file.
+        """
         if self._home is None:
             make_private(path.parent)
             if path.exists():
-                return  # whoever named it may share it with others
+                return  # the user chose this file, and may share it with others
         else:
             private_folder(self._home)
             for beside in ("-wal", "-shm"):
@@ -205,50 +216,50 @@ class Store:
         )
 
         @sa.event.listens_for(engine, "do_connect")
-        def _be_bounded(dialect: Any, record: Any, arguments: Any, options: dict[str, Any]) -> None:
-            options["connect_timeout"] = self._watch.connect_s
+        def _limit_connect_time(dialect: Any, record: Any, arguments: Any, options: dict[str, Any]) -> None:
+            options["connect_timeout"] = self._current_watch.connect_s
 
         @sa.event.listens_for(engine, "connect", insert=True)
         def _begin_session(connection: Any, record: Any) -> None:
-            self._watch.over(connection.fileno())
+            self._current_watch.watch_connection(connection.fileno())
             record.info["new"] = True
             _prepare_session(connection)
 
         @sa.event.listens_for(engine, "begin")
         def _begin_transaction(connection: sa.Connection) -> None:
-            self._watch.begun()
+            self._current_watch.transaction_begun()
 
         @sa.event.listens_for(engine, "before_cursor_execute")
-        def _tell_limits(connection: sa.Connection, *_: Any) -> None:
-            if limits := self._watch.limits():
+        def _send_limits(connection: sa.Connection, *_: Any) -> None:
+            if limits := self._current_watch.limits():
                 connection.exec_driver_sql(_LIMITS, limits)
 
         @sa.event.listens_for(engine, "checkout")
-        def _look_alive(connection: Any, record: Any, proxy: Any) -> None:
+        def _check_connection(connection: Any, record: Any, proxy: Any) -> None:
             if record.info.pop("new", False):
                 return
-            self._watch.over(connection.fileno())
+            self._current_watch.watch_connection(connection.fileno())
             try:
                 engine.dialect.do_ping(connection)
             except engine.dialect.loaded_dbapi.Error:
-                if self._watch.fired:
+                if self._current_watch.fired:
                     raise
-                raise sa.exc.InvalidatePoolError from None  # all are made anew
+                raise sa.exc.InvalidatePoolError from None  # reopens all connections of the pool
 
         return engine
 
     @property
-    def _watch(self) -> Watch:
-        watch: Watch = self._waiting.watch
+    def _current_watch(self) -> Watch:
+        watch: Watch = self._thread_state.watch
         return watch
 
     def _begin(self, connection: sa.Connection) -> None:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {math.ceil(self._waiting.patience_s * 1000)}")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {math.ceil(self._thread_state.patience_s * 1000)}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def store_at(home: Path) -> Store:
-    """Return the database that HOLO_DATABASE_URL names, else the one in ``home``."""
+    """Return the database of HOLO_DATABASE_URL, or the SQLite file in ``home`` if it is not set."""
     url = os.environ.get(DATABASE_VARIABLE, "").strip()
     if not url:
         return Store(f"sqlite:///{home / 'holo.db'}", home)
@@ -260,14 +271,14 @@ def store_at(home: Path) -> Store:
 
 
 def add(db: sa.Connection, table: sa.Table, **values: Any) -> bool:
-    """Add a row unless there is one with its key; say whether it was added."""
+    """Insert a row unless its key exists; return whether it was inserted."""
     insert = postgresql.insert if db.dialect.name == "postgresql" else sqlite.insert
     key = table.primary_key.columns.values()[0]
     return db.execute(insert(table).values(**values).on_conflict_do_nothing().returning(key)).first() is not None
 
 
 def _prepare(connection: Any, _: object) -> None:
-    # The driver would begin transactions by itself, late and without the write lock.
+    # Otherwise the driver begins transactions by itself, late and without the write lock.
     connection.isolation_level = None
     cursor = connection.cursor()
     _switch_to_wal(cursor)
@@ -276,7 +287,7 @@ def _prepare(connection: Any, _: object) -> None:
 
 
 def _switch_to_wal(cursor: Any) -> None:
-    # SQLite does not wait for others here, whatever its timeout: they may be recovering what a killed process left.
+    # SQLite ignores its timeout here, and another process may be recovering the file after a crash.
     until_s = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -289,7 +300,7 @@ def _switch_to_wal(cursor: Any) -> None:
 
 
 def _prepare_session(connection: Any) -> None:
-    # What was committed outlives a crash of the server; who is stopped while holding locks loses them.
+    # Commits must survive a crash of the server, and a process that is stopped must lose its locks.
     for statement in (
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
         f"SET idle_in_transaction_session_timeout = '{HELD_S:.0f}s'",

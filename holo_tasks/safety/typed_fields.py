@@ -47,7 +47,7 @@ from holo_tasks.core.frame import LOST, Frame, Mask
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
 from holo_tasks.safety.masking.places import visible
-from holo_tasks.safety.typed_labels import found_labels, labels, row_of_signs
+from holo_tasks.safety.typed_labels import found_labels, labels, row_of_equal_characters
 from holo_tasks.safety.typed_looks import (
     ALIKE,
     CARET,
@@ -318,7 +318,7 @@ class _FrameSearch:
         if moves:
             return live, not (live or strange)
         look = max(known.looks, key=lambda each: each.signs)
-        row = row_of_signs(self._screen, inside, look.signs) if look.signs else None
+        row = row_of_equal_characters(self._screen, inside, look.signs) if look.signs else None
         if row is None:
             return {}, True
         known.anchor(_redrawn_at(look, self._screen, row, inside))

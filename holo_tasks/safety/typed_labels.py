@@ -1,7 +1,7 @@
-"""What names a field that was typed into, and where on a screen that is; rows of one sign, wherever one may be.
+"""Find the label of a field that a secret was typed into, and rows of equal characters such as bullets.
 
-So a field is followed whose text can not be: one that shows a sign for each character is drawn anew, in the clear, when
-its program is told to show it, and what else that adds may move it at the same time.
+`safety.typed_fields` uses both to track a password field without OCR. When a program reveals a password, it draws the
+text anew and may move the field, so the text itself cannot be matched.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from holo_tasks.core.mask_signs import signs
 from holo_tasks.safety.typed_looks import ALIKE, PIECE, Pattern, Pixels, shape_of
 
 BESIDE, ABOVE = 160, 48
-"""A label ends so far, at most, to the left of its field, or above it."""
+"""Pixels between a field and its label at most: to the left, and above."""
 ACROSS, DOWN = 8, 4
-"""Changes of color that are so far apart, at most, belong to one label."""
+"""Pixels between two edges of the same label at most: horizontally, and vertically."""
 TALL = 48
-"""What is higher than this is no line of text."""
+"""Pixels. A taller shape is not a line of text."""
 UNEVEN = 1
-"""How far, in pixels, one sign of a row may be from where an even row has it."""
+"""Pixels by which the distance of two equal characters may differ within a row."""
 PITCHES = (3, 48)
+"""Smallest and largest distance between two equal characters of a row, in pixels."""
 SPARE = 2
-"""So many signs more or less are the same text: the first and the last may be taken for a caret."""
+"""Tolerance in the number of characters of a row. The first and last may be mistaken for a caret."""
 
 
 def labels(screen: Pixels, field: Box, inside: Box) -> list[Pattern]:
-    """Return the shapes of what stands nearest to a field on its left, and above it: usually its label.
+    """Return the shapes nearest to a field on its left and above it, which are usually its label.
 
-    Without either it is what stands to its right, or below it.
+    If there are none, return all other shapes around the field.
     """
     left, top = max(inside.left, field.left - BESIDE), max(inside.top, field.top - ABOVE)
     right, bottom = min(inside.right, field.right + BESIDE), min(inside.bottom, field.bottom + ABOVE)
@@ -41,7 +42,7 @@ def labels(screen: Pixels, field: Box, inside: Box) -> list[Pattern]:
     shape = shape_of(screen.crop((left, top, right, bottom)))
     shape.paste(0, (field.left - left, field.top - top, field.right - left, field.bottom - top))
     found = [(Box(left + x, top + y, w, h), shape.crop((x, y, x + w, y + h))) for x, y, w, h in _clusters(shape)]
-    beside = [each for each in found if each[0].right <= field.left and _across(each[0], field)]
+    beside = [each for each in found if each[0].right <= field.left and _on_same_line(each[0], field)]
     above = [each for each in found if each[0].bottom <= field.top]
     nearest = [max(beside, key=lambda each: each[0].right)] if beside else []
     nearest += [max(above, key=lambda each: (each[0].bottom, -each[0].left))] if above else []
@@ -49,9 +50,9 @@ def labels(screen: Pixels, field: Box, inside: Box) -> list[Pattern]:
 
 
 def found_labels(known: Sequence[Pattern], screen: Pixels, lines: bytes, inside: Box) -> list[tuple[int, int]]:
-    """Return how far the labels of a field were moved, by each place in its window where most of one is seen.
+    """Return the offsets at which a field's labels are seen in its window ``inside``.
 
-    Where one is seen better elsewhere, it is another text with some of the same words.
+    For each label only the best matches count. A weaker match is another text with some of the same words.
     """
     found: dict[tuple[int, int], None] = {}
     for label in known:
@@ -65,15 +66,15 @@ def found_labels(known: Sequence[Pattern], screen: Pixels, lines: bytes, inside:
     return list(found)
 
 
-def row_of_signs(screen: Pixels, inside: Box, count: int) -> Box | None:
-    """Return where about so many of one and the same sign stand in a row, None where nothing does."""
+def row_of_equal_characters(screen: Pixels, inside: Box, count: int) -> Box | None:
+    """Return the box of a row of about ``count`` equal characters, or ``None``."""
     picture = screen.crop((inside.left, inside.top, inside.right, inside.bottom))
     shape = shape_of(picture)
     width, pixels = shape.width, shape.tobytes()
     least = max(4, count - SPARE)
     rows: list[Box] = []
     for y in range(shape.height):
-        for left, right in _even(pixels[y * width : (y + 1) * width], least):
+        for left, right in _even_runs(pixels[y * width : (y + 1) * width], least):
             above = next((each for each in rows if each.bottom == y and left < each.right and each.left < right), None)
             if above is None:
                 rows.append(Box(left, y, right - left, 1))
@@ -82,7 +83,7 @@ def row_of_signs(screen: Pixels, inside: Box, count: int) -> Box | None:
             start, end = min(above.left, left), max(above.right, right)
             rows.append(Box.of_corners(start, above.top, end, y + 1))
     for row in rows:
-        # Its upper and lower ends may be of fewer edges.
+        # The top and bottom of the characters may have too few edges to be found above.
         top, bottom = max(0, row.top - row.height), min(picture.height, row.bottom + row.height)
         drawn = picture.crop((max(0, row.left - 1), top, min(width, row.right + PITCHES[1] // 2), bottom))
         paper = Image.new("RGB", drawn.size, drawn.getpixel((0, 0)))
@@ -91,8 +92,8 @@ def row_of_signs(screen: Pixels, inside: Box, count: int) -> Box | None:
     return None
 
 
-def _even(line: bytes, least: int) -> Iterator[tuple[int, int]]:
-    """Return where a row of pixels has edges that are evenly apart, at least so often."""
+def _even_runs(line: bytes, least: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a row of pixels with at least ``least`` edges at even distances."""
     starts = [each.start() for each in re.finditer(rb"\xff+", line)]
     for edges in (1, 2, 3):
         apart = [other - one for one, other in zip(starts, starts[edges:], strict=False)]
@@ -106,7 +107,7 @@ def _even(line: bytes, least: int) -> Iterator[tuple[int, int]]:
 
 
 def _clusters(shape: Pixels) -> list[tuple[int, int, int, int]]:
-    """Return where in a shape lines of text may be: what is close together, and no higher than that."""
+    """Return the boxes of possible lines of text in a shape, as left, top, width and height."""
     cells = shape.reduce((ACROSS, DOWN))
     left = {(x, y) for y in range(cells.height) for x in range(cells.width) if cells.getpixel((x, y))}
     found = []
@@ -127,5 +128,5 @@ def _clusters(shape: Pixels) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def _across(one: Box, other: Box) -> bool:
+def _on_same_line(one: Box, other: Box) -> bool:
     return one.top < other.bottom and other.top < one.bottom

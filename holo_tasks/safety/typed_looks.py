@@ -1,8 +1,8 @@
-"""What a text that was typed looks like, and where on a screen the like of it is: by pixels, none of which are kept on.
+"""Compare the pixels of typed text with a screen, and find the text at other places.
 
-A text is compared as it was drawn, and by its *shape*: where along each row a pixel differs from the one beside it.
-That stays the same in other colors, as in a dark theme or a selection. Where it is drawn anew in another size or font,
-only reading finds it.
+A text is compared by its pixels, and by its *shape*: a mask that is white where a pixel differs from its left neighbor.
+The shape stays the same in other colors, such as a dark theme or a selection. Text in another size or font has another
+shape, and only OCR finds it. `safety.typed_fields` uses this module.
 """
 
 from __future__ import annotations
@@ -19,29 +19,33 @@ from holo_tasks.core.gestures import Typed
 from holo_tasks.core.mask_signs import signs
 
 SAME_AROUND = 0.6
-"""So much of what has a shape around a field has to be the same."""
+"""Share of the edges around a field that must be unchanged for the surroundings to count as the same."""
 PIECE = 10
-"""So many columns of a text, all the same where it was, are no accident: about a letter."""
+"""Columns, about one letter. This many unchanged columns in place count as a piece of the text."""
 SURE, DOUBTFUL, LETTERS = 0.6, 0.3, 24
-"""Elsewhere it takes this part of a text; less than that, and about three letters, may be any other text with a few of
-the same letters."""
+"""Share of a text that counts as a sure find elsewhere, and share and columns (about three letters) of a possible find.
+A smaller part may be another text with some of the same letters.
+"""
 ROWS, ROWS_OF = 4, 0.8
-"""Or so many rows that show this part of it: its upper or lower end, under something that lies over it."""
+"""Rows, and the share that a match of them counts as: the top or bottom edge of a text that is partly covered."""
 BORDER = 6
-"""The outline of a field, and what was added around it."""
+"""Pixels of a field's outline and focus ring."""
 CARET = 3
-"""Columns that a caret takes."""
+"""Columns of a caret."""
 ALIKE = 0.9
-"""So much of a row of signs, or of a label, has to be the same: most lines of text are somewhat like it."""
+"""Share of a row of characters, or of a label, that must be the same. Most lines of text are somewhat alike."""
 STEP, TURNS, MOST = 24, 4, 2000
-"""Every so many columns a row is looked for that changes so often; no more places than this are looked at closer."""
+"""Columns between two pieces that are searched for, color changes that a piece needs, and the most places to
+compare.
+"""
 Pixels = Image.Image
 Corners = tuple[int, int, int, int]
+"""Left, top, right and bottom; the last two are exclusive."""
 
 
 @dataclass(eq=False)
 class Pattern:
-    """A shape to look for, all of its columns, and where on the screen its corner was."""
+    """A shape to search for, and its original position on the screen."""
 
     shape: Pixels
     left: int
@@ -49,7 +53,7 @@ class Pattern:
 
     @cached_property
     def rows(self) -> tuple[tuple[int, int, bytes], ...]:
-        """Pieces of its rows to look for, in `eighths`, with their columns and rows."""
+        """Pieces of the shape's rows, encoded by `eighths`, with their column and row."""
         width, height = self.shape.size
         if width < PIECE:
             return ()
@@ -59,22 +63,24 @@ class Pattern:
         found = []
         for left in sorted({*range(0, width - size + 1, STEP), width - size}):
             for top in range(0, height, ROWS):
-                pieces = [(_turns(drawn[y][left : left + size]), y) for y in range(top, min(height, top + ROWS))]
-                turns, y = max(pieces)
-                if turns >= TURNS:
+                pieces = [
+                    (_color_changes(drawn[y][left : left + size]), y) for y in range(top, min(height, top + ROWS))
+                ]
+                changes, y = max(pieces)
+                if changes >= TURNS:
                     found.append((left, y, coded[y][left : left + size - 7]))
         return tuple(found)
 
     def alike(self, screen: Pixels, across: int, down: int) -> float:
-        """Return how much of its edges are there, less what else is, where it was moved so far."""
+        """Return the share of the shape's edges that match at an offset, minus the share of other differences."""
         left, top = self.left + across, self.top + down
         there = screen.crop((left, top, left + self.shape.width, top + self.shape.height))
-        return 1 - _count(ImageChops.difference(self.shape, there)) / max(1, _count(self.shape))
+        return 1 - _white_pixels(ImageChops.difference(self.shape, there)) / max(1, _white_pixels(self.shape))
 
     def found(self, screen: Pixels, lines: bytes) -> list[tuple[float, int, int]]:
-        """Return how far from where it was it is seen, the surest place first, each after how much of it is seen.
+        """Return matches as share, offset to the right and offset down, best first.
 
-        The screen is a shape, ``lines`` are its `eighths`.
+        ``screen`` is a shape, and ``lines`` are its `eighths` as bytes.
         """
         width, (across, down) = screen.width, self.shape.size
         corners: dict[tuple[int, int], None] = {}
@@ -86,16 +92,16 @@ class Pattern:
                     corners[at % width - column, at // width - row] = None
         found = []
         for left, top in corners:
-            part = _part(self.shape, screen.crop((left, top, left + across, top + down)))
+            part = _matching_share(self.shape, screen.crop((left, top, left + across, top + down)))
             if part >= DOUBTFUL:
                 found.append((part, left - self.left, top - self.top))
         return sorted(found, key=lambda each: -each[0])
 
 
 def places(lines: bytes, piece: bytes) -> Iterator[int]:
-    """Find a piece wherever it is, from the left.
+    """Yield the positions of a piece from the left.
 
-    It is looked for by its longest part without a zero: most of a screen is zeros, which are then leapt over.
+    The search uses the longest part of the piece without zeros, because most of a screen is zeros.
     """
     core = max(piece.split(b"\0"), key=len)
     before = piece.index(core)
@@ -107,17 +113,17 @@ def places(lines: bytes, piece: bytes) -> Iterator[int]:
 
 @dataclass(eq=False)
 class Look:
-    """A field as it was seen once, and the text in it: what is different from before the typing."""
+    """One appearance of a field: its picture, and the text as the difference from before the typing."""
 
     field: Typed
     picture: Pixels
 
     @cached_property
     def text(self) -> Corners | None:
-        """Where the text is in the picture, None if there is none."""
+        """Corners of the text in the picture, or ``None`` if the field holds no text."""
         written = differs(self.picture, picture_of(self.field, self.field.before))
         hole = inner(self.field)
-        # A ring around the field that has the keyboard is no text.
+        # The focus ring around a field is not text.
         border = min(BORDER, (hole[2] - hole[0]) // 4, (hole[3] - hole[1]) // 4)
         middle = (hole[0] + border, hole[1] + border, hole[2] - border, hole[3] - border)
         for corners in (middle, hole):
@@ -128,14 +134,14 @@ class Look:
 
     @cached_property
     def signs(self) -> int:
-        """How many signs it shows, all the same, 0 where it shows something else."""
+        """Number of equal characters that the field shows, or 0 if it shows other text."""
         if self.text is None:
             return 0
         return signs(picture_of(self.field, self.field.before).crop(self.text), self.picture.crop(self.text))
 
     @cached_property
     def pattern(self) -> Pattern | None:
-        """The shape of the text, None if there is none."""
+        """The shape of the text, or ``None`` if the field holds no text."""
         if self.text is None:
             return None
         around = self.field.around
@@ -143,20 +149,20 @@ class Look:
 
 
 def picture_of(field: Typed, pixels: bytes) -> Pixels:
-    """Return one of the pictures of what is around a field."""
+    """Return pixels of a field and its surroundings as an image."""
     return Image.frombytes("RGB", (field.around.width, field.around.height), pixels)
 
 
 def inner(field: Typed) -> Corners:
-    """Return where the field is in the pictures of what is around it."""
+    """Return the corners of the field within the picture of its surroundings."""
     left, top = field.box.left - field.around.left, field.box.top - field.around.top
     return (left, top, left + field.box.width, top + field.box.height)
 
 
 def same_around(field: Typed, now: Pixels) -> bool:
-    """Say whether the screen around a field is the one it was typed on, by the edges there.
+    """Return whether the surroundings of a field are the same as right after the typing, by their edges.
 
-    Not by areas: another field beside it is most of what is there, and is nearly the same in another size.
+    Areas are not compared: a neighboring field covers most of the surroundings, and looks similar in another size.
     """
     after = picture_of(field, field.after)
     down = differs(after, ImageChops.offset(after, 0, 1))
@@ -166,30 +172,30 @@ def same_around(field: Typed, now: Pixels) -> bool:
     hole = inner(field)
     for mask in (shape, changed):
         mask.paste(0, hole)
-    there, gone = _count(shape), _count(ImageChops.darker(shape, changed))
-    # With nothing around it, any change is another screen.
-    return gone <= (1 - SAME_AROUND) * there if there else _count(changed) == 0
+    there, gone = _white_pixels(shape), _white_pixels(ImageChops.darker(shape, changed))
+    # If there are no edges, any change means another screen.
+    return gone <= (1 - SAME_AROUND) * there if there else _white_pixels(changed) == 0
 
 
 def cleared(field: Typed, now: Pixels) -> bool:
-    """Say whether a field is as before the typing, or empty but for a caret."""
+    """Return whether a field looks as before the typing, or is empty, ignoring a caret."""
     if as_before(field, now):
         return True
     hole = inner(field)
     inside = now.crop(hole)
     border = min(BORDER, inside.width // 4, inside.height // 4)
     middle = inside.crop((border, border, inside.width - border, inside.height - border))
-    return columns(differs(middle, Image.new("RGB", middle.size, _paper(middle)))) <= CARET
+    return columns(differs(middle, Image.new("RGB", middle.size, _background(middle)))) <= CARET
 
 
 def as_before(field: Typed, now: Pixels) -> bool:
-    """Say whether a field looks as it did before the typing, but for a caret."""
+    """Return whether a field looks as before the typing, ignoring a caret."""
     hole = inner(field)
     return columns(differs(now.crop(hole), picture_of(field, field.before).crop(hole))) <= CARET
 
 
 def pieces_left(look: Look, now: Pixels) -> bool:
-    """Say whether a piece of a text is where it was."""
+    """Return whether a piece of the text is unchanged in its place."""
     text = look.text
     if text is None:
         return False
@@ -203,22 +209,22 @@ def pieces_left(look: Look, now: Pixels) -> bool:
 
 
 def text_box(look: Look, across: int, down: int) -> Box:
-    """Return where on the screen a text is that was moved so far."""
+    """Return the box of a text on the screen after it was moved by an offset."""
     left, top, right, bottom = look.text or (0, 0, 0, 0)
     around = look.field.around
     return Box(around.left + left + across, around.top + top + down, right - left, bottom - top)
 
 
 def shape_of(picture: Pixels) -> Pixels:
-    """Return white where a pixel differs from the one to its left."""
+    """Return a mask that is white where a pixel differs from its left neighbor."""
     found = differs(picture, ImageChops.offset(picture, 1, 0))
     found.paste(0, (0, 0, 1, found.height))
     return found
 
 
 def eighths(shape: Pixels) -> Pixels:
-    """Return a shape with each pixel and the seven to its right in one value: pieces of it are found much faster."""
-    # One pixel, then two, four and eight of them: each sum is the one before beside itself, as far on as it is wide.
+    """Encode each pixel of a shape and its seven right neighbors in one byte. Pieces are found much faster that way."""
+    # Double the width of the packed run each time: 1, 2, 4, then 8 pixels.
     found = shape.point(lambda value: value & 1)
     for wide in (1, 2, 4):
         found = ImageChops.add(found, ImageChops.offset(found.point(lambda value, up=wide: value << up), -wide, 0))
@@ -226,19 +232,19 @@ def eighths(shape: Pixels) -> Pixels:
 
 
 def differs(one: Pixels, other: Pixels) -> Pixels:
-    """Return white where two pictures differ, black where they do not."""
+    """Return a mask that is white where two pictures differ."""
     red, green, blue = ImageChops.difference(one, other).split()
     return ImageChops.lighter(ImageChops.lighter(red, green), blue).point(lambda value: 255 if value else 0)
 
 
 def columns(mask: Pixels) -> int:
-    """Return how many columns are between the first and the last white pixel."""
+    """Return the number of columns from the first to the last white pixel."""
     found = mask.getbbox()
     return found[2] - found[0] if found else 0
 
 
-def _part(shape: Pixels, there: Pixels) -> float:
-    """Return how much of a text is seen, of its width: some of its columns or, of nearly all, some of its rows."""
+def _matching_share(shape: Pixels, there: Pixels) -> float:
+    """Return the matching share of a text: of its columns or, if nearly all columns match partly, of its rows."""
     changed = ImageChops.difference(shape, there)
     width, height = shape.size
     different, _ = changed.getprojection()
@@ -257,7 +263,7 @@ def _part(shape: Pixels, there: Pixels) -> float:
 
 
 def _runs(different: Sequence[int]) -> list[list[int]]:
-    """Return the runs of columns, or rows, that are the same."""
+    """Return the runs of consecutive indexes at which nothing differs."""
     runs: list[list[int]] = [[]]
     for x, differ in enumerate(different):
         if differ:
@@ -267,14 +273,15 @@ def _runs(different: Sequence[int]) -> list[list[int]]:
     return runs
 
 
-def _turns(piece: bytes) -> int:
+def _color_changes(piece: bytes) -> int:
+    """Return the number of color changes in a piece."""
     return sum(one != other for one, other in itertools.pairwise(piece))
 
 
-def _count(mask: Pixels) -> int:
+def _white_pixels(mask: Pixels) -> int:
     return mask.histogram()[255]
 
 
-def _paper(picture: Pixels) -> tuple[int, int, int]:
+def _background(picture: Pixels) -> tuple[int, int, int]:
     counted: list[tuple[int, tuple[int, int, int]]] = picture.getcolors(picture.width * picture.height) or []  # type: ignore[assignment]
     return max(counted)[1]

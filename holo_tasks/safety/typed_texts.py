@@ -1,4 +1,4 @@
-"""Looks by reading for the values that were typed, on every screen since the first of them was."""
+"""Mask typed secrets by OCR: find their values on each frame after the first typing."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from holo_tasks.safety.masking.texts import SECRET
 from holo_tasks.safety.typed_fields import TypedFields
 
 SIZES = 96
-"""Masks of values that were read are so many pixels wide, or a multiple of it."""
+"""Pixels. The width of a value's mask is rounded up to a multiple of this."""
 
 logger = logging.getLogger(__name__)
 
 
 class TypedTexts:
-    """Masks what ``texts`` reads as the value of a secret, and decides on the fields that `TypedFields` has lost.
+    """Masks the values of secrets that ``texts`` reads, and decides about the fields that `TypedFields` has lost.
 
-    It sees what the masks by place left of a screen, so it comes after them. ``asked_for`` says that a person wants
-    ``texts``: it is used from the first screen on, and its failure leaves no frame; so it is from when one of ``codes``
-    came by mail. Else its failure makes of lost fields what they are where nothing can read: their windows are masked.
+    It runs after the maskers by place and sees the frame without what they masked. ``asked_for`` is true if the user
+    configured ``texts``. ``texts`` then reads each frame, and its failure blocks the frame. The same holds once one of
+    ``codes`` has arrived by mail. Otherwise, if ``texts`` fails, the windows of lost fields are masked as without OCR.
     """
 
     def __init__(self, fields: TypedFields, texts: Masker, *, asked_for: bool, codes: Codes = NO_CODES) -> None:
@@ -35,7 +35,7 @@ class TypedTexts:
         fields.reads = True
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:
-        """Return what is read, and the windows of lost fields of which that is not enough."""
+        """Return masks for the values that were read, and for lost fields that need more."""
         asked_for = self._asked_for or self._codes.came
         if not (asked_for or (self._fields.any and self._fields.reads)):
             return ()
@@ -47,8 +47,8 @@ class TypedTexts:
             if asked_for:
                 raise
             logger.warning(
-                "The screen could not be read (%s), so secrets that were typed are looked for by their pixels only.",
-                type(error).__name__,  # its text may quote the screen
+                "OCR of the screen failed (%s), so typed secrets are found by their pixels only.",
+                type(error).__name__,  # the error's text may quote the screen
             )
             return self._fields.unread()
         judged = self._fields.judged(frame, [mask.box for mask in found if mask.kind == SECRET])
@@ -56,7 +56,7 @@ class TypedTexts:
 
 
 def _widened(mask: Mask, screen: int) -> Mask:
-    """Return a mask that is as wide as those of values that are somewhat shorter or longer: nobody counts its signs."""
+    """Return a mask whose width is rounded up, so that it does not reveal the number of characters."""
     box = mask.box
     width = min(-(-box.width // SIZES) * SIZES, screen - box.left)
     return replace(mask, box=replace(box, width=max(box.width, width)))

@@ -1,4 +1,4 @@
-"""One-time codes that were set aside to be typed, in the shared database: each once on all machines that share it."""
+"""Reserve one-time codes (TOTP) in the shared database, so that each code is typed once over all machines."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.totp import AHEAD, LEFT_S, Totp
 from holo_tasks.safety.store import TABLES, Store, add
 
-ON_ITS_WAY_S = 4.0
-"""So long a gesture may be on its way to the hands, which begin with no code that is nearly over."""
+TYPING_DELAY_S = 4.0
+"""Seconds between the reservation of a code and its typing at most. Codes that expire sooner are not reserved."""
 USED = sa.Table(
     "used_codes",
     TABLES,
@@ -23,9 +23,9 @@ USED = sa.Table(
 
 
 class UsedCodes:
-    """Sets codes aside. Of each seed the database holds a digest, and the last window that was given out.
+    """Reserves one-time codes. The database holds a digest of each seed and the last time window that was used.
 
-    Windows go by this machine's clock, as codes do.
+    Time windows follow this machine's clock, as the codes do.
     """
 
     def __init__(
@@ -39,21 +39,24 @@ class UsedCodes:
         self._now_s, self._sleep = now_s, sleep
 
     async def take(self, names: Collection[str]) -> tuple[tuple[str, int], ...]:
-        """Set a code of each of these seeds aside; wait for the next one where this one is used or nearly over."""
-        return tuple([(name, await self._taken(name)) for name in sorted(names) if name in self._seeds])
+        """Reserve a code for each named seed; return the names with their time windows.
 
-    async def _taken(self, name: str) -> int:
+        Waits for the next code if the current one is used or about to expire.
+        """
+        return tuple([(name, await self._reserved(name)) for name in sorted(names) if name in self._seeds])
+
+    async def _reserved(self, name: str) -> int:
         seed, waited_s = self._seeds[name], 0.0
-        left_s = min(LEFT_S + ON_ITS_WAY_S, seed.period_s / 2)
+        left_s = min(LEFT_S + TYPING_DELAY_S, seed.period_s / 2)
         while True:
             window, wait_s = seed.given(self._now_s(), await asyncio.to_thread(self._last, seed), left_s)
-            if not wait_s and await asyncio.to_thread(self._take, seed, window):
+            if not wait_s and await asyncio.to_thread(self._reserve, seed, window):
                 return window
             waited_s += wait_s
             if waited_s > 2.0 * seed.period_s + left_s:
                 raise SecretRefused(
-                    f"The code of {name!r} is not typed: each is good once, and others type the next ones. "
-                    "Have one run at a time use this login, by a seat. Nothing was typed."
+                    f"The code of {name!r} was not typed: each code is valid once, and other runs use the next ones. "
+                    "Let one run at a time use this login, with a seat. Nothing was typed."
                 )
             await self._sleep(wait_s)
 
@@ -62,8 +65,8 @@ class UsedCodes:
             found = db.execute(sa.select(USED.c.last).where(USED.c.seed == seed.identity)).scalar_one_or_none()
         return -1 if found is None else int(found)
 
-    def _take(self, seed: Totp, window: int) -> bool:
-        """Take a window, unless somebody has it."""
+    def _reserve(self, seed: Totp, window: int) -> bool:
+        """Reserve a time window; return whether it was free."""
         free = (USED.c.last < window) | (USED.c.last > window + AHEAD)
         with self._store.transaction() as db:
             add(db, USED, seed=seed.identity, last=-1)

@@ -1,9 +1,9 @@
-"""Lists of work: business items that wait to be worked on, are being worked on, or came to their end.
+"""Work queues in the shared database: business items that are ready, taken by a worker, or ended.
 
-A list says what is wanted and how far it is. What was done, and whether anything was, is known to the `Ledger` alone:
-an item that is taken once more after its worker died finds there what that one did. Who takes items holds one claim of
-the ledger for all of them, which is renewed, and has an epoch: when it lapses, the items go back to the list, and their
-late worker is refused.
+`WorkItems` stores which items are wanted and how far each is. The `Ledger` alone records what was done for an item, so
+an item that is taken again after its worker died finds the earlier effects there. A worker holds one claim of the
+ledger for all of its items. The claim is renewed and has an epoch, which serves as a fencing token. When the claim
+lapses, the items return to the queue, and later calls of the old worker are refused.
 """
 
 from __future__ import annotations
@@ -21,22 +21,31 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from holo_tasks.core.errors import Killed, TokenConflict
 from holo_tasks.core.visible_text import exact
-from holo_tasks.safety.ledger import CLAIMS, BeingWorkedOn, Claim, Ledger, Vigil
+from holo_tasks.safety.ledger import CLAIMS, BeingWorkedOn, Claim, IdleWatch, Ledger
 from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store
 
 Priority: TypeAlias = Literal["high", "normal", "low"]
 PRIORITIES: dict[str, int] = {name: number for number, name in enumerate(get_args(Priority), 1)}
 State: TypeAlias = Literal["ready", "taken", "done", "failed", "exhausted", "person"]
-"""An item waits for a worker, also after a try (``ready``); has one (``taken``); came to its result (``done``); is
-wrong itself, and no try helps (``failed``); was tried as often as it may be (``exhausted``); or waits for a person,
-for nobody else knows what was done (``person``)."""
+"""State of an item.
+
+* ``ready``: waits for a worker, possibly after a failed try.
+* ``taken``: a worker has it.
+* ``done``: ended with a result.
+* ``failed``: the item itself is wrong, so another try would not help.
+* ``exhausted``: all allowed tries failed.
+* ``person``: a person must look, because it is unknown what was done.
+"""
 OPEN: tuple[State, ...] = ("ready", "taken")
+"""The states in which an item has not ended."""
 LONGEST_PAUSE_S = 900.0
-"""No item waits longer for its next try; a time further ahead is none of this clock's, which somebody has set back."""
+"""Longest pause before the next try, in seconds. A later time was written by a clock that was set back since, and is
+ignored.
+"""
 AT_ONCE = 80
-"""So many items one statement adds: an older SQLite takes 999 values."""
+"""Items in one INSERT, doubled: a statement of an older SQLite takes at most 999 values."""
 GOAL = "work list"
-"""What workers claim."""
+"""The goal of the claims that workers hold."""
 
 WORK_ITEMS = sa.Table(
     "work_items",
@@ -63,14 +72,14 @@ WORK_ITEMS = sa.Table(
     sa.Column("ended", sa.Text, nullable=False),
     sa.UniqueConstraint("list", "key"),
 )
-_I = WORK_ITEMS.c
-sa.Index("work_items_in_order", _I.list, _I.state, _I.priority, _I.due, _I.number)
-sa.Index("work_items_by_token", _I.token)
+_COLUMNS = WORK_ITEMS.c
+sa.Index("work_items_in_order", _COLUMNS.list, _COLUMNS.state, _COLUMNS.priority, _COLUMNS.due, _COLUMNS.number)
+sa.Index("work_items_by_token", _COLUMNS.token)
 
 
 @dataclass(frozen=True)
 class NewItem:
-    """What is wanted for a list. ``due`` is RFC 3339 in UTC, or empty."""
+    """An item to add to a queue. ``due`` is an RFC 3339 time in UTC, or empty for no deadline."""
 
     key: str
     payload: Mapping[str, Any]
@@ -81,7 +90,7 @@ class NewItem:
 
 @dataclass(frozen=True)
 class Taken:
-    """An item that a worker has. ``tries`` are those that came to nothing before."""
+    """An item that a worker holds. ``tries`` counts the failed tries before this one."""
 
     list: str
     key: str
@@ -96,7 +105,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Listed:
-    """An item as it stands. ``status`` is what its last try ended with, and ``reason`` says why, for people."""
+    """An item as it is stored. ``status`` and ``reason`` describe the outcome of its last try."""
 
     list: str
     key: str
@@ -117,9 +126,10 @@ class Listed:
 
 @dataclass(frozen=True)
 class Counts:
-    """How far a list is: ``ready`` can be begun now (``ready_by`` priority), ``waiting`` after a pause.
+    """Numbers of items of a queue, by state.
 
-    ``late`` are open and past their deadline.
+    ``ready`` items can be taken now, and ``ready_by`` splits them by priority. ``waiting`` items are in the pause after
+    a failed try. ``late`` items are open and past their deadline.
     """
 
     ready: int = 0
@@ -134,29 +144,30 @@ class Counts:
 
     @property
     def open(self) -> int:
-        """How many have not come to an end."""
+        """Number of items that have not ended."""
         return self.ready + self.waiting + self.taken
 
     @property
     def ended(self) -> int:
-        """How many have, well or not."""
+        """Number of items that have ended, with or without a result."""
         return self.done + self.failed + self.exhausted + self.person
 
 
 class WorkItems:
-    """Kept in the shared database; each call is one transaction."""
+    """Work queues in the shared database. Each call is one transaction."""
 
     def __init__(self, store: Store, ledger: Ledger | None = None) -> None:
         self._store = store
         self._ledger = ledger or Ledger(store)
-        self._vigils: dict[str, Vigil] = {}
+        self._watches: dict[str, IdleWatch] = {}
         self.lost: set[str] = set()
-        """The flow runs of workers that were found to be gone."""
+        """The flow runs whose workers were found dead by `return_lapsed`."""
 
     def add(self, name: str, items: Sequence[NewItem]) -> int:
-        """Put items on a list; return how many were not there yet. All are, or none.
+        """Add items to a queue, all or none; return how many were new.
 
-        Raises `TokenConflict` for a key that is there with another payload.
+        An item whose key and payload are already there is skipped. Raises `TokenConflict` if the key is there with
+        another payload.
         """
         new = {item.key: item for item in items}
         if len(new) < len(items):
@@ -166,14 +177,17 @@ class WorkItems:
         return self._store.do(lambda db: self._add(db, name, list(new.values())))
 
     def take(self, name: str, worker: Claim, flow_run_id: str = "") -> Taken | None:
-        """Give a worker the most urgent item that is ready; None if none is. Raises `Killed` if its claim is lost."""
+        """Give the most urgent ready item to a worker; return ``None`` if no item is ready.
+
+        Raises `Killed` if the worker's claim was taken over.
+        """
 
         def take(db: sa.Connection) -> Taken | None:
             self._ledger.check(db, worker)
             first = (
-                sa.select(_I.number)
-                .where(_I.list == name, _I.state == "ready", self._may_begin(db))
-                .order_by(_I.priority, _I.due == "", _I.due, _I.number)
+                sa.select(_COLUMNS.number)
+                .where(_COLUMNS.list == name, _COLUMNS.state == "ready", self._may_begin(db))
+                .order_by(_COLUMNS.priority, _COLUMNS.due == "", _COLUMNS.due, _COLUMNS.number)
                 .limit(1)
                 .with_for_update(skip_locked=True)
             )
@@ -187,13 +201,13 @@ class WorkItems:
                 "began": _now(),
                 "ended": "",
             }
-            taken = sa.update(WORK_ITEMS).where(_I.number == number).values(epoch=_I.epoch + 1, **values)
-            row = db.execute(taken.returning(*_I)).one()
+            taken = sa.update(WORK_ITEMS).where(_COLUMNS.number == number).values(epoch=_COLUMNS.epoch + 1, **values)
+            row = db.execute(taken.returning(*_COLUMNS)).one()
             return Taken(
                 row.list,
                 row.key,
                 json.loads(row.payload),
-                _name_of(row.priority),
+                _priority_name(row.priority),
                 row.due,
                 row.tries,
                 row.most_tries,
@@ -204,22 +218,22 @@ class WorkItems:
         return self._store.do(take)
 
     def name_token(self, taken: Taken, token: str) -> None:
-        """Note under which business token an item is worked on, which `again` finds it by."""
+        """Record the business token of an item's work. `again` finds the item by it."""
         with self._store.transaction() as db:
             self._change(db, taken, {"token": token})
 
     def done(self, taken: Taken) -> None:
-        """Note that an item came to its result. Raises `Killed` if it is another worker's by now."""
+        """Record that an item ended with a result. Raises `Killed` if another worker has the item."""
         with self._store.transaction() as db:
             self._change(db, taken, {"state": "done", "status": "done", "reason": "", **_ENDED, "ended": _now()})
 
     def failed(self, taken: Taken, state: State, status: str, reason: str) -> None:
-        """Note that an item came to its end without a result."""
+        """Record that an item ended without a result. Raises `Killed` if another worker has the item."""
         with self._store.transaction() as db:
             self._change(db, taken, {"state": state, "status": status, "reason": reason, **_ENDED, "ended": _now()})
 
     def tried(self, taken: Taken, status: str, reason: str, pause_s: float) -> State:
-        """Note a try that came to nothing; return whether the item is ready for the next one, or exhausted."""
+        """Record a failed try; return "ready" if another try follows, or "exhausted"."""
         state: State = "ready" if taken.tries + 1 < taken.most_tries else "exhausted"
         with self._store.transaction() as db:
             until_s = self._store.now_s(db) + min(pause_s, LONGEST_PAUSE_S)
@@ -229,29 +243,32 @@ class WorkItems:
         return state
 
     def leave(self, worker: Claim) -> None:
-        """End a worker, in good order: what it has still goes back to the list, and no try is counted."""
-        self._ledger.dismiss(worker, lambda db: _back(db, worker.token))
+        """End a worker in good order: return its unfinished items to the queue without counting a try."""
+        self._ledger.delete_with(worker, lambda db: _return_items(db, worker.token))
 
     def return_lapsed(self, name: str | None = None) -> int:
-        """Put items back whose workers are gone, a try counted; return how many.
+        """Return the items of dead workers to the queue and count a try for each; return the number of items.
 
-        A worker on another machine is known to be gone after some seconds: ask again, of the same `WorkItems`.
+        It takes some seconds to find out that a worker on another machine is dead. Call again on the same `WorkItems`
+        object. Without a ``name``, look at all queues and at workers without items.
         """
         with self._store.transaction() as db:
-            these = (_I.state == "taken", sa.true() if name is None else _I.list == name)
-            workers = set(db.execute(sa.select(_I.worker).where(*these).distinct()).scalars())
-            if name is None:  # also those that had nothing just then
+            these = (_COLUMNS.state == "taken", sa.true() if name is None else _COLUMNS.list == name)
+            workers = set(db.execute(sa.select(_COLUMNS.worker).where(*these).distinct()).scalars())
+            if name is None:  # include workers that hold no item
                 workers |= set(db.execute(sa.select(CLAIMS.c.token).where(CLAIMS.c.goal == GOAL)).scalars())
-        self._vigils = {worker: self._vigils.get(worker, Vigil()) for worker in sorted(workers)}
+        self._watches = {worker: self._watches.get(worker, IdleWatch()) for worker in sorted(workers)}
         returned = 0
         for worker in sorted(workers):
             try:
-                found = self._ledger.bury(worker, self._vigils[worker], partial(_lost, worker=worker))
+                found = self._ledger.delete_lapsed(
+                    worker, self._watches[worker], partial(_return_from_dead, worker=worker)
+                )
             except BeingWorkedOn:
-                self._vigils.pop(worker)
+                self._watches.pop(worker)
                 continue
             if found is not None:
-                self._vigils.pop(worker)
+                self._watches.pop(worker)
                 self.lost.add(flow_run_of(worker))
                 returned += found
         self.lost.discard("")
@@ -259,32 +276,32 @@ class WorkItems:
 
     @property
     def doubtful(self) -> bool:
-        """Whether it was not known yet, of any worker, if it is gone."""
-        return bool(self._vigils)
+        """Whether it is still unknown of any worker if it is dead."""
+        return bool(self._watches)
 
     def again(self, token: str) -> int:
-        """Make items ready once more that ended without a result, by business token or key; return how many.
+        """Make ended items without a result ready again, by business token or key; return their number.
 
-        A person has looked.
+        Items without a token are matched by key. Call it after a person has looked at the items.
         """
-        ended = _I.state.in_(("failed", "exhausted", "person"))
+        ended = _COLUMNS.state.in_(("failed", "exhausted", "person"))
         values = {"state": "ready", "tries": 0, "not_before_s": 0.0, "ended": ""}
-        which = (_I.token == token) | ((_I.token == "") & (_I.key == token))
+        which = (_COLUMNS.token == token) | ((_COLUMNS.token == "") & (_COLUMNS.key == token))
         with self._store.transaction() as db:
             return db.execute(sa.update(WORK_ITEMS).where(ended, which).values(**values)).rowcount
 
     def counts(self, name: str) -> Counts:
-        """Return how far a list is."""
+        """Return the numbers of items of a queue."""
         with self._store.transaction(HURRY_S) as db:
-            now, by = _now(), (_I.state, _I.priority)
+            now, by = _now(), (_COLUMNS.state, _COLUMNS.priority)
             soon = self._may_begin(db)
-            late = sa.func.sum(sa.case(((_I.due != "") & (_I.due < now), 1), else_=0))
+            late = sa.func.sum(sa.case(((_COLUMNS.due != "") & (_COLUMNS.due < now), 1), else_=0))
             begun = sa.func.sum(sa.case((soon, 1), else_=0))
             found = sa.select(*by, sa.func.count().label("all"), late.label("late"), begun.label("may_begin"))
-            rows = db.execute(found.where(_I.list == name).group_by(*by)).all()
+            rows = db.execute(found.where(_COLUMNS.list == name).group_by(*by)).all()
         states = {state: sum(row.all for row in rows if row.state == state) for state in get_args(State)}
         ready: dict[str, int] = {
-            _name_of(row.priority): int(row.may_begin) for row in rows if row.state == "ready" and row.may_begin
+            _priority_name(row.priority): int(row.may_begin) for row in rows if row.state == "ready" and row.may_begin
         }
         may_begin = sum(ready.values())
         return Counts(
@@ -295,40 +312,48 @@ class WorkItems:
         )
 
     def lists(self) -> list[str]:
-        """Return the names of all lists that ever had an item."""
+        """Return the names of all queues that ever had an item, in order."""
         with self._store.transaction(HURRY_S) as db:
-            return list(db.execute(sa.select(_I.list).distinct().order_by(_I.list)).scalars())
+            return list(db.execute(sa.select(_COLUMNS.list).distinct().order_by(_COLUMNS.list)).scalars())
 
     def errors(self, name: str) -> dict[tuple[str, str], int]:
-        """Return how many items ended without a result, or wait for their next try, by state and what stopped them."""
-        unwell = (_I.list == name, _I.state != "done", _I.status != "")
-        counted = sa.select(_I.state, _I.status, sa.func.count().label("all")).where(*unwell)
+        """Count the items with a failed last try, by state and status. Items that are done do not count."""
+        unwell = (_COLUMNS.list == name, _COLUMNS.state != "done", _COLUMNS.status != "")
+        counted = sa.select(_COLUMNS.state, _COLUMNS.status, sa.func.count().label("all")).where(*unwell)
         with self._store.transaction(HURRY_S) as db:
-            return {(row.state, row.status): row.all for row in db.execute(counted.group_by(_I.state, _I.status))}
+            return {
+                (row.state, row.status): row.all
+                for row in db.execute(counted.group_by(_COLUMNS.state, _COLUMNS.status))
+            }
 
     def done_since(self, name: str, since: str) -> int:
-        """Return how many items came to their result since a time (RFC 3339, UTC)."""
+        """Count the items that were done at or after a time (RFC 3339, UTC)."""
         with self._store.transaction(HURRY_S) as db:
-            these = (_I.list == name, _I.state == "done", _I.ended >= since)
+            these = (_COLUMNS.list == name, _COLUMNS.state == "done", _COLUMNS.ended >= since)
             return int(db.execute(sa.select(sa.func.count()).where(*these)).scalar_one())
 
     def due_before(self, name: str, until: str) -> int:
-        """Return how many open items have a deadline before a time (RFC 3339, UTC)."""
+        """Count the open items whose deadline is before a time (RFC 3339, UTC)."""
         with self._store.transaction(HURRY_S) as db:
-            these = (_I.list == name, _I.state.in_(OPEN), _I.due != "", _I.due < until)
+            these = (_COLUMNS.list == name, _COLUMNS.state.in_(OPEN), _COLUMNS.due != "", _COLUMNS.due < until)
             return int(db.execute(sa.select(sa.func.count()).where(*these)).scalar_one())
 
     def all(self, name: str, states: Collection[State] = get_args(State), most: int = 1000) -> list[Listed]:
-        """Return items of a list in these states, the oldest first."""
-        these = sa.select(WORK_ITEMS).where(_I.list == name, _I.state.in_(states)).order_by(_I.number).limit(most)
+        """Return up to ``most`` items of a queue in the given states, oldest first."""
+        these = (
+            sa.select(WORK_ITEMS)
+            .where(_COLUMNS.list == name, _COLUMNS.state.in_(states))
+            .order_by(_COLUMNS.number)
+            .limit(most)
+        )
         with self._store.transaction() as db:
             rows = db.execute(these).all()
         return [_listed(row) for row in rows]
 
     def find(self, name: str, key: str) -> Listed | None:
-        """Return an item as it stands; None if it was never on the list."""
+        """Return an item, or ``None`` if its key was never on the queue."""
         with self._store.transaction() as db:
-            row = db.execute(sa.select(WORK_ITEMS).where(_I.list == name, _I.key == key)).one_or_none()
+            row = db.execute(sa.select(WORK_ITEMS).where(_COLUMNS.list == name, _COLUMNS.key == key)).one_or_none()
         return None if row is None else _listed(row)
 
     def _add(self, db: sa.Connection, name: str, items: Sequence[NewItem]) -> int:
@@ -337,22 +362,33 @@ class WorkItems:
         for begin in range(0, len(items), AT_ONCE // 2):
             some = {item.key: _row(name, item) for item in items[begin : begin + AT_ONCE // 2]}
             adding = insert(WORK_ITEMS).values(list(some.values())).on_conflict_do_nothing()
-            new = set(db.execute(adding.returning(_I.key)).scalars())
+            new = set(db.execute(adding.returning(_COLUMNS.key)).scalars())
             added += len(new)
-            before = sa.select(_I.key, _I.payload).where(_I.list == name, _I.key.in_(sorted(some.keys() - new)))
+            before = sa.select(_COLUMNS.key, _COLUMNS.payload).where(
+                _COLUMNS.list == name, _COLUMNS.key.in_(sorted(some.keys() - new))
+            )
             for row in db.execute(before) if len(new) < len(some) else ():
                 if row.payload != some[row.key]["payload"]:
                     raise _conflict(name, row.key)
         return added
 
     def _may_begin(self, db: sa.Connection) -> sa.ColumnElement[bool]:
-        """Pick items whose pause is over, or was reckoned by a clock that says nothing now."""
+        """Match items whose pause is over, or whose pause was set by a clock that does not count now."""
         now_s = self._store.now_s(db)
-        return (_I.not_before_s <= now_s) | (_I.not_before_s > now_s + LONGEST_PAUSE_S) | (_I.era != self._store.era)
+        return (
+            (_COLUMNS.not_before_s <= now_s)
+            | (_COLUMNS.not_before_s > now_s + LONGEST_PAUSE_S)
+            | (_COLUMNS.era != self._store.era)
+        )
 
     def _change(self, db: sa.Connection, taken: Taken, values: Mapping[str, Any]) -> None:
-        mine = (_I.list == taken.list, _I.key == taken.key, _I.epoch == taken.epoch, _I.worker == taken.worker.token)
-        if db.execute(sa.update(WORK_ITEMS).where(*mine, _I.state == "taken").values(**values)).rowcount != 1:
+        mine = (
+            _COLUMNS.list == taken.list,
+            _COLUMNS.key == taken.key,
+            _COLUMNS.epoch == taken.epoch,
+            _COLUMNS.worker == taken.worker.token,
+        )
+        if db.execute(sa.update(WORK_ITEMS).where(*mine, _COLUMNS.state == "taken").values(**values)).rowcount != 1:
             raise Killed(f"Another worker has taken over {taken.key!r}; this one stops.")
 
 
@@ -360,12 +396,12 @@ _ENDED = {"worker": ""}
 
 
 def new_worker(flow_run_id: str) -> str:
-    """Return the token that a worker claims, in this flow run."""
+    """Return a new claim token for a worker in this flow run."""
     return f"worker:{flow_run_id}:{uuid4().hex}"
 
 
 def flow_run_of(worker: str) -> str:
-    """Return the flow run of a worker; empty outside of one."""
+    """Return the flow run id in a worker's claim token, or an empty string."""
     return worker.split(":")[1] if worker.count(":") == 2 else ""
 
 
@@ -395,37 +431,44 @@ def _row(name: str, item: NewItem) -> dict[str, Any]:
 
 def _listed(row: sa.Row[Any]) -> Listed:
     values = {name: row._mapping[name] for name in Listed.__dataclass_fields__}
-    return Listed(**values | {"payload": json.loads(row.payload), "priority": _name_of(row.priority)})
+    return Listed(**values | {"payload": json.loads(row.payload), "priority": _priority_name(row.priority)})
 
 
-def _name_of(priority: int) -> Priority:
+def _priority_name(priority: int) -> Priority:
     return get_args(Priority)[priority - 1]  # type: ignore[no-any-return]
 
 
-def _back(db: sa.Connection, worker: str) -> None:
-    """Put back what a worker has not begun, or was stopped at."""
-    mine = (_I.worker == worker, _I.state == "taken")
+def _return_items(db: sa.Connection, worker: str) -> None:
+    """Return a worker's items to the queue without counting a try."""
+    mine = (_COLUMNS.worker == worker, _COLUMNS.state == "taken")
     db.execute(sa.update(WORK_ITEMS).where(*mine).values(state="ready", worker="", not_before_s=0.0))
 
 
-def _lost(db: sa.Connection, worker: str) -> int:
-    """Put back what a worker had as it died. An item that this happens to each time is what it dies of."""
-    mine = (_I.worker == worker, _I.state == "taken")
+def _return_from_dead(db: sa.Connection, worker: str) -> int:
+    """Return a dead worker's items to the queue and count a try; return their number.
+
+    Counting the try ends an item that kills each of its workers.
+    """
+    mine = (_COLUMNS.worker == worker, _COLUMNS.state == "taken")
     died = {
         "status": "worker_lost",
-        "reason": "The process that worked on it is gone.",
+        "reason": "The process that worked on it has ended.",
         "worker": "",
         "not_before_s": 0.0,
     }
     over = {"state": "exhausted", "ended": _now()}
-    last = sa.update(WORK_ITEMS).where(*mine, _I.tries + 1 >= _I.most_tries).values(tries=_I.tries + 1, **died, **over)
-    more = sa.update(WORK_ITEMS).where(*mine).values(tries=_I.tries + 1, state="ready", **died)
+    last = (
+        sa.update(WORK_ITEMS)
+        .where(*mine, _COLUMNS.tries + 1 >= _COLUMNS.most_tries)
+        .values(tries=_COLUMNS.tries + 1, **died, **over)
+    )
+    more = sa.update(WORK_ITEMS).where(*mine).values(tries=_COLUMNS.tries + 1, state="ready", **died)
     return db.execute(last).rowcount + db.execute(more).rowcount
 
 
 def _conflict(name: str, key: str) -> TokenConflict:
     return TokenConflict(
-        f"{exact(key)} is on the list {exact(name)} with another payload; use a new key for new work. "
+        f"{exact(key)} is already on the list {exact(name)} with another payload; use a new key for new work. "
         "Nothing was added."
     )
 

@@ -1,4 +1,4 @@
-"""Settings that a person writes down, in a file or in a form, and what is said of them when they are wrong."""
+"""Base class for settings from a TOML file or a Prefect block, with one form of error message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holo_tasks.core.shortened import shortened
 
 
 class Written(BaseModel):
-    """What settings of all kinds share; ``called`` is what messages call them."""
+    """Base class of settings models. ``called`` is the name of the settings in error messages."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -22,7 +22,9 @@ class Written(BaseModel):
 
     @classmethod
     def read(cls, values: Any) -> Self:
-        """Read them from plain values, as in a TOML or YAML file; raise `InvalidUsage` with what is wrong."""
+        """Validate plain values, as read from TOML, YAML or JSON. Raises `InvalidUsage` that names the first
+        problem.
+        """
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -32,7 +34,7 @@ class Written(BaseModel):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read them from a TOML file."""
+        """Read the settings from a TOML file. Raises `InvalidUsage` if the file cannot be read or is not valid."""
         try:
             return cls.read(tomllib.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, RecursionError) as error:

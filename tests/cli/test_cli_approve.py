@@ -50,7 +50,7 @@ def test_what_waits_for_a_yes_goes_through_once_it_was_said(
         assert (yes.code, yes.stderr) == (0, "")
         assert here("approve", "1", "--by", "bob").complaint == (
             "holo-tasks: invalid: Approval 1 was answered already by ada; "
-            "`holo-tasks approve` lists what waits for an answer."
+            "`holo-tasks approve` lists the open requests."
         )
         assert here("approve").complaint == "holo-tasks: nothing waits for a person's yes"
 

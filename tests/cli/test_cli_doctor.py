@@ -567,8 +567,8 @@ def test_a_shared_database_is_examined_where_there_is_one(doctor: CommandLine, p
     assert found["database"]["status"] == "ok"
     says(found["database"], url.partition("@")[2], "Postgres 1", "can be read and written")
     for where, word in (
-        (f"{url}?options=-cdefault_transaction_read_only%3Don", "takes no changes"),
-        (f"{url}_none", "no database of this name"),
+        (f"{url}?options=-cdefault_transaction_read_only%3Don", "it is read-only"),
+        (f"{url}_none", "the database does not exist"),
         ("postgresql://holo:s3c@ret@127.0.0.1:9/db", "%40"),
     ):
         ended = doctor(*asked, env={"HOLO_DATABASE_URL": where})

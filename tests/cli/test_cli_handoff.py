@@ -107,7 +107,7 @@ def test_of_a_run_that_has_died_no_answer_is_taken(
     ("words", "reason"),
     [
         (["ID"], "needs --choice ‘approve’ or ‘refuse’"),
-        (["ID", "--choice", "done"], "'done' is no choice here"),
+        (["ID", "--choice", "done"], "'done' is not a choice of this hand-off"),
         (["2222-2222", "--choice", "approve"], "There is no hand-off '2222-2222'"),
     ],
 )

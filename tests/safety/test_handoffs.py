@@ -40,7 +40,7 @@ def test_a_name_is_easy_to_type_and_capitals_do_not_matter(handoffs: Handoffs) -
 
 def test_an_answer_is_one_of_the_choices(handoffs: Handoffs) -> None:
     id = opened(handoffs).id
-    with pytest.raises(InvalidUsage, match="'maybe' is no choice here; choose ‘done’ or ‘give up’"):
+    with pytest.raises(InvalidUsage, match="'maybe' is not a choice of this hand-off; choose ‘done’ or ‘give up’"):
         handoffs.answer(id, "maybe", by="ada")
     assert handoffs.find(id).state == "open"
 

@@ -72,7 +72,7 @@ def test_a_process_that_does_not_show_is_not_taken_to_have_ended(monkeypatch: py
     living = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     before = Path.read_text
     holder = "|".join([ledger_module._machine(), str(living.pid), ledger_module._started(living.pid) or ""])
-    assert not ledger_module._is_gone(holder)
+    assert not ledger_module._has_ended(holder)
 
     def hidden(path: Path, *given: str, **named: str) -> str:
         if path.parent == Path(f"/proc/{living.pid}"):
@@ -80,9 +80,9 @@ def test_a_process_that_does_not_show_is_not_taken_to_have_ended(monkeypatch: py
         return before(path, *given, **named)
 
     monkeypatch.setattr(Path, "read_text", hidden)
-    assert not ledger_module._is_gone(holder)
+    assert not ledger_module._has_ended(holder)
     living.communicate(b"\n")
-    assert ledger_module._is_gone(holder)
+    assert ledger_module._has_ended(holder)
 
 
 def test_a_damaged_ledger_is_refused_in_one_sentence(tmp_path: Path) -> None:

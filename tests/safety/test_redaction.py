@@ -162,7 +162,7 @@ async def test_a_lazy_desktop_has_its_frames_tell_of_windows_once_it_is_there() 
 
 
 async def test_a_desktop_that_cannot_say_whose_windows_it_shows_sends_nothing() -> None:
-    with pytest.raises(DesktopFailed, match="cannot say whose"):
+    with pytest.raises(DesktopFailed, match="cannot list the windows"):
         await masks(FRAME)
 
 

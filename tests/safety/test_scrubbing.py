@@ -234,7 +234,7 @@ def test_rows_are_found_by_what_is_in_them_whatever_the_secrets_are(tmp_path: Pa
         assert kills.asked("run-abcd", [], 0.0) is not None
         book.began("run-abcd", title="abcd", model="abcd", limit_micro=None, trace="file:///abcd", flow_run_id="abcd")
         book.ended("run-abcd", status="answered", reason="abcd", steps=1, spent_micro=0)
-        with pytest.raises(InvalidUsage, match=r"it would be kept as it is"):
+        with pytest.raises(InvalidUsage, match=r"it would be stored in the clear"):
             check_open("The token", "cust-abcd")
     (row,) = book.latest(1)
     assert (row.run_id, row.status, row.trace) == ("run-abcd", "answered", "file:///abcd")

@@ -60,15 +60,15 @@ async def test_what_one_machine_has_set_aside_the_other_waits_past(machines: tup
 async def test_of_many_at_once_each_has_a_window_of_its_own(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
     each = [here, there, *(Machine(here.codes._store) for _ in range(2))]
-    taken = await asyncio.gather(*(asyncio.to_thread(one.codes._take, OTP, 5) for one in each))
+    taken = await asyncio.gather(*(asyncio.to_thread(one.codes._reserve, OTP, 5) for one in each))
     assert sorted(taken) == [False, False, False, True]
 
 
 async def test_where_others_take_each_next_one_it_is_refused(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
     await there.take()
-    here.meanwhile = lambda: there.codes._take(OTP, OTP.window(here.now_s))
-    with pytest.raises(SecretRefused, match=r"others type the next ones.*seat.*Nothing was typed"):
+    here.meanwhile = lambda: there.codes._reserve(OTP, OTP.window(here.now_s))
+    with pytest.raises(SecretRefused, match=r"other runs use the next ones.*seat.*Nothing was typed"):
         await here.take()
     assert sum(here.slept) <= 97
 
@@ -95,4 +95,4 @@ async def test_the_hands_are_told_which_code_was_set_aside(prefect: str, tmp_pat
             ((name, window),) = slip.codes
             assert name == "otp"
             assert run.outside.one_time is not None
-            assert not run.outside.one_time._take(OTP, window), "it is used up"  # type: ignore[attr-defined]
+            assert not run.outside.one_time._reserve(OTP, window), "it is used up"  # type: ignore[attr-defined]

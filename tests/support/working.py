@@ -34,12 +34,12 @@ def hasten() -> None:
 class LookThenTake(Ledger):
     """A naive ledger, which the proofs have to catch: it looks whether an item is free, and takes it afterwards."""
 
-    def _try(self, token: str, goal: str, *others: Any) -> Claim:
+    def _try_claim(self, token: str, goal: str, *others: Any) -> Claim:
         with self._store.transaction() as db:
             row = db.execute(ledgers.CLAIMS.select().where(ledgers.CLAIMS.c.token == token)).one_or_none()
             now, era = self._store.now_s(db), self._store.era
             if row is not None:
-                self._is_free(row, now, ledgers.Vigil())
+                self._is_free(row, now, ledgers.IdleWatch())
         time.sleep(0.01)  # it may be far from its database
         with self._store.transaction() as db:
             mine = {"holder": ledgers._this_process(), "era": era, "expires_s": now + LEASE_S, "epoch": 1}

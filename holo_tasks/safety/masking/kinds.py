@@ -1,8 +1,8 @@
-"""Kinds of private text, found in what was read on a screen: by form, and by check digits where there are any.
+"""Find private text such as e-mail addresses and account numbers in OCR text, by format and checksum.
 
-OCR takes a 0 for an O. So a number is looked for in the text as it was read and with the letters that
-look like digits changed to those. What has the form of a number but not its check digits may have been
-read wrongly: it is found too, as not ``sure``, and can be read again.
+`find` is the main function. OCR confuses letters with digits, such as O with 0. Numbers are therefore searched in the
+text as it was read, and with such letters replaced by digits. A number with the right format but a wrong checksum may
+have been misread. It is returned with ``sure`` false, so that the caller can read it again.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 
 from holo_tasks.safety.masking import checks
 
-_LOOKS = str.maketrans("OoQDlI|iSsBZzGgqT", "00001111558226997")
-"""Letters and the digits they are taken for, one for one, so that places stay the same."""
+_DIGITS_FOR = str.maketrans("OoQDlI|iSsBZzGgqT", "00001111558226997")
+"""Letters and the digits they are mistaken for. Each maps to one character, so that positions stay the same."""
 _LETTERS = str.maketrans("0158|l", "OISBII")
 _BEFORE, _AFTER = r"(?<![A-Z0-9])", r"(?![A-Z0-9])"
-"""Small letters may stand next to a number: OCR loses the space between."""
+"""Boundaries of a number. Lowercase letters may touch it, because OCR loses spaces."""
 _GAP = r"[ .\-/_·]{0,2}"
 
 
 @dataclass(frozen=True)
 class Found:
-    """A part of a text, from ``start`` to before ``end``, and what kind of private text it is.
+    """A private part of a text: its kind, start and end (exclusive).
 
-    One that is not ``sure`` has the form of its kind, but its check digits are wrong.
+    If ``sure`` is false, the part has the format of its kind, but a wrong checksum.
     """
 
     kind: str
@@ -39,12 +39,12 @@ Check = Callable[[str], bool]
 
 @dataclass(frozen=True)
 class _Number:
-    """A kind of number: its form in a text, and a check of what is left without spaces."""
+    """A kind of number: a pattern for its format, and a check of its letters and digits."""
 
     pattern: re.Pattern[str]
     check: Check
     checked: bool = True
-    """Whether the check can tell a number that was read wrongly from any other."""
+    """Whether a failed check may mean a misread number. If false, only numbers that pass the check are found."""
 
     def find(self, kind: str, text: str) -> Iterator[Found]:
         for match in self.pattern.finditer(text):
@@ -54,7 +54,7 @@ class _Number:
 
 
 def _digits(*groups: int, ends: str = "") -> str:
-    """Return a pattern of digits, perhaps with a space or sign between any two groups of them."""
+    """Return a pattern for groups of digits with up to two separators between groups."""
     return _BEFORE + _GAP.join(f"[0-9]{{{group}}}" for group in groups) + ends + _AFTER
 
 
@@ -99,11 +99,13 @@ _DATES = re.compile(r"\d{1,4}([.\-/])\d{1,2}\1\d{1,4}")
 
 
 def _cards(text: str) -> Iterator[Found]:
-    """Find cards in runs of digits: any run of the right length, and in longer ones what is grouped as on a card."""
+    """Yield card numbers in runs of digits: runs of a valid length, and parts of longer runs that are grouped as on a
+    card.
+    """
     for run in _RUN.finditer(text):
         groups = list(re.finditer(r"\d+", run.group()))
         size = sum(len(group.group()) for group in groups)
-        even = len(set(re.findall(r"\D", run.group()))) <= 1  # dates side by side are not
+        even = len(set(re.findall(r"\D", run.group()))) <= 1  # neighboring dates have mixed separators
         good = []
         for first in range(len(groups)):
             for last in range(first + 1, len(groups) + 1):
@@ -137,7 +139,7 @@ def _ibans(text: str) -> Iterator[Found]:
         read = "".join(text[n] for n in places).upper()
         form = checks.IBAN_FORMS.get(read[:2])
         if form is None:
-            # The longest run that fits: more of the line may stand behind it.
+            # Take the longest valid number, because other text may follow in the line.
             good = next((size for size in range(len(read), 14, -1) if checks.is_iban(read[:size])), 0)
             if good:
                 yield Found("iban", match.start(), places[good - 1] + 1)
@@ -146,12 +148,12 @@ def _ibans(text: str) -> Iterator[Found]:
         size = 4 + len(kinds)
         if len(read) < size:
             continue
-        yield Found("iban", match.start(), places[size - 1] + 1, sure=checks.is_iban(_mended("aann" + kinds, read)))
+        yield Found("iban", match.start(), places[size - 1] + 1, sure=checks.is_iban(_corrected("aann" + kinds, read)))
 
 
-def _mended(form: str, read: str) -> str:
-    """Return an account number as it must be: digits where digits stand, letters where letters do."""
-    fitting = {"n": _LOOKS, "a": _LETTERS, "c": {}}
+def _corrected(form: str, read: str) -> str:
+    """Return an IBAN with confused letters and digits corrected by their position."""
+    fitting = {"n": _DIGITS_FOR, "a": _LETTERS, "c": {}}
     return "".join(character.translate(fitting[kind]) for kind, character in zip(form, read, strict=False))
 
 
@@ -175,20 +177,20 @@ FINDERS: dict[str, Callable[[str], Iterator[Found]]] = {
     "es_dni": _numbers("es_dni"),
     "uk_nino": _ninos,
 }
-"""How each kind is found in a text."""
+"""Function that finds a kind of private text, by the name of the kind."""
 CHECKED = ("card", "iban", "de_tax_id", "fr_nir", "es_dni")
-"""Kinds with check digits."""
+"""Kinds with a checksum."""
 
 
 def find(text: str, kinds: tuple[str, ...]) -> list[Found]:
-    """Return what of these kinds is in a text as OCR read it; what is sure comes alone where it overlaps a guess."""
+    """Return the private parts of the given kinds in OCR text. Unsure parts that overlap a sure one are dropped."""
     found = {found for kind in kinds for read in _readings(text) for found in FINDERS[kind](read)}
     sure = [one for one in found if one.sure]
     return sure + [one for one in found if not one.sure and not any(_overlap(one, other) for other in sure)]
 
 
 def _readings(text: str) -> set[str]:
-    """Return a text as it was read, and as its numbers may have been meant: of the same length."""
+    """Return the text as it was read, and variants of equal length with confused letters replaced by digits."""
     words = re.split(r"(\W+)", text)
     ends_in_letter = [re.sub(r"^[XYZ]?\w{7,8}(?=\w$)", lambda m: _as_number(m[0]), word) for word in words]
     return {
@@ -200,9 +202,9 @@ def _readings(text: str) -> set[str]:
 
 
 def _as_number(word: str) -> str:
-    """Return a word with a digit in it, of which the rest looks like digits, as digits."""
+    """Return a word with its letters replaced by digits, if it has a digit and the result is a number."""
     start = 1 if word[:1] in ("X", "Y", "Z") else 0
-    number = word[:start] + word[start:].translate(_LOOKS)
+    number = word[:start] + word[start:].translate(_DIGITS_FOR)
     return number if number[start:].isdigit() and re.search(r"\d", word) else word
 
 

@@ -1,4 +1,7 @@
-"""A text that is known, found in what OCR read: with letters taken for one another, left out, or spaced apart."""
+"""Approximate search for known secrets and names in OCR text.
+
+It allows for confused, missing and spaced characters. `masking.texts` uses it.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +9,39 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-_SAME = str.maketrans("oqdil|!jzsbg9$uw", "00011111258665vv")
-"""Characters that are read for one another, as one of them: 0 O Q D, 1 I l | ! j, 2 Z, 5 S $, 8 B, 6 G 9, u v w."""
-_UNREAD = set(" \t\n.,;:'`´’‘\"“”-–—_·~^°")
-"""Characters that are lost or made up so easily that they say nothing."""
+_CONFUSED = str.maketrans("oqdil|!jzsbg9$uw", "00011111258665vv")
+"""Characters that OCR confuses, mapped to one of them: 0 O Q D, 1 I l | ! j, 2 Z, 5 S $, 8 B, 6 G 9, u v w."""
+_IGNORED = set(" \t\n.,;:'`´’‘\"“”-–—_·~^°")
+"""Characters that OCR often loses or invents, so they are ignored."""
 _EXACT, _PER_MISTAKE = 4, 5
-"""A text this short must be read right; of a longer one, a character in so many may be wrong."""
+"""Secrets of up to `_EXACT` characters must match exactly. Longer ones may have one error per `_PER_MISTAKE`
+characters.
+"""
 _PIECE = 8
-"""So many characters in a row give away too much of a long secret, as where a field shows only its end."""
+"""Consecutive characters of a longer secret that count as a leak, for example if a field shows only its end."""
 
 
 @dataclass(frozen=True)
 class Folded:
-    """A text with what OCR confuses made the same, and what each of its characters was: from where to before where."""
+    """A text in which confused characters are the same, and the range of the original text for each character."""
 
     text: str
     places: tuple[tuple[int, int], ...]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the part of the whole text that a part of this one was."""
+        """Return the range of the original text for a range of the folded text."""
         return self.places[start][0], self.places[end - 1][1]
 
 
 def folded_secret(text: str) -> Folded:
-    """Fold a text as OCR may confuse it, spaces and small signs left out."""
-    return _folded(text, lambda character: character not in _UNREAD, _SAME)
+    """Fold a text for the search of secrets: confused characters become equal, spaces and small punctuation are
+    removed.
+    """
+    return _folded(text, lambda character: character not in _IGNORED, _CONFUSED)
 
 
 def folded_name(text: str) -> Folded:
-    """Fold a name: without accents, case, spaces and signs."""
+    """Fold a text for the search of names: without accents, case, spaces and punctuation."""
     return _folded(text, str.isalpha, {})
 
 
@@ -44,7 +51,7 @@ def _folded(text: str, keeps: Callable[[str], bool], same: dict[int, int]) -> Fo
     for place, character in enumerate(text):
         for plain in unicodedata.normalize("NFKD", character.casefold()):
             if not unicodedata.combining(plain) and keeps(plain):
-                if plain == "n" and kept[-1:] == ["r"]:  # side by side they are read as one letter
+                if plain == "n" and kept[-1:] == ["r"]:  # OCR confuses "rn" with "m"
                     kept[-1], places[-1] = "m", (places[-1][0], place + 1)
                     continue
                 kept.append(plain.translate(same))
@@ -53,12 +60,12 @@ def _folded(text: str, keeps: Callable[[str], bool], same: dict[int, int]) -> Fo
 
 
 def secret_in(secret: str, seen: Folded) -> Iterator[tuple[int, int]]:
-    """Return where a secret, or a long piece of it, stands in a text, as places in the whole text."""
+    """Yield the ranges of the original text that hold a secret or a long piece of it."""
     yield from folded_in(folded_secret(secret).text, seen)
 
 
 def folded_in(wanted: str, seen: Folded, *, exactly: bool = False) -> Iterator[tuple[int, int]]:
-    """Return the same for a secret that is folded already; ``exactly`` without any other mistake."""
+    """Yield the same ranges for a secret that is folded already. ``exactly`` allows no errors and no pieces."""
     if not wanted:
         return
     allowed = 0 if exactly or len(wanted) <= _EXACT else max(1, len(wanted) // _PER_MISTAKE)
@@ -72,7 +79,7 @@ def folded_in(wanted: str, seen: Folded, *, exactly: bool = False) -> Iterator[t
 
 
 def name_in(name: str, text: str) -> Iterator[tuple[int, int]]:
-    """Return where a name stands in a text, family name first or last, as whole words."""
+    """Yield the ranges of a text that hold a name as whole words, with the last name at the end or at the beginning."""
     seen, parts = folded_name(text), name.split()
     for order in {tuple(parts), tuple(parts[-1:] + parts[:-1])}:
         wanted = folded_name(" ".join(order)).text
@@ -85,21 +92,22 @@ def name_in(name: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def approximate(wanted: str, text: str, allowed: int) -> Iterator[tuple[int, int]]:
-    """Return where a text is in another with at most so many characters wrong, missing or too many (Sellers).
+    """Yield the ranges of a text that match with at most ``allowed`` wrong, missing or extra characters (Sellers'
+    algorithm).
 
-    Not by a fuzzy pattern of `regex`, which gives one of the places that overlap; here each counts, and the time is
-    bounded by the product of both lengths, whatever is on the screen.
+    The fuzzy patterns of `regex` are not used, because they return only one of several overlapping matches. Here the
+    time is bounded by the product of both lengths.
     """
     if allowed == 0:
         start = -1
         while (start := text.find(wanted, start + 1)) >= 0:
             yield start, start + len(wanted)
         return
-    # With so few mistakes, one of the pieces is there as it is.
+    # With so few errors, at least one piece of the text must match exactly.
     size = len(wanted) // (allowed + 1)
     if not any(wanted[n * size : (n + 1) * size] in text for n in range(allowed + 1)):
         return
-    # Each cell: how many mistakes so far, and where the match began.
+    # Each cell holds the number of errors and the start of the match.
     before = [(cost, 0) for cost in range(len(wanted) + 1)]
     for end, character in enumerate(text, start=1):
         row = [(0, end)]

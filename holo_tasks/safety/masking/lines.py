@@ -1,4 +1,4 @@
-"""What a masker needs of OCR; what reads a screen is given to it."""
+"""Interfaces of the OCR reader that maskers use, and the grouping of its lines into rows and wrapped text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holo_tasks.core.geometry import Box
 
 
 class ReadLine(Protocol):
-    """One piece of text on one row, in pixels of the screen."""
+    """One line of text that OCR read, with its box in pixels of the screen."""
 
     @property
     def text(self) -> str: ...
@@ -21,25 +21,25 @@ class ReadLine(Protocol):
 
     @property
     def score(self) -> float:
-        """How sure the reader is, from 0 to 1."""
+        """Confidence of the reader, from 0 to 1."""
         ...
 
 
 class LineReader(Protocol):
-    """Reads a screen. The same pixels always give the same lines, whatever was read before."""
+    """OCR reader. The same pixels always give the same lines."""
 
     def lines(self, frame: Frame) -> Sequence[ReadLine]:
-        """Return all texts on a screen."""
+        """Return all lines of text on a frame."""
         ...
 
     def again(self, frame: Frame, box: Box) -> Sequence[str]:
-        """Read one line in other ways; return what it may say."""
+        """Read one line with other settings; return the alternative texts."""
         ...
 
 
 @dataclass(frozen=True)
 class Row:
-    """Lines that are read as one text, one after the other, with a space between any two."""
+    """Neighboring lines that are read as one text, joined by spaces."""
 
     lines: tuple[ReadLine, ...]
 
@@ -48,7 +48,9 @@ class Row:
         return " ".join(line.text for line in self.lines)
 
     def parts(self, start: int, end: int) -> list[tuple[ReadLine, int, int]]:
-        """Return which parts of which lines a part of the text is."""
+        """Return the lines that a range of the row's text covers, each with the start and end in the line's own
+        text.
+        """
         found, offset = [], 0
         for line in self.lines:
             first, last = max(0, start - offset), min(len(line.text), end - offset)
@@ -59,13 +61,13 @@ class Row:
 
 
 APART = 1.2
-"""How far apart lines of one row may be to be one text, in heights."""
+"""Widest gap between two lines of a row, in line heights."""
 _DOWN = 1.6
-"""How far below each other lines may be to be one paragraph, in heights."""
+"""Largest vertical distance between two lines of a paragraph, in line heights."""
 
 
 def rows_of(lines: Sequence[ReadLine]) -> list[Row]:
-    """Put lines side by side together, from left to right; each line is in exactly one row."""
+    """Group lines that are next to each other into rows, from left to right. Each line is in exactly one row."""
     rows: list[list[ReadLine]] = []
     for line in sorted(lines, key=lambda line: (line.box.left, line.box.top)):
         near = [row for row in rows if _continues(row[-1].box, line.box)]
@@ -77,7 +79,7 @@ def rows_of(lines: Sequence[ReadLine]) -> list[Row]:
 
 
 def wraps_of(rows: Sequence[Row]) -> list[Row]:
-    """Return each row with the row that may go on with its text below it."""
+    """Return each pair of rows in which the second may continue the text of the first below it."""
     found = []
     for row in rows:
         first = row.lines[0].box

@@ -1,6 +1,6 @@
-"""Regular expressions that a person wrote, looked for within a time: one that never ends must not hold up a run.
+"""The user's regular expressions, matched with a time limit so that an expensive one cannot block a run.
 
-Not with `re`: it keeps the whole process from going on until it is done.
+The standard module `re` has no time limit, and blocks the whole process while it matches.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ import regex
 from holo_tasks.core.errors import RedactionFailed
 
 PATIENCE_S = 2.0
-"""How long one expression may take for one text."""
+"""Longest time for one expression and one text, in seconds."""
 LONGEST = 2_000
-"""Characters of a text that are looked at in one go; no line of a screen and no title is longer."""
+"""Characters in a text at most. No line on a screen and no window title is longer."""
 
 
 class Pattern:
-    """An expression, in any case, by the kind that it stands for."""
+    """A regular expression for a kind of private text, matched without regard to case."""
 
     def __init__(self, kind: str, pattern: str) -> None:
         self._kind = kind
         self._regex = regex.compile(pattern, regex.IGNORECASE)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where it is in a text. Raises `RedactionFailed` if that takes too long, or the text is too long."""
+        """Return the ranges of all matches. Raises `RedactionFailed` if the text is too long or the search takes too
+        long.
+        """
         if len(text) > LONGEST:
             raise RedactionFailed(
                 f"A text has more than {LONGEST} characters, too many for the pattern for ‘{self._kind}’, so nothing "
@@ -35,16 +37,16 @@ class Pattern:
         except TimeoutError:
             raise RedactionFailed(
                 f"The pattern for ‘{self._kind}’ took more than {PATIENCE_S:g} seconds for one text, so nothing of the "
-                "screen was sent; write it without repetitions inside of repetitions."
+                "screen was sent; write it without nested repetitions."
             ) from None
 
 
 def check(pattern: str) -> None:
-    """Raise `ValueError` for what is no expression, or matches where nothing is."""
+    """Raise `ValueError` if the text is not a regular expression, or matches an empty text."""
     try:
         if regex.compile(pattern).match("", timeout=PATIENCE_S):
-            raise ValueError(f"{pattern!r} matches where nothing is")
+            raise ValueError(f"{pattern!r} matches an empty text")
     except (regex.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
     except MemoryError:
         raise ValueError(f"{pattern!r} repeats something too often") from None

@@ -1,4 +1,4 @@
-"""What is masked by where it is: parts of the screen, and windows by the program that owns them."""
+"""Mask fixed regions of the screen, and windows by the program that owns them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from holo_tasks.core.programs import Owner, is_viewer, may_run
 from holo_tasks.safety.masking.patterns import Pattern
 
 LONGEST_TITLE = 200
+"""Characters of a window title that are matched."""
 
 
 class FixedRegions:
-    """Masks the same parts of every screen."""
+    """Masker of the same regions on each frame."""
 
     def __init__(self, masks: Sequence[Mask]) -> None:
         self._masks = tuple(masks)
@@ -28,15 +29,15 @@ class FixedRegions:
 
 @dataclass(frozen=True)
 class Owned:
-    """Windows of some programs; with a ``title``, a regular expression, only those that have it."""
+    """Rule that matches the windows of some programs. With a ``title`` pattern, the window title must match as well."""
 
     programs: tuple[str, ...]
     title: str | None = None
     kind: str = "window"
 
     def takes(self, owner: Owner) -> bool:
-        """Say whether a window is to be masked. One whose program or title cannot be known is."""
-        if is_viewer(owner):  # a window of any of them may be shown in it, under any title
+        """Return whether a window is to be masked. A window whose program or title is unknown is masked."""
+        if is_viewer(owner):  # a remote viewer may show any program's window under any title
             return True
         if not (may_run(owner, self.programs) or self._fits(owner)):
             return False
@@ -52,11 +53,10 @@ class Owned:
 
 
 class OwnedWindows:
-    """Masks windows by the program that owns them, as far as nothing solid lies above them.
+    """Masker of the visible parts of windows, by the program that owns them.
 
-    Of a title the first `LONGEST_TITLE` characters count.
-
-    The windows are those of the frame itself. A window that nobody can name is masked, too.
+    The windows are those recorded in the frame. A window without a known program is masked. Of a title, only the first
+    `LONGEST_TITLE` characters are matched.
     """
 
     def __init__(self, rules: Sequence[Owned]) -> None:
@@ -65,8 +65,8 @@ class OwnedWindows:
     async def masks(self, frame: Frame) -> Sequence[Mask]:
         if frame.windows is None:
             raise DesktopFailed(
-                "This desktop cannot say whose windows are on its screen, so none of them can be masked: use a "
-                "virtual or an attached desktop, or leave windows out of the redaction."
+                "This desktop cannot list the windows on its screen and their programs, so none of them can be masked: "
+                "use a virtual or an attached desktop, or leave windows out of the redaction."
             )
         return await asyncio.to_thread(self._masks, frame.windows)
 
@@ -80,12 +80,12 @@ class OwnedWindows:
         return found
 
     def _kind(self, window: OnScreen) -> str:
-        owners = window.owners or (Owner(why="nobody can say"),)
+        owners = window.owners or (Owner(why="its process is unknown"),)
         return next((rule.kind for rule in self._rules if any(map(rule.takes, owners))), "")
 
 
 def visible(box: Box, above: Sequence[Box]) -> list[Box]:
-    """Return what is left of a box when others lie on it, in pieces that do not overlap."""
+    """Return the visible parts of a box under other boxes, as boxes that do not overlap."""
     pieces = [box]
     for cover in above:
         pieces = [left for piece in pieces for left in _without(piece, cover)]

@@ -1,4 +1,4 @@
-"""Where on the screen a part of a line is, and the box that is painted over it."""
+"""Find the box of a part of an OCR line, by the gaps between its words on the frame."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import numpy as np
 
 ACROSS, DOWN = 16, 8
-"""Edges of masks are on this grid, in pixels, so that a mask hardly tells how wide or high was what it hides."""
-_CLEAR = 1.35
-"""How much wider the gaps between words must be than all others."""
-_ODD = 2.0
-"""How much wider or narrower than by its letters a word may be."""
+"""Pixels of the grid that mask edges are moved to, so that a mask hardly reveals the size of the hidden text."""
+_MIN_GAP_RATIO = 1.35
+"""Ratio of the narrowest gap between words to the widest gap within words. Below it, words cannot be told apart."""
+_MAX_WIDTH_RATIO = 2.0
+"""Factor by which a word's width may differ from the width expected for its number of characters."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """A word of a line, by its letters, and its columns on the screen."""
+    """A word of a line: its range in the text, and its columns on the screen."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class Extent:
 
 
 def part_of(frame: Frame, line: ReadLine, start: int, end: int) -> Box:
-    """Return the box of the words that a part of a line touches; of the whole line if words cannot be told apart."""
+    """Return the box of the words that a range of a line touches, or the line's box if words cannot be told apart."""
     text = line.text
     if not text[:start].strip() and not text[end:].strip():
         return line.box
@@ -48,18 +48,18 @@ def part_of(frame: Frame, line: ReadLine, start: int, end: int) -> Box:
 
 
 def extents_of(frame: Frame, line: ReadLine) -> list[Extent]:
-    """Return where each word of a line is; nothing if the gaps on the picture do not fit the words that were read."""
+    """Return the words of a line with their columns, or an empty list if the gaps on the frame do not fit the words."""
     words, place = [], 0
     for word in line.text.split():
         place = line.text.index(word, place)
         words.append((place, place + len(word)))
         place += len(word)
-    runs = _inked(frame, line.box)
+    runs = _drawn_runs(frame, line.box)
     if len(words) < 2 or len(runs) < len(words):
         return []
     gaps = sorted((after[0] - before[1] for before, after in pairwise(runs)), reverse=True)
     narrowest = gaps[len(words) - 2]
-    if len(gaps) > len(words) - 1 and narrowest < _CLEAR * gaps[len(words) - 1] + 1:
+    if len(gaps) > len(words) - 1 and narrowest < _MIN_GAP_RATIO * gaps[len(words) - 1] + 1:
         return []
     pieces = [list(runs[0])]
     for run in runs[1:]:
@@ -73,22 +73,22 @@ def extents_of(frame: Frame, line: ReadLine) -> list[Extent]:
     found = []
     for (start, end), (left, right) in zip(words, pieces, strict=True):
         usual = per_letter * (end - start)
-        if not usual / _ODD - 4 <= right - left <= usual * _ODD + 4:
+        if not usual / _MAX_WIDTH_RATIO - 4 <= right - left <= usual * _MAX_WIDTH_RATIO + 4:
             return []
         found.append(Extent(start, end, line.box.left + left, line.box.left + right))
     return found
 
 
 def rounded(box: Box, padding: int) -> Box:
-    """Return a box with some pixels around it, its edges moved outwards to the grid."""
+    """Return the box enlarged by ``padding``, with its edges moved outwards to the grid."""
     left, top = (box.left - padding) // ACROSS * ACROSS, (box.top - padding) // DOWN * DOWN
     right = -(-(box.right + padding) // ACROSS) * ACROSS
     bottom = -(-(box.bottom + padding) // DOWN) * DOWN
     return Box.of_corners(left, top, right, bottom)
 
 
-def _inked(frame: Frame, box: Box) -> Sequence[tuple[int, int]]:
-    """Return the runs of columns of a box that anything is drawn in, from the box's left edge."""
+def _drawn_runs(frame: Frame, box: Box) -> Sequence[tuple[int, int]]:
+    """Return the runs of columns with drawn pixels, relative to the box's left edge."""
     import numpy as np
 
     pixels: np.ndarray[Any, np.dtype[np.uint8]] = np.frombuffer(frame.rgb, np.uint8)

@@ -1,4 +1,4 @@
-"""Microsoft Presidio as a detector of private text: the extra ``presidio``, and a language model for it."""
+"""Detect private text with Microsoft Presidio. It needs the extra ``presidio`` and a spaCy language model."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from holo_tasks.safety.masking.kinds import Found
 
 
 class Analyzer(Protocol):
-    """What is used of ``presidio_analyzer.AnalyzerEngine``."""
+    """The part of ``presidio_analyzer.AnalyzerEngine`` that is used here."""
 
     def analyze(self, text: str, language: str) -> Sequence[Any]: ...
 
 
 class PresidioDetector:
-    """Asks an analyzer; each entity it finds becomes a kind of its name in small letters."""
+    """Detector whose kinds are Presidio's entity types in lowercase."""
 
     def __init__(self, analyzer: Analyzer | None = None, *, language: str = "en", threshold: float = 0.4) -> None:
-        self._analyzer = analyzer or _usual()
+        self._analyzer = analyzer or _default_analyzer()
         self._language = language
         self._threshold = threshold
 
@@ -34,7 +34,7 @@ class PresidioDetector:
         ]
 
 
-def _usual() -> Analyzer:
+def _default_analyzer() -> Analyzer:
     if find_spec("presidio_analyzer") is None:
         raise InvalidUsage("This redaction asks for Presidio: pip install 'prefect-holo[presidio]'.")
     analyzers: Any = import_module("presidio_analyzer")

@@ -1,4 +1,4 @@
-"""Private texts on a screen, by what OCR reads there: after what is masked by place was taken out (`Painter`)."""
+"""Mask private text on a frame by OCR. `TextMasker` runs after the maskers by position (see `Painter`)."""
 
 from __future__ import annotations
 
@@ -20,30 +20,31 @@ from holo_tasks.safety.masking.settings import WORDS
 
 SECRET = "secret"
 _KNOWN_TEXTS = 4096
-_FOLDED = 4
-"""Secrets with fewer letters and digits are looked for as they are."""
+_SHORTEST_FOLDED = 4
+"""Letters and digits. A shorter secret is searched exactly."""
 _ENCODABLE, _ENCODED = 6, 8
-"""Shorter secrets, and shorter forms of one, are too much like harmless words and amounts."""
+"""Shortest secret whose encoded forms are searched, and shortest such form. Shorter ones resemble harmless words and
+amounts.
+"""
 _COMMON = frozenset(folded_secret(word).text for word in WORDS)
-"""What is on screens in any case is no piece of a secret, and would tell what one begins with: `Password` is none of
-`password123`."""
+"""Common words never count as a piece of a secret. A mask over `Password` would reveal the start of `password123`."""
 _DOUBTFUL = 0.8
-"""Below this score a number whose check digits are wrong is taken to be one that was read wrongly."""
+"""OCR confidence below which a number with a wrong checksum counts as misread."""
 
 
 class TextDetector(Protocol):
-    """Finds private parts of a text, by whatever means."""
+    """Finds private parts of a text."""
 
     def find(self, text: str) -> Sequence[Found]: ...
 
 
 class TextMasker:
-    """Masks texts of some kinds, names, what patterns match, and ``secrets``: values by name, shown in whatever way.
+    """Masks private text that OCR reads: the given kinds, names, patterns by kind, and the values of secrets.
 
-    A secret counts as shown when OCR may have confused its characters, when it is spaced apart or goes on in the next
-    line, when it is encoded (as in a URL, HTML, hexadecimal, base64), and when a long piece of it is there; one of less
-    than four characters when it is a word of its own, as it is; one of the one-time ``codes`` when it is a number of
-    its own. ``patterns`` are regular expressions by the kind they stand for.
+    A secret is found if OCR confuses its characters, if it is spaced out or wrapped to the next line, and if it is
+    encoded (URL, HTML, hexadecimal or base64). A long piece of it is found as well. A secret of less than four
+    characters is found only as an exact word of its own. One of the one-time ``codes`` is found only as a number of its
+    own.
     """
 
     def __init__(
@@ -74,13 +75,13 @@ class TextMasker:
         return await asyncio.to_thread(self._masks, frame)
 
     def holds(self, text: str) -> bool:
-        """Say whether there may be something private in a text that was not read by OCR, but told."""
+        """Return whether a text that does not come from OCR holds private text."""
         return any(one.sure for one in find(text, self._kinds)) or any(True for _ in self._in_text(text))
 
     def _masks(self, frame: Frame) -> list[Mask]:
         lines = self._reader.lines(frame)
         rows = rows_of(lines)
-        # Lines side by side may be one text in pieces, or the columns of a table.
+        # Neighboring lines may be parts of one text, or columns of a table, so search both ways.
         alone = [Row((line,)) for row in rows if len(row.lines) > 1 for line in row.lines]
         found = [(row, one) for row in (*rows, *alone) for one in self._in_row(frame, row)]
         found += [(wrap, one) for wrap in wraps_of(rows) for one in self._in_wrap(wrap)]
@@ -107,7 +108,7 @@ class TextMasker:
         yield from known
 
     def _in_text(self, text: str) -> Iterator[Found]:
-        """Return what depends on the text alone."""
+        """Yield the finds that depend on the text alone."""
         for name in self._names:
             yield from (Found("name", *span) for span in name_in(name, text))
         for kind, pattern in self._patterns.items():
@@ -117,7 +118,7 @@ class TextMasker:
         yield from self._secrets_in(text)
 
     def _in_wrap(self, wrap: Row) -> Iterator[Found]:
-        """Return what begins in one line and ends in the next; what is in one of them was found there."""
+        """Yield finds that begin in one row and end in the next. Finds within a row come from `_in_row`."""
         text = wrap.text
         checked = tuple(kind for kind in self._kinds if kind in CHECKED)
         yield from (one for one in find(text, checked) if one.sure and len(wrap.parts(one.start, one.end)) > 1)
@@ -127,12 +128,12 @@ class TextMasker:
         seen = folded_secret(text)
         for secret in self._secrets:
             known = folded_secret(secret).text
-            if len(known) >= _FOLDED:
+            if len(known) >= _SHORTEST_FOLDED:
                 for start, end in secret_in(secret, seen):
                     if folded_secret(text[start:end]).text not in _COMMON - {known}:
                         yield Found(SECRET, start, end)
             elif plain := secret.strip():
-                # Of so few characters that it would be everywhere: as it is, and not within a word or a number.
+                # A very short secret would match everywhere, so it must be a whole word or number.
                 whole = rf"(?<!\w)(?<!\w[.,]){re.escape(plain)}(?!\w)(?![.,]\w)" if known else re.escape(plain)
                 yield from (Found(SECRET, *match.span()) for match in re.finditer(whole, text))
         for code in self._codes.known():
@@ -145,7 +146,7 @@ class TextMasker:
                     yield Found(SECRET, start, end)
 
     def _is_misread(self, frame: Frame, row: Row, one: Found) -> bool:
-        """Say whether what has a number's form may be one although its check digits are wrong as it was read."""
+        """Return whether a number with a wrong checksum may be a private number that OCR misread."""
         parts = row.parts(one.start, one.end)
         if min(line.score for line, _, _ in parts) < _DOUBTFUL:
             return True
@@ -159,14 +160,16 @@ class TextMasker:
 
 
 def _is_whole(text: str, start: int, end: int, *, number: bool) -> bool:
-    """Say whether a part of a text stands by itself, and a number is one as OCR may read it, and no word."""
+    """Return whether a range is not a part of a longer word or number. For a number, half of it must have been read as
+    digits.
+    """
     belongs = str.isdigit if number else str.isalnum
     alone = not (belongs(text[start - 1 : start]) or belongs(text[end : end + 1]))
     return alone and (not number or sum(map(str.isdigit, text[start:end])) * 2 >= end - start)
 
 
 def _encoded(secret: str) -> Iterator[str]:
-    """Return, folded, what a program may show in place of a value, as an address bar does."""
+    """Yield the folded encodings of a secret that a program may show, as an address bar does."""
     known = folded_secret(secret).text
     for form in encodings(secret):
         folded = folded_secret(form).text

@@ -1,4 +1,4 @@
-"""A drawing in the place of a screen: where boxes and texts are, and of what is written only common words."""
+"""Draw a wireframe of a screen: outlines, masks and numbered text blocks, with only common words in the clear."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ KIND = "wireframe"
 _PAPER, _EDGE, _BLOCK, _INK = (255, 255, 255), (110, 110, 110), (205, 205, 205), (0, 0, 0)
 _SMALLEST, _LARGEST = 8, 16
 _TALLEST_TEXT = 160
-"""In pixels: a letter on a screen is not as high as this."""
+"""Pixels. Letters on a screen are less tall."""
 
 
 class OutlineFinder(Protocol):
-    """Finds what has an edge all around: windows, buttons, fields, cells."""
+    """Finds shapes with an outline: windows, buttons, fields and cells."""
 
     def outlines(self, frame: Frame) -> Sequence[Box]: ...
 
 
 class Wireframe:
-    """Draws a screen anew from what OCR and edges tell; no pixel of it is in the drawing.
+    """Redactor that draws the screen anew from OCR and outlines. The drawing holds no pixel of the screen.
 
-    Texts are grey blocks with a number, unless they are one of ``words``. What ``maskers`` and ``reading`` find (as in
-    `Painter`) is filled. What is drawn is what is seen of the rest: nothing of what lies under a mask decides it. Of
-    what may be letters that OCR could not read no outline is drawn.
+    Texts become gray blocks with a number, unless they are one of ``words``. The finds of ``maskers`` and ``reading``
+    (see `Painter`) are filled. OCR and outlines see the frame after that, so hidden pixels cannot influence the
+    drawing. Outlines that may be letters which OCR missed are left out.
     """
 
     def __init__(
@@ -49,31 +49,31 @@ class Wireframe:
     ) -> None:
         self._reader = reader
         self._outlines = outlines
-        self._words = {_plain(word): word for word in words}
+        self._words = {_normalized(word): word for word in words}
         self._stages = (tuple(maskers), tuple(reading))
         self._patience_s = patience_s
         self._turn = asyncio.Lock()
 
     async def redact(self, frame: Frame) -> RedactedFrame:
-        seeing = _Seeing(self._reader, self._outlines)
+        content = _ScreenContent(self._reader, self._outlines)
         async with self._turn:
-            masks = await masks_of((*self._stages, (seeing,)), frame, self._patience_s)
-        drawn = await asyncio.to_thread(self._draw, frame, masks, seeing)
+            masks = await masks_of((*self._stages, (content,)), frame, self._patience_s)
+        drawn = await asyncio.to_thread(self._draw, frame, masks, content)
         done = painted(replace(frame, rgb=drawn.tobytes(), windows=None), masks)
         whole = Mask(KIND, Box.whole(frame.size))
         return replace(done, masks=(whole, *done.masks))
 
-    def _draw(self, frame: Frame, masks: Sequence[Mask], seen: _Seeing) -> Image.Image:
+    def _draw(self, frame: Frame, masks: Sequence[Mask], content: _ScreenContent) -> Image.Image:
         image = Image.new("RGB", (frame.size.width, frame.size.height), _PAPER)
         draw = ImageDraw.Draw(image)
-        for box in sorted(seen.boxes, key=lambda box: (-box.width * box.height, box.top, box.left)):
+        for box in sorted(content.boxes, key=lambda box: (-box.width * box.height, box.top, box.left)):
             if not _is_letter_like(box) and not any(
                 box.intersects(mask.box) and not box.encloses(mask.box.grown(1)) for mask in masks
             ):
                 draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=_EDGE)
-        shown = [line for line in seen.lines if not any(line.box.intersects(mask.box) for mask in masks)]
+        shown = [line for line in content.lines if not any(line.box.intersects(mask.box) for mask in masks)]
         for number, line in enumerate(sorted(shown, key=lambda line: (line.box.top, line.box.left)), start=1):
-            word = self._words.get(_plain(line.text))
+            word = self._words.get(_normalized(line.text))
             box = line.box if word else rounded(line.box, 0)
             draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), fill=None if word else _BLOCK)
             size = min(_LARGEST, max(_SMALLEST, line.box.height * 2 // 3))
@@ -82,8 +82,10 @@ class Wireframe:
         return image
 
 
-class _Seeing:
-    """Looks at a frame as one more masker, so that a failure or a time-out here is one like any other."""
+class _ScreenContent:
+    """OCR and the outline finder in the form of a masker, so that their failures and time-outs are handled like a
+    masker's.
+    """
 
     def __init__(self, reader: LineReader, outlines: OutlineFinder) -> None:
         self._reader = reader
@@ -98,12 +100,12 @@ class _Seeing:
 
 
 def _is_letter_like(box: Box) -> bool:
-    """Say whether a box may be around a letter or a digit: those are hardly wider than high, and OCR misses large ones.
+    """Return whether a box may surround a letter or digit, which is hardly wider than high. OCR misses large letters.
 
-    Check boxes, too, are not drawn because of this.
+    Check boxes are left out for the same reason.
     """
     return box.height < _TALLEST_TEXT and box.width < 2 * box.height
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
