@@ -1,4 +1,4 @@
-"""The clock that leases go by."""
+"""The clock for leases, and the identity of its epoch."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import time
 from pathlib import Path
 
 FIRST_NAMESPACE = "time:[4026531834]"
-"""What the kernel calls the time namespace that a machine starts with."""
+"""Link target of the kernel's initial time namespace."""
 
 
 def boot_s() -> float:
-    """Return seconds on a clock that nobody sets back, and that goes on while the machine sleeps."""
+    """Return seconds on the boot-time clock, which cannot be set and also runs while the machine is suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def era() -> str:
-    """Name what the clocks of this process count from: times of another era cannot be compared with its own.
+    """Return the identity of the epoch of this process's clocks. Times with different eras cannot be compared.
 
-    That is this start of the machine, but in a time namespace of its own a process counts from where it was told to.
+    It is the boot id, and also the time namespace if this process is not in the initial one.
     """
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     try:
         namespace = str(Path("/proc/self/ns/time").readlink())
-    except OSError:  # a kernel without them
+    except OSError:  # this kernel has no time namespaces
         return boot
     return boot if namespace == FIRST_NAMESPACE else f"{boot}/{namespace}"

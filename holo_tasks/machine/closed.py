@@ -1,4 +1,4 @@
-"""What a process holds in memory, and was started with, is for itself: no other one of the same user reads it."""
+"""Protect the memory and environment of this process from other processes of the same user."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ _PR_SET_DUMPABLE = 4
 
 
 def close_process() -> None:
-    """Give `/proc/PID/environ` and `/proc/PID/mem` of this process to root, and leave no core dump of it.
+    """Make this process non-dumpable: only root may read its `/proc/PID/environ` and `/proc/PID/mem`, and it dumps no
+    core.
 
-    As early as can be: until then they are open. It holds for this process, not for programs that it starts. What is
-    in files of the same user stays open to all of that user's programs; only another user's are kept from those.
+    Call it as early as possible. It does not extend to programs that this process starts. Files of the same user stay
+    readable for all of the user's programs. Only the files of another user are protected from those.
     """
-    with contextlib.suppress(AttributeError):  # no Linux
+    with contextlib.suppress(AttributeError):  # not on Linux
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

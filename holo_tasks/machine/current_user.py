@@ -1,4 +1,4 @@
-"""Who uses the command line."""
+"""The user name of this process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import getpass
 
 
 def whoever() -> str:
-    """Return the name of the user."""
+    """Return the user name, or "somebody" if it is unknown."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

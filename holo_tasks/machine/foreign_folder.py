@@ -1,7 +1,7 @@
-"""A folder into which programs write that are not trusted: what is in it is looked at, taken and cleared away safely.
+"""Safe access to a folder that untrusted programs write to: list it, copy files out and in, and clear it.
 
-No name leads out of it, nothing is followed, waited for or read that is no regular file, and nothing is taken that
-somebody may still be writing.
+No name can lead out of the folder. Links are not followed, and only regular files are read. A file that a program may
+still be writing is not copied.
 """
 
 from __future__ import annotations
@@ -28,20 +28,22 @@ from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.machine.private import FILE, make_private, open_private
 
 MOST_ENTRIES = 10_000
-"""In a folder with more, nothing is looked for."""
+"""A folder with more entries is not listed."""
 PIECE = 1 << 20
+"""Bytes per read."""
 MOST_OF_A_NAME = 1_000
-"""So many files of one name are told apart by a number."""
-_ANOTHER = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO})
-"""What is said where something else is in a file's place by now: nothing, a link, a socket or a device."""
+"""Copies of one name that get a number appended."""
+_REPLACED = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO})
+"""Errors on opening an entry that was replaced since it was listed: by nothing, a link, a socket or a device."""
 _NO_LEASES = frozenset({errno.EACCES, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS})
-_NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT})
-"""What is said where a file system, or the kernel, knows no file without a name."""
+"""Errors of file systems without leases."""
+_NO_UNNAMED_FILES = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT})
+"""Errors of file systems and kernels without unnamed temporary files."""
 
 
 @dataclass(frozen=True)
 class Sign:
-    """What tells that a file is the same as before."""
+    """Identity and version of a file: it is unchanged if this is equal."""
 
     device: int
     inode: int
@@ -56,7 +58,7 @@ class Sign:
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing in the folder. ``refusal`` says why it can never be taken; empty if it is a regular file."""
+    """An entry of the folder. ``refusal`` is the reason why it can never be copied; it is empty for a regular file."""
 
     name: str
     sign: Sign
@@ -65,7 +67,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Copied:
-    """What was read of a file as it was copied, and where the copy is."""
+    """A finished copy: its path, size in bytes and SHA-256."""
 
     path: Path
     size: int
@@ -73,20 +75,20 @@ class Copied:
 
 
 class Unfinished(Exception):
-    """The file is still being written, or was written to as it was read: it may be whole later."""
+    """A file is still being written, or was changed while it was read. A later try may succeed."""
 
 
 class TooMany(Exception):
-    """There is more in the folder than anybody looks through."""
+    """The folder has more than `MOST_ENTRIES` entries."""
 
 
 class Stopped(Exception):
-    """Whoever wanted a copy does not wait for it any more."""
+    """The caller does not need the copy any more."""
 
 
 @contextmanager
 def opened(folder: SharedFolder) -> Iterator[int]:
-    """Hold the folder open. Raises `DesktopFailed` if it is gone, or another one is in its place."""
+    """Open the folder and yield its descriptor. Raises `DesktopFailed` if it is missing or was replaced."""
     try:
         descriptor = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -94,34 +96,35 @@ def opened(folder: SharedFolder) -> Iterator[int]:
     try:
         found = os.fstat(descriptor)
         if (found.st_dev, found.st_ino) != (folder.device, folder.inode):
-            raise DesktopFailed(f"Another folder is in the place of the desktop's, {folder.path}: nothing was taken.")
+            raise DesktopFailed(f"The desktop's folder {folder.path} was replaced by another one: nothing was copied.")
         yield descriptor
     finally:
         os.close(descriptor)
 
 
 def entries(folder: int) -> list[Entry]:
-    """Return what there is, by name. Raises `TooMany` without looking any further."""
+    """Return the entries sorted by name. Raises `TooMany` for a folder that is too large."""
     found: list[Entry] = []
     with os.scandir(folder) as listed:
         for number, one in enumerate(listed):
             if number >= MOST_ENTRIES:
                 raise TooMany
-            with contextlib.suppress(FileNotFoundError):  # renamed meanwhile
+            with contextlib.suppress(FileNotFoundError):  # renamed or removed since it was listed
                 status = os.stat(one.name, dir_fd=folder, follow_symlinks=False)
                 found.append(Entry(one.name, Sign.of(status), _refusal(status)))
     return sorted(found, key=lambda one: one.name)
 
 
 def copy_out(folder: int, entry: Entry, into: Path, name: str, stop: threading.Event) -> Copied:
-    """Copy a file to a private place, under ``name`` or, if that is taken, one with a number.
+    """Copy a file to a private folder as ``name``, with a number appended if that exists.
 
-    Raises `Unfinished` if it is not the file that ``entry`` tells of, or did not stay it, and `OSError`.
+    Raises `Unfinished` if the file differs from ``entry`` or changes meanwhile, `Stopped` if ``stop`` is set, and
+    `OSError`.
     """
     try:
         descriptor = os.open(entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
-        if error.errno in _ANOTHER:
+        if error.errno in _REPLACED:
             raise Unfinished from None
         raise
     try:
@@ -129,9 +132,9 @@ def copy_out(folder: int, entry: Entry, into: Path, name: str, stop: threading.E
         draft = into / f".{secrets.token_hex(8)}.part"
         try:
             _check_whole(descriptor, entry.sign)
-            size, sha256 = _copied(descriptor, draft, entry.sign.size, stop)
+            size, sha256 = _copy_exactly(descriptor, draft, entry.sign.size, stop)
             _check_whole(descriptor, entry.sign)
-            return Copied(_put(draft, into, name), size, sha256)
+            return Copied(_move_unique(draft, into, name), size, sha256)
         finally:
             draft.unlink(missing_ok=True)
     finally:
@@ -141,55 +144,57 @@ def copy_out(folder: int, entry: Entry, into: Path, name: str, stop: threading.E
 def copy_in(
     source: Path, folder: int, shared: SharedFolder, name: str, most: int, *, read_only: bool
 ) -> tuple[Copied, Sign]:
-    """Copy a file of ours into the folder; return that, and what tells whether it is changed.
+    """Copy a file of ours into the folder; return the copy and its identity, which shows later whether it was changed.
 
-    It has its name once it is whole and may be read there: programs wait for names. Raises `InvalidUsage` for what
-    cannot be given, and `OSError`.
+    The copy gets its name when it is complete, because programs wait for names to appear. Raises `InvalidUsage` for a
+    file that cannot be copied, and `OSError`.
     """
     descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise InvalidUsage(f"{source} is no regular file, and only those can be given.")
+            raise InvalidUsage(f"{source} is not a regular file, and only those can be copied to the desktop.")
         if found.st_size > most:
-            raise InvalidUsage(f"{source} has {found.st_size} bytes; {most} is the limit: give a larger most_mb.")
-        written, draft = _draft(folder)
+            raise InvalidUsage(f"{source} has {found.st_size} bytes; {most} is the limit: use a larger most_mb.")
+        written, draft = _open_draft(folder)
         with os.fdopen(written, "wb") as out:
             try:
-                size, sha256 = _read_into(out, descriptor, source, most)
+                size, sha256 = _copy_bounded(out, descriptor, source, most)
                 os.fchmod(written, FILE & 0o400 if read_only else FILE)
                 if shared.uid is not None and shared.gid is not None:
                     os.fchown(written, shared.uid, shared.gid)
                 os.link(f"/proc/self/fd/{written}", name, dst_dir_fd=folder)
             except FileExistsError:
-                taken = f"There is a {name!r} in the desktop's folder already: give it another name."
+                taken = f"The desktop's folder already has a file {name!r}: use another name."
                 raise InvalidUsage(taken) from None
             finally:
                 if draft:
-                    with contextlib.suppress(OSError):  # a program may have been quicker
+                    with contextlib.suppress(OSError):  # another program may have removed it
                         os.unlink(draft, dir_fd=folder)
             return Copied(shared.path / name, size, sha256), Sign.of(os.fstat(written))
     finally:
         os.close(descriptor)
 
 
-def _draft(folder: int) -> tuple[int, str]:
-    """Open a new file to write in a folder; return its name there, too, if the file system knows none without."""
+def _open_draft(folder: int) -> tuple[int, str]:
+    """Open a new file for writing; return the descriptor and, if unnamed files are not supported, its temporary
+    name.
+    """
     try:
         return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, FILE, dir_fd=folder), ""
     except OSError as error:
-        if error.errno not in _NO_NAMELESS:
+        if error.errno not in _NO_UNNAMED_FILES:
             raise
     name = f".{secrets.token_hex(8)}.part"
     return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE, dir_fd=folder), name
 
 
-def _read_into(out: IO[bytes], descriptor: int, source: Path, most: int) -> tuple[int, str]:
+def _copy_bounded(out: IO[bytes], descriptor: int, source: Path, most: int) -> tuple[int, str]:
     size, digest = 0, hashlib.sha256()
     while piece := os.read(descriptor, PIECE):
         size += len(piece)
         if size > most:
-            raise InvalidUsage(f"{source} grows as it is read: give it when it is whole.")
+            raise InvalidUsage(f"{source} grows while it is read: use it when it is complete.")
         digest.update(piece)
         out.write(piece)
     out.flush()
@@ -197,7 +202,7 @@ def _read_into(out: IO[bytes], descriptor: int, source: Path, most: int) -> tupl
 
 
 def clear(folder: int, kept: set[str]) -> None:
-    """Remove what is in the folder but for some names; what cannot be removed stays."""
+    """Remove all entries except the names in ``kept``. Entries that cannot be removed stay."""
     with os.scandir(folder) as listed:
         names = [one.name for one in listed if one.name not in kept]
     for name in names:
@@ -210,12 +215,12 @@ def clear(folder: int, kept: set[str]) -> None:
 
 
 def being_written(descriptor: int) -> bool:
-    """Say whether any process has an open file open to write, or can still write to it by memory that it shares.
+    """Return whether a process has the file open for writing, or mapped writable.
 
-    The kernel gives no lease to read such a file; where a file system knows no leases, the open files of all processes
-    that can be seen are looked through.
+    The kernel refuses a read lease on such a file. On a file system without leases, search the open files of all
+    visible processes.
     """
-    fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)  # the usual signal, SIGIO, would end this process
+    fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)  # the default signal, SIGIO, would end this process
     try:
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, F_RDLCK)
     except OSError as error:
@@ -223,22 +228,22 @@ def being_written(descriptor: int) -> bool:
             return True
         if error.errno not in _NO_LEASES:
             raise
-        return _held_to_write(descriptor)
+        return _open_for_writing(descriptor)
     fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     return False
 
 
-def _held_to_write(descriptor: int) -> bool:
+def _open_for_writing(descriptor: int) -> bool:
     found = os.fstat(descriptor)
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
-            with contextlib.suppress(OSError):  # it has ended, or is another user's
-                if any(_writes(process, file.name, found) for file in (process / "fd").iterdir()):
+            with contextlib.suppress(OSError):  # the process has ended, or belongs to another user
+                if any(_has_open_for_writing(process, file.name, found) for file in (process / "fd").iterdir()):
                     return True
     return False
 
 
-def _writes(process: Path, number: str, wanted: os.stat_result) -> bool:
+def _has_open_for_writing(process: Path, number: str, wanted: os.stat_result) -> bool:
     with contextlib.suppress(OSError, ValueError, IndexError):
         held = (process / "fd" / number).stat()
         if (held.st_dev, held.st_ino) != (wanted.st_dev, wanted.st_ino):
@@ -249,15 +254,15 @@ def _writes(process: Path, number: str, wanted: os.stat_result) -> bool:
 
 
 def _refusal(found: os.stat_result) -> str:
-    """Say why something can never be taken, or nothing."""
+    """Return why an entry can never be copied, or an empty string."""
     if stat.S_ISLNK(found.st_mode):
-        return "is a link, which may lead anywhere"
+        return "is a link, which may point to any file"
     if stat.S_ISDIR(found.st_mode):
         return "is a folder"
     if not stat.S_ISREG(found.st_mode):
-        return "is no regular file"
+        return "is not a regular file"
     if found.st_nlink != 1:
-        return "has a second name somewhere else"
+        return "has a second hard link elsewhere"
     return ""
 
 
@@ -267,8 +272,8 @@ def _check_whole(descriptor: int, sign: Sign) -> None:
         raise Unfinished
 
 
-def _copied(descriptor: int, draft: Path, most: int, stop: threading.Event) -> tuple[int, str]:
-    """Copy what can be read, no more than ``most`` bytes; return how much that was, and its digest."""
+def _copy_exactly(descriptor: int, draft: Path, most: int, stop: threading.Event) -> tuple[int, str]:
+    """Copy a file of exactly ``most`` bytes; return its size and SHA-256. Raises `Unfinished` for another size."""
     size, digest = 0, hashlib.sha256()
     with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as out:
         while piece := os.read(descriptor, PIECE):
@@ -286,8 +291,8 @@ def _copied(descriptor: int, draft: Path, most: int, stop: threading.Event) -> t
     return size, digest.hexdigest()
 
 
-def _put(draft: Path, into: Path, name: str) -> Path:
-    """Give a file its name, without ever putting it in the place of another one."""
+def _move_unique(draft: Path, into: Path, name: str) -> Path:
+    """Move the file to ``name`` or a numbered variant, without replacing another file; return the path."""
     stem, ending = Path(name).stem, Path(name).suffix
     for number in range(1, MOST_OF_A_NAME):
         place = into / (name if number == 1 else f"{stem} ({number}){ending}")

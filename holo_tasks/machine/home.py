@@ -1,4 +1,4 @@
-"""Where local state lives: ledger, journal, keys, spool."""
+"""Location of local state: database, journal, keys and spool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What libraries load and a command never uses: kept out of a process that is ours alone, until it is asked for."""
+"""Defer or skip imports of large library modules that a command does not use. `load_less` sets this up."""
 
 from __future__ import annotations
 
@@ -11,37 +11,38 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-WITHOUT = ("httpx._main", "openai._vendor.httpx_aiohttp")
-"""Modules that libraries do without where they are missing."""
+BLOCKED = ("httpx._main", "openai._vendor.httpx_aiohttp")
+"""Modules that are blocked. Their libraries handle the missing import."""
 SLUGS = "text_unidecode"
-BY_NAME = ("openai.types", "openai.types.chat", "openai.types.responses", "openai.types.shared")
-"""Packages that only gather what 400 modules define, of which a conversation uses a few."""
+REEXPORTING = ("openai.types", "openai.types.chat", "openai.types.responses", "openai.types.shared")
+"""Packages that only re-export the names of about 400 modules. A conversation needs few of these modules."""
 
 
-class OtherShape(Exception):
-    """A package does more than to gather names."""
+class NotOnlyReexports(Exception):
+    """A package's `__init__` does more than re-export names."""
 
 
 def load_less() -> None:
-    """Have less loaded by libraries; to be called before any of them is.
+    """Make libraries import less. Call it before they are imported.
 
-    That is what httpx needs for a command line of its own, a client by aiohttp that openai has where that is installed,
-    65,000 strings for slugs of what is not ASCII, and most of what a model's endpoint may speak of. Whoever asks for it
-    gets it as ever, but for that command line and that client.
+    It blocks httpx's command line and openai's aiohttp client. It defers the 65,000 strings of text_unidecode, and most
+    types of openai. The deferred parts are imported when they are first used.
     """
-    for name in WITHOUT:
+    for name in BLOCKED:
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]
     if SLUGS not in sys.modules:
         standing_in = ModuleType(SLUGS)
         standing_in.unidecode = _unidecode  # type: ignore[attr-defined]
         sys.modules[SLUGS] = standing_in
     if "openai" not in sys.modules:
-        for name in BY_NAME:
-            _load_by_name(name)
+        for name in REEXPORTING:
+            _import_on_access(name)
 
 
 def _unidecode(text: str) -> str:
-    """Stand where text_unidecode has its function, which leaves ASCII as it is."""
+    """Replacement for text_unidecode's function. It returns ASCII unchanged, and imports the real one for other
+    text.
+    """
     if text.isascii():
         return text
     if getattr(sys.modules.get(SLUGS), "unidecode", None) is _unidecode:
@@ -50,44 +51,44 @@ def _unidecode(text: str) -> str:
     return plain
 
 
-def _load_by_name(package: str) -> None:
-    """Have the modules of a package loaded as what they define is asked for; one that does more stays as it is."""
+def _import_on_access(package: str) -> None:
+    """Import the names of a re-exporting package on first access. A package with another form is left unchanged."""
     library, *within = package.split(".")
     found = find_spec(library)
     if found is None or not found.submodule_search_locations:
         return
     init = Path(found.submodule_search_locations[0], *within, "__init__.py")
     try:
-        homes = dict(_gathered(init.read_text(encoding="utf-8")))
-    except (OSError, SyntaxError, OtherShape):
+        sources = dict(_reexports(init.read_text(encoding="utf-8")))
+    except (OSError, SyntaxError, NotOnlyReexports):
         return
     spec = spec_from_file_location(package, init, submodule_search_locations=[str(init.parent)])
     assert spec is not None
     module = module_from_spec(spec)
 
     def get(name: str) -> Any:
-        if name in homes:
-            home, defined = homes[name]
+        if name in sources:
+            home, defined = sources[name]
             value = getattr(import_module(f"{package}.{home}"), defined)
-        elif f"{package}.{name}" in BY_NAME:
+        elif f"{package}.{name}" in REEXPORTING:
             value = import_module(f"{package}.{name}")
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         setattr(module, name, value)
         return value
 
-    vars(module).update(__getattr__=get, __all__=list(homes), __dir__=lambda: sorted({*vars(module), *homes}))
+    vars(module).update(__getattr__=get, __all__=list(sources), __dir__=lambda: sorted({*vars(module), *sources}))
     sys.modules[package] = module
 
 
-def _gathered(source: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Return the names that a package gathers, each with the module that it is from and what it is called there."""
+def _reexports(source: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield each re-exported name, with its module and its name there. Raises `NotOnlyReexports` otherwise."""
     for line in ast.parse(source).body:
         if not isinstance(line, ast.ImportFrom):
-            raise OtherShape
+            raise NotOnlyReexports
         if line.module == "__future__":
             continue
         if line.level != 1 or line.module is None or any(alias.name == "*" for alias in line.names):
-            raise OtherShape
+            raise NotOnlyReexports
         for alias in line.names:
             yield alias.asname or alias.name, (line.module, alias.name)

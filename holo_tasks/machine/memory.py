@@ -1,4 +1,4 @@
-"""What a process keeps of memory: how often it looks for garbage, and what it gives back."""
+"""Tune garbage collection, and return unused memory to the operating system."""
 
 from __future__ import annotations
 
@@ -7,55 +7,58 @@ import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-EVERY, OLDER, OLDEST = 50_000, 30, 100
-"""So many objects more than there were; every so many of such looks at what was left then, and at all there is."""
+YOUNGEST, OLDER, OLDEST = 50_000, 30, 100
+"""Garbage collection thresholds: new objects per collection of the youngest generation, and collections per older
+one.
+"""
 
 ARENAS, ARENAS_AT_MOST = -8, 2
-LARGE, LARGE_FROM, LARGER_THAN_PICTURES = -3, 1 << 20, 32 << 20
+LARGE, LARGE_FROM, ABOVE_PICTURE_SIZE = -3, 1 << 20, 32 << 20
 KEPT, KEPT_AT_MOST = -1, 16 << 20
-"""Options of glibc's `mallopt`, and what they are set to, in bytes: from which size on a piece comes from the system
-and goes back there, and how much of what is free at the end of a heap is kept."""
+"""Options of glibc's `mallopt` with their values in bytes. `LARGE` is the size from which a block is mapped separately
+and unmapped when it is freed. `KEPT` is how much free memory at the end of a heap is kept.
+"""
 QUIET_S = 1.0
-"""Who has waited this long has time to give memory back."""
+"""Seconds of waiting after which `giving_back` returns memory."""
 
 
 def collect_seldom() -> None:
-    """Look for garbage less often than Python does by itself, which looks hundreds of times while libraries load.
+    """Run the garbage collector less often than Python's default, which runs it hundreds of times while libraries load.
 
-    Nothing of what is loaded is garbage, and looking through it takes a fifth of the time. It costs no memory to speak
-    of: most of what is left over goes without being looked for.
+    Loaded libraries contain no garbage, and searching them takes a fifth of the start time. The cost in memory is
+    small, because reference counting frees most objects.
     """
-    gc.set_threshold(EVERY, OLDER, OLDEST)
+    gc.set_threshold(YOUNGEST, OLDER, OLDEST)
 
 
 def keep_little() -> None:
-    """Have the memory of all large pieces go back to the system when they are dropped.
+    """Return the memory of large blocks to the operating system when they are freed.
 
-    After the first large piece was freed, glibc takes pieces of that size from its heaps, where a small one above
-    keeps them; and it makes a heap for each of many threads. Elsewhere than with glibc nothing is changed.
+    After the first large block was freed, glibc takes blocks of that size from its heaps. A small block above keeps
+    such memory from being returned. glibc also makes a heap for each of many threads. Without glibc, this does nothing.
     """
     _set({ARENAS: ARENAS_AT_MOST, LARGE: LARGE_FROM})
 
 
 def reuse() -> None:
-    """Have the memory of pictures that are dropped be that of the next ones; `give_back` says when it goes back.
+    """Reuse the memory of freed pictures for the next ones. `give_back` returns it to the operating system.
 
-    The system gives memory page by page, as it is written to. For a picture that takes as long as what is then done
-    with it, or longer. Elsewhere than with glibc nothing is changed.
+    The operating system provides memory page by page at the first write. For a picture, this takes as long as its
+    processing, or longer. Without glibc, this does nothing.
     """
-    _set({ARENAS: ARENAS_AT_MOST, LARGE: LARGER_THAN_PICTURES, KEPT: KEPT_AT_MOST})
+    _set({ARENAS: ARENAS_AT_MOST, LARGE: ABOVE_PICTURE_SIZE, KEPT: KEPT_AT_MOST})
 
 
 def give_back() -> None:
-    """Give back to the system what is free: for a while, nothing will be done with it."""
+    """Return free memory to the operating system. Call it before an idle period."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager
 def giving_back() -> Iterator[None]:
-    """Wait for somebody inside of this, in a task: once that has taken a while, memory is given back."""
-    import asyncio  # takes a while to load
+    """Return free memory to the operating system if this block takes longer than `QUIET_S`. For waits within a task."""
+    import asyncio  # slow to import
 
     quiet = asyncio.get_running_loop().call_later(QUIET_S, give_back)
     try:

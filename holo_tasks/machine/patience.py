@@ -1,4 +1,7 @@
-"""Waiting a while for what a run needs and is away or busy: Prefect, the database, the place of its evidence."""
+"""Retry work while a needed service is away or busy: Prefect, the database, or the trace storage.
+
+`waited` and `awaited` retry until the patience in HOLO_PATIENCE (default 60 seconds) is over.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +22,25 @@ T = TypeVar("T")
 PATIENCE_VARIABLE = "HOLO_PATIENCE"
 PATIENCE_S = 60.0
 FIRST_S, LONGEST_S = 0.25, 5.0
-"""The first pause, and the longest. Many commands that begin together do not come back together."""
+"""First and longest pause between tries, in seconds. The pauses are random, so that commands do not retry in step."""
 SILENT_S = 5.0
-"""Prefect's own client may take so long before it is said that it is waited for."""
+"""Seconds that Prefect's client may retry by itself before the wait is reported."""
 tells: ContextVar[Callable[[str], None]] = ContextVar("holo_tells")
-"""Where a command says that something is waited for; else it is logged."""
+"""Function that reports a wait to the user of a command. Without it, the wait is logged."""
 
 logger = logging.getLogger(__name__)
 
 
 class Patience:
-    """How long something may still be waited for. It is said once that it is."""
+    """The remaining time for one service, and the pauses between tries. It reports the wait once."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self._until_s = time.monotonic() + patience_s(environ)
         self._pause_s = FIRST_S
-        self._told = False
+        self._reported = False
 
     def pause_s(self, error: Unavailable) -> float:
-        """Return how long to wait until the next try; raise the error if there is to be none."""
+        """Return the seconds until the next try. Raises the error if the patience is over."""
         left_s = self._until_s - time.monotonic()
         if left_s <= 0:
             raise error
@@ -47,15 +50,15 @@ class Patience:
         return min(pause_s, left_s)
 
     def tell(self, why: str) -> None:
-        """Say, the first time, what is waited for."""
+        """Report the wait, unless it was reported or the patience is over."""
         left_s = self._until_s - time.monotonic()
-        if not self._told and left_s > 0:
-            self._told = True
-            tells.get(logger.warning)(f"{why} It is waited for, {left_s:.0f} s more at most.")
+        if not self._reported and left_s > 0:
+            self._reported = True
+            tells.get(logger.warning)(f"{why} Retrying for up to {left_s:.0f} s.")
 
 
 def patience_s(environ: Mapping[str, str]) -> float:
-    """Return for how many seconds is waited for what is away."""
+    """Return the patience in seconds. Raises `InvalidUsage` for an invalid value of HOLO_PATIENCE."""
     text = environ.get(PATIENCE_VARIABLE, "").strip()
     try:
         seconds = float(text or PATIENCE_S)
@@ -67,7 +70,7 @@ def patience_s(environ: Mapping[str, str]) -> float:
 
 
 def waited(work: Callable[[], T]) -> T:
-    """Do something, again and again while what it needs is away; raise the last `Unavailable` when patience is over."""
+    """Run ``work`` and retry while it raises `Unavailable`. Raises the last error when the patience is over."""
     patience = Patience()
     while True:
         try:
@@ -78,8 +81,8 @@ def waited(work: Callable[[], T]) -> T:
 
 
 async def awaited(work: Callable[[], Awaitable[T]]) -> T:
-    """Await something as `waited` does it."""
-    import asyncio  # takes a while to load
+    """Await ``work`` and retry it as `waited` does."""
+    import asyncio  # slow to import
 
     patience = Patience()
     while True:
@@ -90,10 +93,10 @@ async def awaited(work: Callable[[], Awaitable[T]]) -> T:
         await asyncio.sleep(pause_s)
 
 
-def names_nobody(error: BaseException | None) -> bool:
-    """Say whether a machine of the name in a URL is not known: a mistake in writing does not pass by itself.
+def is_unknown_host(error: BaseException | None) -> bool:
+    """Return whether an error means that a host name does not exist, which is probably a typing error.
 
-    A name server that does not answer just now says something else.
+    A name server that is temporarily away causes another error code.
     """
     while error is not None and not isinstance(error, socket.gaierror):
         error = error.__cause__ or error.__context__
@@ -101,13 +104,13 @@ def names_nobody(error: BaseException | None) -> bool:
 
 
 def is_away(error: Exception) -> bool:
-    """Say whether Prefect's client could not reach its server, or found it too busy to do what it was asked for."""
+    """Return whether an error of Prefect's client means that the server was unreachable or too busy."""
     import httpx
 
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception):
-        return is_away(error.__cause__)  # as the client begins, it asks for the server's version
+        return is_away(error.__cause__)  # the client wraps errors of its version check at the start
     if isinstance(error, httpx.HTTPStatusError):
         return error.response.status_code in (408, 429) or error.response.status_code >= 500
-    if isinstance(error, httpx.UnsupportedProtocol) or names_nobody(error):
+    if isinstance(error, httpx.UnsupportedProtocol) or is_unknown_host(error):
         return False
     return isinstance(error, TimeoutError | httpx.TransportError)

@@ -1,4 +1,6 @@
-"""What could not be told when it should have been: small files under HOLO_HOME that a later command acts on."""
+"""Outbox of small JSON files under HOLO_HOME, for updates that could not be delivered. A later command delivers
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +21,29 @@ _LONGEST = 1_000_000
 
 @dataclass(frozen=True)
 class Note:
-    """One that was left, and what it says."""
+    """A note in the outbox, and its JSON content."""
 
     path: Path
     says: Mapping[str, Any]
 
     def age_s(self, now_s: float) -> float:
-        """Return for how long it has been there, by the clock of its disk; 0 if it is gone."""
+        """Return the seconds since the note was written, by its modification time; 0 if the file does not exist."""
         try:
             return now_s - self.path.stat().st_mtime
         except OSError:
             return 0.0
 
     def drop(self) -> None:
-        """Throw it away: it has been acted on."""
+        """Delete the note."""
         with contextlib.suppress(OSError):
             self.path.unlink()
 
 
 def leave(home: Path, kind: str, says: Mapping[str, Any]) -> Path:
-    """Leave a note, durably, for this user alone. Raises OSError, or `InvalidUsage` for a home that is not private."""
+    """Write a note durably, readable only by this user; return its path.
+
+    Raises `OSError`, or `InvalidUsage` if the home folder is not private.
+    """
     folder = private_folder(home, FOLDER)
     path = folder / f"{kind}-{secrets.token_hex(8)}.json"
     part = path.with_name(f".{path.name}.part")
@@ -56,7 +61,7 @@ def leave(home: Path, kind: str, says: Mapping[str, Any]) -> Path:
 
 
 def left(home: Path, kind: str) -> Iterator[Note]:
-    """Give the notes of a kind, in no order; what is no note is passed over."""
+    """Yield the notes of a kind in no particular order. Files that are not valid notes are skipped."""
     for path in (home / FOLDER).glob(f"{kind}-*.json"):
         with contextlib.suppress(OSError, ValueError), path.open("rb") as file:
             says = json.loads(file.read(_LONGEST))

@@ -1,4 +1,7 @@
-"""Folders and files for the user of this process alone: 0700 and 0600, whatever the umask says."""
+"""Create files and folders that only this user can access: modes 0600 and 0700, regardless of the umask.
+
+`private_folder` returns a folder below HOLO_HOME, and `open_private` opens a file.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +31,19 @@ OURS = frozenset(
         "spool",
     }
 )
-"""What this product keeps in its home, beside its database."""
+"""Names that this product creates in its home folder, apart from the database."""
 DATABASE = "holo.db"
-"""How the names of the database, and of what SQLite puts beside it, begin."""
+"""Common prefix of the names of the database and SQLite's side files."""
 _WORLD_WRITES, _GROUP_WRITES, _OTHERS, _ENTER = 0o002, 0o020, 0o077, 0o011
 _NO_MODES = (errno.EPERM, errno.EROFS, errno.ENOSYS, errno.EOPNOTSUPP)
-"""What file systems say that keep no modes, or only one for all that is on them."""
+"""Errors of file systems that store no modes, or one mode for all files."""
 
 
 def make_private(path: Path) -> None:
-    """Make a folder, and each above it that is missing, for this user alone; what is there is left as it is."""
+    """Create a folder and its missing parents with mode 0700. Existing folders are not changed.
+
+    Raises `FileExistsError` if the path is not a folder.
+    """
     path = path.absolute()
     missing = []
     for level in (path, *path.parents):
@@ -47,18 +53,18 @@ def make_private(path: Path) -> None:
     for level in reversed(missing):
         try:
             level.mkdir(FOLDER)
-        except FileExistsError:  # another process was first, and closes it as we would
+        except FileExistsError:  # another process was first, and sets the same mode
             continue
-        _change(level, FOLDER)  # a umask may take from its owner, too
+        _change(level, FOLDER)  # the umask may have removed rights of the owner
     if not stat.S_ISDIR(path.stat().st_mode):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
 
 def private_folder(home: Path, *below: str) -> Path:
-    """Return the folder of local state, or one of ours below it; make what is missing, close what is open to others.
+    """Return the home folder, or one of ours below it. Create missing folders, and remove access for others.
 
-    A home that keeps other files, too, keeps its mode: what is made in it is private all the same. Raises
-    `InvalidUsage` if others could put something in the place of what is ours, OSError if it cannot be made.
+    A home that holds other files as well keeps its mode; everything created in it is private. Raises `InvalidUsage` if
+    other users could replace our files, and `OSError` if a folder cannot be created.
     """
     make_private(home)
     _close_home(home)
@@ -70,7 +76,7 @@ def private_folder(home: Path, *below: str) -> Path:
 
 
 def own_folder(folder: Path) -> None:
-    """See to it that a folder in which nothing can be but what is ours is there, and closed to others."""
+    """Create a folder that holds only our files, and remove access for others."""
     _refuse_foreign_link(folder)
     make_private(folder)
     found = folder.stat()
@@ -79,9 +85,9 @@ def own_folder(folder: Path) -> None:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file for this user alone: one that is made now, and one of this user's that was open to others.
+    """Open a file with mode 0600; change the mode if the file exists and belongs to this user.
 
-    Not for a database: to close any descriptor of its file gives up the locks that SQLite holds on it.
+    Do not use it for a database: closing any descriptor of the file releases SQLite's locks on it.
     """
     _refuse_foreign_link(path)
     descriptor = os.open(path, flags | os.O_CLOEXEC, FILE)
@@ -94,7 +100,7 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def private_file(path: Path) -> None:
-    """See to it that a file is there and only this user may use it, without opening it."""
+    """Create a file with mode 0600 without opening it, or set the mode of the existing file."""
     try:
         os.mknod(path, stat.S_IFREG | FILE)
     except FileExistsError:
@@ -102,12 +108,12 @@ def private_file(path: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_MODES:
             raise
-        return  # whoever opens it makes it, on a file system that makes files in no other way
+        return  # this file system has no mknod; opening the file will create it
     close_to_others(path)
 
 
 def close_to_others(path: Path) -> None:
-    """Take from others what they may do with a file of this user's, if it is there."""
+    """Remove access for others from a file of this user. A missing file is ignored."""
     _refuse_foreign_link(path)
     try:
         found = path.stat()
@@ -117,7 +123,7 @@ def close_to_others(path: Path) -> None:
 
 
 def open_to_others(path: Path) -> bool:
-    """Say whether other users of this machine can get at a file or a folder: by its mode, and by those above it."""
+    """Return whether other users can access a file or folder, by its mode and those of its parents."""
     path = path.absolute()
     try:
         if not stat.S_IMODE(path.stat().st_mode) & _OTHERS:
@@ -128,7 +134,7 @@ def open_to_others(path: Path) -> bool:
 
 
 def replaceable(path: Path) -> Path | None:
-    """Return the first folder, from this one up, in which others could put something in the place of what is there."""
+    """Return the first folder, from this one upwards, in which other users could replace an entry, or ``None``."""
     for level in (resolved := path.resolve(), *resolved.parents):
         found = level.stat()
         if found.st_uid not in (os.geteuid(), 0) or (_others_write(found) and not found.st_mode & stat.S_ISVTX):
@@ -137,22 +143,21 @@ def replaceable(path: Path) -> Path | None:
 
 
 def _close_home(home: Path) -> None:
-    """Close a home to others; where that cannot be, see to it that nobody has put there what we would take for ours.
+    """Remove access for others from the home folder, or check that other users have not planted files in it.
 
-    Root takes any folder that it is given, and everybody takes one of root's: in a container a volume is of any user,
-    and open to all. Who else could change what is there is told by the doctor (`replaceable`).
+    Root accepts any folder, and everybody accepts a folder of root's. In a container, a volume may belong to any user
+    and be open to all. The doctor reports who else could change its contents (`replaceable`).
     """
     found = home.stat()
     if found.st_uid not in (os.geteuid(), 0) and os.geteuid() != 0:
         raise InvalidUsage(
-            f"{home} belongs to another user (uid {found.st_uid}), who could change what is kept there and below: set "
-            "HOLO_HOME to a folder of your own that is not in it."
+            f"{home} belongs to another user (uid {found.st_uid}), who could change the files in it: set "
+            "HOLO_HOME to a folder of your own elsewhere."
         )
     if not found.st_mode & _OTHERS:
         return
-    sticky = (
-        found.st_mode & stat.S_ISVTX
-    )  # such as /tmp, or a disk in memory: others may add to it, and replace nothing
+    # In a sticky folder, such as /tmp, others may add files but not replace ours.
+    sticky = found.st_mode & stat.S_ISVTX
     if not sticky and _is_ours(found) and _has_nothing_else(home) and _change(home, FOLDER):
         return
     if sticky:
@@ -160,36 +165,37 @@ def _close_home(home: Path) -> None:
     elif _others_write(found):
         if _is_ours(found) and os.geteuid() != 0:
             raise InvalidUsage(
-                f"Other users may write to {home}, and it is not closed to them, for it is not for this product alone: "
-                f"run `chmod go-w {home}`, or set HOLO_HOME to another folder that is not in it."
+                f"Other users may write to {home}, and its mode is not changed because it also holds other files: "
+                f"run `chmod go-w {home}`, or set HOLO_HOME to another folder elsewhere."
             )
         _check_planted(home, found.st_uid)
 
 
 def _refuse_foreign_link(path: Path) -> None:
-    """Raise `InvalidUsage` for a link that somebody else has made: by it they could choose whose mode is changed."""
+    """Raise `InvalidUsage` for a symbolic link of another user, because its target could be any file of ours."""
     try:
         found = path.lstat()
-    except OSError:  # what is the matter shows as it is used
+    except OSError:  # the next use of the path reports it
         return
     if stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
         raise InvalidUsage(
-            f"{path} is a link that another user has made: remove it, or set HOLO_HOME to your own folder."
+            f"{path} is a link that another user has created: remove it, or set HOLO_HOME to your own folder."
         )
 
 
 def _check_planted(home: Path, owner: int) -> None:
-    """Raise `InvalidUsage` if somebody else has made what we look for in a home that everybody may add to."""
+    """Raise `InvalidUsage` if another user has created an entry with one of our names in a shared home folder."""
     known = (os.geteuid(), 0, owner)
     for entry in os.scandir(home):
         if _named_as_ours(entry.name) and entry.stat(follow_symlinks=False).st_uid not in known:
             raise InvalidUsage(
-                f"{entry.path} was made by another user: set HOLO_HOME to a folder of its own, such as {home / 'holo'}."
+                f"{entry.path} was created by another user: set HOLO_HOME to a folder of its own, such as "
+                f"{home / 'holo'}."
             )
 
 
 def _has_nothing_else(home: Path) -> bool:
-    """Whether nobody else can have a use for a home: there is nothing in it but what is ours."""
+    """Return whether the home folder holds only our files and is not the root folder."""
     return home.resolve() != Path("/") and all(_named_as_ours(entry.name) for entry in os.scandir(home))
 
 
@@ -200,7 +206,7 @@ def _named_as_ours(name: str) -> bool:
 def _others_write(found: os.stat_result) -> bool:
     if found.st_mode & _WORLD_WRITES:
         return True
-    # A user's own group has the user's number and nobody else in it; by its group root lends us a folder of its own.
+    # A user's private group has the same number as the user. A folder of root's with our group was given to us.
     return bool(found.st_mode & _GROUP_WRITES) and _is_ours(found) and found.st_gid != found.st_uid
 
 

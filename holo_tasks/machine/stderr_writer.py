@@ -1,4 +1,4 @@
-"""Saying something on stderr that holds nobody up: a terminal may be stopped, and a pipe be read only at the end."""
+"""Write to stderr without blocking the caller, even if the terminal is stopped or the pipe is not read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import threading
 from typing import TextIO
 
 MOST_WAITING = 500
-"""What is said while so much has not been written yet is left out."""
+"""Lines in the queue at most; further lines are dropped."""
 LAST_WORDS_S = 1.0
+"""Seconds that `Speaker.close` waits for the queue."""
 
 
 class Speaker:
-    """Writes to stderr from a thread of its own, in the order in which it is told to."""
+    """Writes lines to stderr in order, from a thread of its own."""
 
     def __init__(self) -> None:
         self._stream = sys.stderr
@@ -27,36 +28,36 @@ class Speaker:
         self._thread.start()
 
     def put(self, text: str) -> None:
-        """Have a text written, if it can be."""
+        """Queue a text, or drop it if the queue is full."""
         with contextlib.suppress(queue.Full):
             self._waiting.put_nowait(text)
 
     def close(self) -> None:
-        """Wait until all is written, within bounds."""
+        """Write the queued texts, waiting at most `LAST_WORDS_S`."""
         with contextlib.suppress(queue.Full):
             self._waiting.put_nowait(None)
             self._thread.join(LAST_WORDS_S)
 
     def _write_all(self) -> None:
         while (text := self._waiting.get()) is not None:
-            with contextlib.suppress(OSError, ValueError):  # it is gone: whoever reads the trace has it all
+            with contextlib.suppress(OSError, ValueError):  # stderr is closed; the trace holds the same facts
                 _write(self._stream, text)
 
 
 def _write(stream: TextIO, text: str) -> None:
     try:
         number = stream.fileno()
-    except (OSError, ValueError):  # something in its place that is no file
+    except (OSError, ValueError):  # stderr was replaced by an object without a descriptor
         stream.write(text)
         return
-    # Not by way of the stream: what is stuck in there would hold up whoever else writes, and the end of the process.
+    # Bypass the stream: text stuck in its buffer would block other writers and the end of the process.
     left = text.encode(stream.encoding or "utf-8", "backslashreplace")
-    while left and not _hardly_read(number):
+    while left and not _is_filling_up(number):
         left = left[os.write(number, left[: 4 * 1024]) :]
 
 
-def _hardly_read(number: int) -> bool:
-    """Say whether a file is a pipe that is half full: the rest is for the last word of the command."""
+def _is_filling_up(number: int) -> bool:
+    """Return whether stderr is a pipe that is over half full. The rest is left for the last message of the command."""
     if not stat.S_ISFIFO(os.fstat(number).st_mode):
         return False
     unread = int.from_bytes(fcntl.ioctl(number, termios.FIONREAD, bytes(4)), sys.byteorder)

@@ -1,4 +1,4 @@
-"""What a process makes is for its user alone; the programs it starts for a person go by that person's umask."""
+"""Narrow the umask of our own processes, and keep the user's umask for the programs that are started for the user."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from holo_tasks.machine.proc import OURS, status_of
 
 _NARROW = 0o077
 _before: list[int] = []
-"""What was in force before this process narrowed it."""
+"""The umask before `narrow_umask`, or empty."""
 
 
 def narrow_umask() -> None:
-    """Have all that this process makes, by whatever library, made for its user alone. For a process of our own."""
+    """Make all files that this process creates private, even those of libraries. Only for a process of our own."""
     found = os.umask(_NARROW)
     if not _before:
         _before.append(found)
 
 
 def persons_umask() -> int:
-    """Return the umask of whoever started this process, for programs that are theirs: `subprocess.Popen(umask=…)`."""
+    """Return the user's umask, for the programs of the user: `subprocess.Popen(umask=…)`. -1 if it is unknown."""
     if _before:
         return _before[0]
-    # To read it by `os.umask` is to change it for a moment, in which another thread may make a file.
+    # `os.umask` can only read it by changing it for a moment, and another thread may create a file then.
     found = status_of(OURS).get("Umask")
     return int(found, 8) if found else -1

@@ -1,4 +1,4 @@
-"""Where a model is reached, checked without loading what it takes to speak to it."""
+"""Check and display the address of a model. Importing this module does not import the OpenAI client."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from holo_tasks.core.errors import InvalidUsage
 
 HOSTED_BASE_URL = "https://api.hcompany.ai/v1/"
 LONGEST_URL = 2000
+"""Characters."""
 
 
 def check_base_url(base_url: str) -> str:
-    """Return the URL with a slash at its end, or raise `InvalidUsage`."""
+    """Return the URL with a trailing slash. Raises `InvalidUsage` if it is not a base URL."""
     url = base_url.strip()
     try:
         parts = urlsplit(url)
@@ -27,31 +28,31 @@ def check_base_url(base_url: str) -> str:
 
 
 def no_base_url(text: str) -> InvalidUsage:
-    """Say that something is no base URL."""
+    """Return the error for an invalid base URL."""
     said = without_login(text)[:100]
     return InvalidUsage(f"{said!r} is not a base URL; give one like http://127.0.0.1:8000/v1.")
 
 
 def check_key(key: str) -> str:
-    """Return an API key without the space around it that comes with copying; raise `InvalidUsage` if it is none."""
+    """Return an API key without surrounding spaces. Raises `InvalidUsage` for characters that no key has."""
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
-        raise InvalidUsage("The API key holds characters that no API key has; set it again.")
+        raise InvalidUsage("The API key has invalid characters; set it again.")
     return key
 
 
 def is_hosted(base_url: str) -> bool:
-    """Say whether this is H Company's own endpoint: the only one that is ever sent its key."""
+    """Return whether a URL is H Company's endpoint. Only that endpoint is sent its API key."""
     parts, hosted = urlsplit(base_url), urlsplit(HOSTED_BASE_URL)
     return (parts.scheme, parts.hostname, parts.port) == (hosted.scheme, hosted.hostname, hosted.port)
 
 
 def shown(base_url: str) -> str:
-    """Return a base URL without the login that may be in it, for messages and records."""
+    """Return the URL without login, query and fragment, for messages and records."""
     parts = urlsplit(base_url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def without_login(text: str) -> str:
-    """Return what may be a URL without the login that may be in it, and else as it is."""
+    """Return a text without the login of a URL in it."""
     return re.sub(r"//[^/]*@", "//", text)

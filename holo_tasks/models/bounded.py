@@ -1,4 +1,4 @@
-"""An HTTP client that reads no more of an answer than an answer can be."""
+"""HTTP client that limits the size of answers."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import openai
 from holo_tasks.core.errors import TransientModelFault
 
 MOST_BYTES = 32_000_000
-"""A longer answer is no reply of a model, nor a list of models; a process that read on would run out of memory."""
+"""Longest answer in bytes. No reply or list of models is longer, and reading on could exhaust the memory."""
 REWRITTEN = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
-"""What headers say of the bytes on the wire, which is not true of what was read from them."""
+"""Headers that describe the bytes on the wire, and not the decoded body."""
 
 
 class BoundedClient(openai.DefaultAsyncHttpxClient):
-    """Counts what it reads after it is decoded: a few packets of gzip stand for gigabytes.
+    """Client that counts decoded bytes, because a few packets of gzip can decode to gigabytes.
 
-    Servers are asked to encode nothing, and heeded where they do so all the same. ``where`` is the endpoint as messages
-    name it.
+    It asks servers not to compress answers, but accepts compressed ones. ``where`` is the endpoint's name in messages.
     """
 
     def __init__(self, where: str, **options: Any) -> None:
-        # A screenshot goes where it was meant to go, and nowhere else.
+        # No redirects: screenshots must not go to another server.
         super().__init__(follow_redirects=False, **options)
         self._where = where
 
@@ -34,7 +33,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
             body = await self._read(response)
         finally:
             await response.aclose()
-        # As they came: what a server writes into a header need not be ASCII.
+        # Keep the raw bytes, because header values need not be ASCII.
         headers = [(name, value) for name, value in response.headers.raw if name.lower() not in REWRITTEN]
         return type(response)(
             response.status_code,
@@ -46,8 +45,8 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
 
     async def _read(self, response: Any) -> bytes:
         if "," in response.headers.get("content-encoding", ""):
-            # Each layer multiplies what one piece of the one around it comes to.
-            raise self._refused("an answer that is encoded more than once")
+            # Each layer of compression multiplies the size of a decoded piece.
+            raise self._refused("an answer that is compressed more than once")
         body = bytearray()
         async with aclosing(response.aiter_bytes()) as pieces:
             async for piece in pieces:
@@ -58,5 +57,5 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
 
     def _refused(self, sent: str) -> TransientModelFault:
         return TransientModelFault(
-            f"{self._where} sent {sent}, which is no answer of a model; check the base URL.", maybe_billed=True
+            f"{self._where} sent {sent}, which is not an answer of a model; check the base URL.", maybe_billed=True
         )

@@ -1,4 +1,4 @@
-"""A circuit breaker for one endpoint: when it keeps failing, all conversations leave it alone for a while."""
+"""Circuit breaker of an endpoint, shared by all conversations of this process."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from dataclasses import dataclass
 from holo_tasks.core.errors import TransientModelFault
 
 FAILURES = 5
+"""Consecutive failures that open the breaker."""
 REST_S = 5.0
+"""Seconds that the breaker first stays open."""
 LONGEST_REST_S = 60.0
+"""Longest time that the breaker stays open, in seconds."""
 POLL_S = 0.2
+"""Shortest pause between two looks at the breaker, in seconds."""
 
 
 @dataclass
 class Breaker:
-    """Closed while calls succeed; open after `FAILURES` in a row, for a rest that doubles each time; then one call
-    at a time is let through to see whether the endpoint is back.
+    """Circuit breaker. `FAILURES` consecutive failures open it for a time that doubles with each opening.
 
-    A server that says how long to wait is taken at its word by every conversation at once.
+    After that, it is half-open: one probe call at a time is admitted until one succeeds. A server's Retry-After applies
+    to all conversations.
     """
 
     endpoint: str
@@ -32,17 +36,17 @@ class Breaker:
     _rest_s: float = REST_S
 
     async def admit(self, patience_s: float) -> bool:
-        """Wait until a call is worth making; say whether it is the one that finds out if the endpoint is back.
+        """Wait until a call is allowed; return whether it is a probe call.
 
-        Raises `TransientModelFault` if that takes longer than ``patience_s``.
+        Raises `TransientModelFault` if the wait would exceed ``patience_s``.
         """
         end = self.now_s() + patience_s
-        while (left := max(self.open_until_s, self.asked_until_s) - self.now_s()) > 0 or self._probed():
+        while (left := max(self.open_until_s, self.asked_until_s) - self.now_s()) > 0 or self._has_probe():
             pause = max(left, POLL_S)
             if self.now_s() + pause > end:
                 raise TransientModelFault(
-                    f"{self.endpoint} is given a rest after it failed {self.failures} times or asked for one; "
-                    "check that the server is up and not overloaded.",
+                    f"{self.endpoint} failed {self.failures} times or asked clients to wait, so no calls are made for "
+                    "a while; check that the server is up and not overloaded.",
                     retry_after_s=pause,
                 )
             await asyncio.sleep(pause)
@@ -50,13 +54,14 @@ class Breaker:
         return self.probing
 
     def succeeded(self) -> None:
-        """The endpoint answered, whatever it said: it is there. A rest that it asked for it still gets."""
+        """Close the breaker after any answer of the endpoint. A Retry-After stays in force."""
         self.failures, self.probing, self._rest_s, self.open_until_s = 0, False, REST_S, 0.0
 
     def failed(self, fault: TransientModelFault, *, probe: bool) -> None:
-        """Count a fault that may pass; open when there were too many in a row, and again when a probe finds one more.
+        """Count a transient failure; open the breaker at `FAILURES` in a row, and again if a probe fails.
 
-        Calls that were out already when it opened say nothing new.
+        A failure with a Retry-After only starts that wait. Calls that were already running when the breaker opened do
+        not extend its rest.
         """
         self.gave_up(probe=probe)
         if fault.retry_after_s:
@@ -68,9 +73,9 @@ class Breaker:
             self._rest_s = min(2 * self._rest_s, LONGEST_REST_S)
 
     def gave_up(self, *, probe: bool) -> None:
-        """A call was cancelled: nothing is known of the endpoint."""
+        """Release the probe if a call was cancelled, because it says nothing about the endpoint."""
         if probe:
             self.probing = False
 
-    def _probed(self) -> bool:
+    def _has_probe(self) -> bool:
         return self.failures >= FAILURES and self.probing

@@ -1,4 +1,4 @@
-"""From an endpoint and a profile to a model that can be asked."""
+"""Build a `core.model.Model` from an endpoint and a profile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holo_tasks.models.questions import Questions
 
 
 def model_at(endpoint: ModelEndpoint, profile: Profile, dialect: str = "auto") -> Model:
-    """Return the model of a profile at an endpoint; raise `InvalidUsage` for a dialect it does not speak."""
+    """Return the model of a profile at an endpoint. Raises `InvalidUsage` for an unsupported dialect."""
     return Model(
         name=profile.name,
         client=endpoint,

@@ -1,4 +1,7 @@
-"""One request to an OpenAI-compatible endpoint, tried once; retries are decided above."""
+"""Client of an OpenAI-compatible endpoint. It sends each request once; the caller decides about retries.
+
+`ModelEndpoint` is the `core.ports.ModelClient` of all models.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,9 @@ from holo_tasks.models.local import LocalClient
 
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 NO_LIST = (404, 405, 501)
-"""How servers without a list of models answer."""
+"""Status codes of servers without a list of models."""
 REFUSED = frozenset({400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 417, 422, 426, 428, 429, 431})
-"""How a server answers that has not begun. After any other error it may have done the work, or one behind it."""
+"""Status codes of requests that the server did not begin. After any other error, the work may have been done."""
 BUSY = re.compile(
     r"overload|\bloading\b.{0,20}\bmodel|\b(is|still|currently) (being )?load(ing|ed)\b|queue (is )?full"
     r"|\b(no|at|out of|insufficient) capacity"
@@ -40,32 +43,34 @@ BUSY = re.compile(
     r"|\b(server|engine|model)( is)?( currently| too)? busy|(pending|concurrent) requests",
     re.IGNORECASE,
 )
-"""What servers and gateways say with a 503 that has to do with what came before a request, and not with the request:
-nothing was begun. A time to come back at says no such thing: gateways add it to whatever went wrong behind them."""
+"""Texts of a 503 that is caused by load, so that the request was not begun. A ``Retry-After`` header alone does not
+show that, because gateways add it to any failure behind them.
+"""
 NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "UnsupportedProtocol"})
-"""What goes wrong before a request is sent. By name: which HTTP library the client library works with depends on its
-version."""
+"""Errors before a request is sent, by class name, because the HTTP library depends on the version of the OpenAI
+client.
+"""
 CONNECT_S = 20.0
-"""A server takes a connection in this time, however busy it is: its system does that by itself."""
+"""Longest time for a connection, in seconds. Even a busy server accepts connections, because its kernel does so."""
 MOST_REST_S = 3600.0
+"""Longest accepted Retry-After, in seconds."""
 RATE_REST_S = 15.0
-"""The rest for a server that says there were too many requests, but not how long to wait: limits are by the minute, and
-four retries after such a rest outlast one."""
-FAIR_S = 20.0
-"""A server that did not reply in less than this may have been in order: its caller was about to run out of time."""
+"""Seconds to wait after a 429 without Retry-After. Limits are usually per minute, and four retries cover one."""
+FAIR_TIMEOUT_S = 20.0
+"""Seconds. A time-out below this does not count as a failure of the server, because the caller had little time left."""
 MOST_SHOWN = 20_000
-"""Of a longer body, no more is looked at to tell what came."""
+"""Bytes of an unexpected body that are inspected for the error message."""
 MOST_WORDS = 300
-"""A longer text is a page, in which anything may be."""
+"""Characters of an error text that are searched for `BUSY`. A longer text is a web page."""
 MOST_TOKENS = 10**9
-"""A bill for more is no bill."""
+"""A larger token count is invalid."""
 
 
 class ModelEndpoint:
-    """An endpoint with its key. One instance serves many conversations over shared connections.
+    """An endpoint and its API key. One instance serves many conversations over shared connections.
 
-    The library's own retries are off: every attempt is paid for, so every attempt must be seen.
-    In local-only mode, which the environment's switch turns on whatever is said here, it has to be on this machine.
+    The retries of the OpenAI client are off, because every attempt may be billed and must be recorded. In local-only
+    mode the endpoint must be on this machine. The environment can turn this mode on, regardless of ``local_only``.
     """
 
     def __init__(
@@ -81,8 +86,8 @@ class ModelEndpoint:
         if self.local_only:
             pinned_url(self.base_url, lookup, "the model's endpoint")  # refused here, before anything is started
         self._key = key = check_key(api_key.get_secret_value() if api_key else "")
-        # Left to itself the client library sends an organization it finds in the environment, and insists
-        # on a key: a server that wants none gets no such header.
+        # The OpenAI client would send headers from the environment, and requires a key. Omit the headers, and
+        # without a key also the Authorization header.
         named = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()]
         self._headers: dict[str, Any] = {
             name: openai.Omit() for name in (*STRIPPED, *named) if name and not (key and name == "Authorization")
@@ -96,26 +101,26 @@ class ModelEndpoint:
                 http_client=LocalClient(self.endpoint, lookup) if self.local_only else BoundedClient(self.endpoint),
             )
         except Exception as error:
-            # By name: which HTTP library the client library works with depends on its version.
+            # Compare the name, because the HTTP library depends on the version of the OpenAI client.
             if type(error).__name__ != "InvalidURL":
                 raise
             raise no_base_url(base_url) from None
 
     @property
     def endpoint(self) -> str:
-        """The base URL without anything private in it, for messages and records."""
+        """The base URL without private parts, for messages and records."""
         return shown(self.base_url)
 
     async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
         arrived = time.monotonic()
-        # A rest that takes more of the call's time leaves too little for the reply: the caller is told to come back.
+        # Wait for the breaker for at most half of the time. Otherwise too little would be left for the reply.
         probe = await self._breaker.admit(timeout_s / 2)
         left = timeout_s - (time.monotonic() - arrived)
         try:
             with giving_back():
                 reply = await self._ask(body, left)
         except TransientModelFault as fault:
-            if isinstance(fault, _OutOfTime) and left < FAIR_S:
+            if isinstance(fault, _ModelTimeout) and left < FAIR_TIMEOUT_S:
                 self._breaker.gave_up(probe=probe)
             else:
                 self._breaker.failed(fault, probe=probe)
@@ -130,7 +135,10 @@ class ModelEndpoint:
         return reply
 
     async def models(self, *, timeout_s: float) -> tuple[str, ...] | None:
-        """Return the names of the models that the endpoint lists; None if it has no such list."""
+        """Return the names of the endpoint's models, or ``None`` if it has no such list.
+
+        Raises `TransientModelFault` after ``timeout_s``, and another `HoloError` if the endpoint refuses the request.
+        """
         try:
             async with asyncio.timeout(timeout_s):
                 page = await self._client.models.list(extra_headers=self._headers, timeout=timeout_s)
@@ -139,10 +147,10 @@ class ModelEndpoint:
         except openai.APIStatusError as error:
             if error.status_code in NO_LIST:
                 return None
-            raise self._explain(error, "") from None
+            raise self._error_with_status(error, "") from None
         except openai.OpenAIError as error:
-            raise self._explain(error, "") from None
-        except (ValueError, RecursionError, AttributeError):  # it falls over an answer that is no object
+            raise self._error_with_status(error, "") from None
+        except (ValueError, RecursionError, AttributeError):  # the client fails on an answer that is not an object
             return None
         listed = getattr(page, "data", None)
         if not isinstance(listed, list):
@@ -154,34 +162,34 @@ class ModelEndpoint:
         try:
             async with asyncio.timeout(timeout_s):
                 answer = await self._client.chat.completions.with_raw_response.create(
-                    # The library goes through what it is given by name bit by bit, which takes longer the more has been
-                    # said; what is in this it sends as it is, in the place of those.
+                    # The OpenAI client validates named arguments recursively, which is slow for long conversations. It
+                    # sends the fields of extra_body unchanged, in place of the named ones.
                     model="",
                     messages=(),
                     extra_body=body,
                     extra_headers=self._headers,
-                    # Time is up a little sooner for the connection: who was not let in has sent nothing.
+                    # The connection has a shorter time-out, because a time-out there means that nothing was sent.
                     timeout=openai.Timeout(timeout_s, connect=min(CONNECT_S, 0.9 * timeout_s)),
                 )
             latency_ns = time.perf_counter_ns() - started
         except TimeoutError:
-            raise _OutOfTime(
+            raise _ModelTimeout(
                 f"{self.endpoint} did not answer within {timeout_s:.0f} s; check that the server is not overloaded.",
                 maybe_billed=True,
             ) from None
         except openai.OpenAIError as error:
-            raise self._explain(error, str(body.get("model"))) from None
-        # What is no reply is a fault of the server first, or of a proxy while the server behind it restarts.
+            raise self._error_with_status(error, str(body.get("model"))) from None
+        # An invalid reply counts as transient: a proxy may send it while the server behind it restarts.
         try:
             reply = _reply(answer.parse(), latency_ns)
         except (openai.OpenAIError, ValueError, RecursionError):
-            raise self._no_reply(answer.content, "something that is not JSON", "check the base URL") from None
+            raise self._invalid_answer(answer.content, "something that is not JSON", "check the base URL") from None
         if reply is None:
-            raise self._no_reply(answer.content, "a reply without choices", "check that the base URL ends in /v1")
+            raise self._invalid_answer(answer.content, "a reply without choices", "check that the base URL ends in /v1")
         return reply
 
-    def _no_reply(self, body: bytes, what: str, advice: str) -> TransientModelFault:
-        """Say what came instead of a reply."""
+    def _invalid_answer(self, body: bytes, what: str, advice: str) -> TransientModelFault:
+        """Return the error for an answer that is not a reply, with the beginning of its body."""
         sent = came(self._keyless(body[:MOST_SHOWN].decode(errors="replace")))
         told = f"{what} ({sent})" if sent else "an empty answer"
         return TransientModelFault(f"{self.endpoint} sent {told}; {advice}.", maybe_billed=True)
@@ -190,14 +198,14 @@ class ModelEndpoint:
         """Close the connections."""
         await self._client.close()
 
-    def _explain(self, error: openai.OpenAIError, model: str) -> HoloError:
-        explained = self._explained(error, model)
+    def _error_with_status(self, error: openai.OpenAIError, model: str) -> HoloError:
+        explained = self._error_for(error, model)
         if isinstance(error, openai.APIStatusError):
             explained.http_status = error.status_code
             explained.maybe_billed = _maybe_begun(error)
         return explained
 
-    def _explained(self, error: openai.OpenAIError, model: str) -> HoloError:
+    def _error_for(self, error: openai.OpenAIError, model: str) -> HoloError:
         where = self.endpoint
         match error:
             case openai.APIConnectionError(__cause__=NotThisMachine() as refused):
@@ -205,7 +213,7 @@ class ModelEndpoint:
             case openai.APIConnectionError() if type(error.__cause__).__name__ in NOT_SENT:
                 return TransientModelFault(f"Cannot reach {where}; check the base URL and that the server is running.")
             case openai.APITimeoutError():
-                return _OutOfTime(f"{where} timed out; check that the server is not overloaded.", maybe_billed=True)
+                return _ModelTimeout(f"{where} timed out; check that the server is not overloaded.", maybe_billed=True)
             case openai.APIConnectionError():
                 return TransientModelFault(
                     f"Cannot reach {where}; check the base URL and that the server is running.", maybe_billed=True
@@ -222,42 +230,42 @@ class ModelEndpoint:
             case openai.APIStatusError() if error.status_code in (408, 409, 425, 429) or error.status_code >= 500:
                 asked_s = _retry_after(error.response.headers.get("retry-after"))
                 return TransientModelFault(
-                    f"{where} answered HTTP {error.status_code}: {self._heard(error.message)}",
+                    f"{where} answered HTTP {error.status_code}: {self._server_message(error.message)}",
                     retry_after_s=RATE_REST_S if asked_s is None and error.status_code == 429 else asked_s,
                 )
             case openai.APIStatusError():
                 return ModelFailed(
-                    f"{where} refused the request (HTTP {error.status_code}): {self._heard(error.message)}"
+                    f"{where} refused the request (HTTP {error.status_code}): {self._server_message(error.message)}"
                 )
             case _:
-                said = f"{where} sent something that is not a chat completion: {self._heard(str(error))}"
+                said = f"{where} sent something that is not a chat completion: {self._server_message(str(error))}"
                 return TransientModelFault(said, maybe_billed=True)
 
-    def _heard(self, words: str) -> str:
-        """Return what a server said in one line."""
+    def _server_message(self, words: str) -> str:
+        """Return the first line of a server's message, without the API key."""
         return _first_line(_text(self._keyless(words)))
 
     def _keyless(self, words: str) -> str:
-        """Return what a server said without the key it was sent, which some repeat."""
+        """Return a server's text without the API key, which some servers repeat."""
         return words.replace(self._key, "…") if self._key else words
 
 
-class _OutOfTime(TransientModelFault):
-    """There was no reply within the time that the caller had."""
+class _ModelTimeout(TransientModelFault):
+    """The caller's time ran out before a reply."""
 
 
 def _maybe_begun(error: openai.APIStatusError) -> bool:
-    """Say whether a server that answers with this error may have done the work, in which case it may be on the bill."""
+    """Return whether a server may have done the work before this error, so that the call may be billed."""
     told = error.body if isinstance(error.body, dict) else {"message": error.body}
     said = " ".join(value for name in ("message", "type", "code") if isinstance(value := told.get(name), str))
     if error.status_code not in REFUSED and not (error.status_code == 503 and BUSY.search(said[:MOST_WORDS])):
         return True
-    # Some refuse what their model wrote, and show it.
-    return bool({"usage", "failed_generation"} & (told.keys() | _outermost(error)))
+    # Some servers refuse their model's output, and include the usage or the output in the error.
+    return bool({"usage", "failed_generation"} & (told.keys() | _outer_fields(error)))
 
 
-def _outermost(error: openai.APIStatusError) -> set[str]:
-    """Return the names of the fields around the error in what a server said."""
+def _outer_fields(error: openai.APIStatusError) -> set[str]:
+    """Return the names of the fields around the error in the server's answer."""
     try:
         said = error.response.json()
     except (ValueError, RecursionError):
@@ -266,8 +274,8 @@ def _outermost(error: openai.APIStatusError) -> set[str]:
 
 
 def _reply(completion: ChatCompletion, latency_ns: int) -> Reply | None:
-    """Return the reply in a completion; None if there is neither one nor a bill."""
-    # The client library does not check what a server sends: fields may be missing or of another type.
+    """Return the reply in a completion, or ``None`` if it holds neither a message nor a bill."""
+    # The OpenAI client does not validate answers: fields may be missing or have another type.
     choices = getattr(completion, "choices", None)
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = getattr(choice, "message", None)
@@ -284,25 +292,29 @@ def _reply(completion: ChatCompletion, latency_ns: int) -> Reply | None:
     usage = _usage(getattr(completion, "usage", None), wrote=bool(reply.written_bytes or reply.tool_calls))
     if message is None and usage is None:
         return None
-    # A bill without a reply is paid all the same; the empty reply is dealt with after that.
+    # A bill without a message must be paid as well. The dialect refuses the empty reply later.
     return replace(reply, usage=usage)
 
 
 def _tool_request(call: object) -> ToolRequest:
     function = getattr(call, "function", None)
     arguments = getattr(function, "arguments", None)
-    # Some servers send the arguments as an object instead of as text: it means the same.
+    # Some servers send the arguments as an object instead of JSON text.
     written = json.dumps(arguments) if isinstance(arguments, dict) else arguments
     return ToolRequest(_text(getattr(call, "id", None)), _text(getattr(function, "name", None)), _text(written))
 
 
 def _text(value: object) -> str:
-    """Return text that can be written down; half of a surrogate pair is legal in JSON, but is no text."""
+    """Return a value as valid text: lone surrogates, which JSON allows, are replaced; other types become an empty
+    string.
+    """
     return value.encode(errors="replace").decode() if isinstance(value, str) else ""
 
 
 def _usage(usage: object, *, wrote: bool) -> Usage | None:
-    """Return the bill; None for one that cannot be. Some servers and proxies count nothing and send zeros."""
+    """Return the billed tokens, or ``None`` if they are impossible. Some servers and proxies count nothing and send
+    zeros.
+    """
     prompt = getattr(usage, "prompt_tokens", None)
     completion = getattr(usage, "completion_tokens", None)
     if not _count(prompt) or not _count(completion) or not prompt or (wrote and not completion):
@@ -316,7 +328,9 @@ def _count(value: object) -> TypeGuard[int]:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Read a rest in seconds, which is given as such or as a date (RFC 9110, 10.2.3)."""
+    """Return the seconds in a Retry-After header, given as seconds or as a date (RFC 9110, 10.2.3); ``None`` if
+    invalid.
+    """
     if not value:
         return None
     try:

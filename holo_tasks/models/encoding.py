@@ -1,4 +1,4 @@
-"""From a redacted frame to the exact bytes a model is sent."""
+"""Encode redacted frames as the pictures that a model is sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Tier = Literal["default", "dense", "full"]
 
 @dataclass(frozen=True)
 class JpegEncoder:
-    """Encode as JPEG, at most ``max_width`` pixels wide (None keeps the screen's own size)."""
+    """Encodes frames as JPEG, at most ``max_width`` pixels wide (``None`` keeps the size of the screen)."""
 
     media_type: ClassVar[str] = "image/jpeg"
     max_width: int | None = 1280
@@ -48,7 +48,7 @@ class JpegEncoder:
         )
 
     def strip(self, turns: Sequence[Turn]) -> Shot:
-        """Put the screens after the last actions into one picture, numbered and labelled, oldest first."""
+        """Return the screens after the last actions as one numbered, captioned picture, oldest first."""
         image = filmstrip([(turn.after.data, label(turn.step.tool_call)) for turn in turns])
         data = self._encoded(image)
         size = Size(*image.size)
@@ -63,7 +63,7 @@ class JpegEncoder:
 
 @dataclass(frozen=True)
 class PngEncoder(JpegEncoder):
-    """Encode as PNG, every pixel as it was: what is read on the picture is what was read on the screen."""
+    """Encodes frames as PNG without scaling, so that OCR of the picture equals OCR of the screen."""
 
     media_type: ClassVar[str] = "image/png"
     max_width: int | None = None
@@ -75,7 +75,7 @@ class PngEncoder(JpegEncoder):
 
 
 def fit_width(size: Size, max_width: int | None) -> Size:
-    """Shrink to a width, keeping the shape; never enlarge."""
+    """Return the size scaled down to a width, with the same aspect ratio. It is never enlarged."""
     if max_width is None or size.width <= max_width:
         return size
     return Size(max_width, max(1, round(size.height * max_width / size.width)))
@@ -86,4 +86,4 @@ ENCODERS: dict[Tier, JpegEncoder] = {
     "dense": JpegEncoder(max_width=1600, quality=90),
     "full": JpegEncoder(max_width=None, quality=90),
 }
-"""The quality tiers: enough for forms, for dense tables, and every pixel."""
+"""Encoders by quality tier: for forms, for dense tables, and for full resolution."""

@@ -1,4 +1,4 @@
-"""The last actions as one picture: a small screen for each, numbered, with what was done written under it."""
+"""Draw the last actions as one picture of numbered, captioned thumbnails."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from collections.abc import Sequence
 from PIL import Image, ImageDraw, ImageFont
 
 COLUMNS = 5
+"""Thumbnails per row."""
 CELL = 248
+"""Largest width and height of a thumbnail, in pixels."""
 CAPTION = 40
+"""Height of a caption, in pixels."""
 GAP = 8
 FONT = 14
 
 
 def filmstrip(screens: Sequence[tuple[bytes, str]]) -> Image.Image:
-    """Return the strip for encoded screens with their captions, oldest first, five to a row."""
+    """Return the strip for encoded screens with captions, oldest first, five to a row."""
     cells = [_cell(number, data, caption) for number, (data, caption) in enumerate(screens, start=1)]
     columns = min(COLUMNS, max(1, len(cells)))
     rows = -(-len(cells) // columns)
@@ -43,7 +46,7 @@ def _cell(number: int, data: bytes, caption: str) -> Image.Image:
 
 
 def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> list[str]:
-    """Break a caption into at most two lines that fit."""
+    """Split a caption into at most two lines that fit the cell."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()

@@ -1,4 +1,4 @@
-"""An HTTP client that connects to this machine only, whatever a name stands for by the time of a request."""
+"""HTTP client of local-only mode: it connects to this machine only."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from holo_tasks.models.bounded import BoundedClient
 
 
 class LocalClient(BoundedClient):
-    """Looks the host up before each request, checks what it got, and connects to that very address.
+    """Resolves the host before each request, checks the address, and connects to exactly that address.
 
-    A name that is checked once and looked up again to connect could stand for another machine by then. Proxies and
-    other settings of the environment are not heeded, redirects not followed.
+    A second lookup for the connection could return another machine. Proxy settings are ignored, and redirects are not
+    followed.
     """
 
     def __init__(self, where: str, lookup: Lookup) -> None:
@@ -24,7 +24,7 @@ class LocalClient(BoundedClient):
         host = request.url.host
         address = await asyncio.to_thread(loopback_address, host, self._lookup, "the model's endpoint")
         if address != host:
-            # The certificate and the Host header, which is there already, are still about the name.
+            # TLS verification and the Host header, which is already set, still use the name.
             request.extensions = {**request.extensions, "sni_hostname": host}
             request.url = request.url.copy_with(host=address)
         return await super().send(request, **options)

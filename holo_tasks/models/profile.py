@@ -1,4 +1,7 @@
-"""What has to be known about a model to speak to it as it was trained: data, not code."""
+"""Model profiles: the conventions that a model was trained with, as data from TOML.
+
+`profile_for` returns the profile of a model.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,13 @@ class PriceTable(BaseModel):
 
 
 class Profile(BaseModel):
-    """One model's conventions. Token counts are the model's own limits; ``temperature`` and the rest are
-    what it was trained with.
+    """Conventions and limits of a model.
 
-    ``dialects`` are tried in this order by ``auto``. ``tool_suffix`` and ``tool_names`` are how the model names its
-    tools; ``tools`` is a choice of them, None for all. ``image_budget`` pictures are kept in a request, and when there
-    are more, ``evict_batch`` of the oldest go at once. "default" for ``thinking`` and ``reasoning_effort`` says nothing
-    about them. With ``preserve_thinking`` the model sees its own reasoning again (function calling only).
-    ``least_confidence`` and ``recent_actions`` are of the holotron dialect.
+    ``auto`` uses the first of ``dialects``. ``tool_suffix`` and ``tool_names`` define the model's names for tools, and
+    ``tools`` the offered ones (``None`` for all). A request holds at most ``image_budget`` pictures; if there are more,
+    the oldest ``evict_batch`` are dropped together. "default" for ``thinking`` and ``reasoning_effort`` omits the field
+    from requests. With ``preserve_thinking`` the model sees its earlier reasoning (function calling only).
+    ``least_confidence`` and ``recent_actions`` are for the holotron dialect.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -87,7 +89,7 @@ class Profile(BaseModel):
         return value
 
     def pick_dialect(self, wanted: str) -> DialectName:
-        """Return the dialect to speak; ``auto`` takes the profile's first one."""
+        """Return the dialect to use. Raises `InvalidUsage` if the model does not support ``wanted``."""
         if wanted == "auto":
             return self.dialects[0]
         for name in self.dialects:
@@ -99,18 +101,18 @@ class Profile(BaseModel):
         )
 
     def toolbox(self, macros: Sequence[Macro] = ()) -> Toolbox:
-        """Return the tools as this model knows them, and ``macros`` beside them."""
+        """Return the model's tools, including ``macros``."""
         return Toolbox(
             names=self.tool_names, suffix=self.tool_suffix, space=self.coordinates, offered=self.tools, macros=macros
         )
 
     @property
     def positions(self) -> str:
-        """Say in words what coordinates are."""
+        """The coordinate format, in words for the prompt."""
         return "integers from 0 to 1000" if self.coordinates == "thousandths" else "numbers from 0 to 1"
 
     def sampling(self) -> dict[str, Any]:
-        """Return the fields of a request that say how the model is to write, none of them nested in another."""
+        """Return the request fields for sampling and reasoning. No field is nested in another."""
         fields: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_output_tokens}
         if self.reasoning_effort != "default":
             fields["reasoning_effort"] = self.reasoning_effort
@@ -121,7 +123,7 @@ class Profile(BaseModel):
         return fields
 
     def constrained(self, schema: Mapping[str, Any], *, name: str) -> dict[str, Any]:
-        """Return the field that makes a server hold the model to a JSON schema, as this server wants it."""
+        """Return the request field that makes the server enforce a JSON schema."""
         match self.schema_transport:
             case "structured_outputs":
                 return {"structured_outputs": {"json": schema}}
@@ -134,16 +136,16 @@ class Profile(BaseModel):
 
 @cache
 def shipped() -> dict[str, Profile]:
-    """Return the profiles that come with the package, by model name."""
+    """Return the profiles of the package, by model name."""
     text = resources.files("holo_tasks.models").joinpath("profiles.toml").read_text(encoding="utf-8")
     return read_profiles(text, "profiles.toml")
 
 
 def profiles(file: Path | None = None) -> dict[str, Profile]:
-    """Return all profiles by model name: those of the package, then the user's own in ``file``.
+    """Return the profiles of the package and of the user's ``file``, by model name.
 
-    Without a ``file`` it is the one that the environment variable HOLO_PROFILES names, if any. Raises `InvalidUsage`
-    for a file that cannot be read or that holds something no profile has.
+    Without a ``file``, the one in the environment variable HOLO_PROFILES is used, if set. Raises `InvalidUsage` if the
+    file cannot be read or holds an invalid profile.
     """
     named = file or (Path(value) if (value := os.environ.get(PROFILES_VARIABLE, "").strip()) else None)
     if named is None:
@@ -157,10 +159,14 @@ def profiles(file: Path | None = None) -> dict[str, Profile]:
 
 
 def read_profiles(text: str, where: str, known: Mapping[str, Profile] | None = None) -> dict[str, Profile]:
-    """Read profiles from TOML, one table a model; ``like`` names one to start from, else the known one is."""
+    """Parse profiles from TOML, one table per model.
+
+    A table extends the profile that its ``like`` names, or a known profile of the same name. ``where`` names the source
+    in errors.
+    """
     try:
         tables = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # tomllib lets through what int and the stack say
+    except (ValueError, RecursionError) as error:  # long numbers and deep nesting raise other errors than TOML's
         raise InvalidUsage(f"{where} is not TOML: {shortened(str(error))}.") from None
     found: dict[str, Profile] = {}
     for name, table in tables.items():
@@ -171,25 +177,25 @@ def read_profiles(text: str, where: str, known: Mapping[str, Profile] | None = N
         base = {**(known or {}), **found}.get(name if like is None else str(like))
         if like is not None and base is None:
             unknown = shortened(repr(like))
-            raise InvalidUsage(f"{where}: {shortened(name)} is like {unknown}, which there is no profile of.")
-        found[name] = _made(name, base, fields, f"{where}: the profile of {name}")
+            raise InvalidUsage(f"{where}: {shortened(name)} is like {unknown}, which has no profile.")
+        found[name] = _validated(name, base, fields, f"{where}: the profile of {name}")
     return found
 
 
 def profile_for(model: str, **overrides: object) -> Profile:
-    """Return a model's profile with some fields replaced; an unknown model gets the defaults and no price.
+    """Return a model's profile with some fields replaced. An unknown model gets the defaults and no price.
 
-    ``like`` names another model's profile to start from.
+    ``like`` names another model whose profile is the base.
     """
     known, fields = profiles(), dict(overrides)
     like = fields.pop("like", None)
     if like is not None and str(like) not in known:
-        raise InvalidUsage(f"{model} is like {like!r}, which there is no profile of.")
+        raise InvalidUsage(f"{model} is like {like!r}, which has no profile.")
     base = known.get(model if like is None else str(like)) or Profile(name=model)
-    return _made(model, base, fields, f"The profile of {model}") if overrides else base
+    return _validated(model, base, fields, f"The profile of {model}") if overrides else base
 
 
-def _made(name: str, base: Profile | None, fields: Mapping[str, object], what: str) -> Profile:
+def _validated(name: str, base: Profile | None, fields: Mapping[str, object], what: str) -> Profile:
     try:
         return Profile.model_validate({**(base.model_dump() if base else {}), **fields, "name": name})
     except ValidationError as error:

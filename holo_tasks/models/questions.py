@@ -1,6 +1,6 @@
-"""One-shot questions about pictures: no conversation, the pictures first, the reply a JSON object.
+"""Single questions about pictures: no conversation, the pictures first, and a JSON object as the reply.
 
-This is the form that Holo models are trained on for localization; any vision model of the OpenAI protocol reads it.
+Holo models are trained on this form for localization. Other vision models with an OpenAI-compatible API accept it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOCATE = "Locate one element of the user interface on this screenshot and give t
 
 
 class Questions:
-    """Writes questions for one model."""
+    """Writes the request for a question to one model; a `core.model.Questioner`."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -26,16 +26,16 @@ class Questions:
     def __call__(self, text: str, shots: Sequence[Shot], schema: Mapping[str, Any], *, thinking: bool) -> Request:
         profile = self._profile
         shown = f"{text}\n\nReply with one JSON object that fits this schema, and nothing else:\n{json.dumps(schema)}"
-        told = profile.sampling()
+        options = profile.sampling()
         if not thinking:
-            told["temperature"] = 0
-            told.pop("reasoning_effort", None)
-            if "chat_template_kwargs" in told:
-                told["chat_template_kwargs"] = {"enable_thinking": False}
+            options["temperature"] = 0
+            options.pop("reasoning_effort", None)
+            if "chat_template_kwargs" in options:
+                options["chat_template_kwargs"] = {"enable_thinking": False}
         body = {
             "model": profile.name,
             "messages": [{"role": "user", "content": [*map(image_part, shots), text_part(shown)]}],
-            **told,
+            **options,
             **profile.constrained(schema, name="reply"),
         }
         return Request(body, tuple(shots))

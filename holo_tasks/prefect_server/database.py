@@ -1,7 +1,7 @@
-"""A new database for Prefect, as its migrations would leave it: they take seconds, and always come to the same.
+"""Create a new Prefect database from a stored schema, because running all migrations takes seconds.
 
-`database.sql` is what they came to; ``python -m holo_tasks.prefect_server.database`` writes it anew. A Prefect that
-is newer brings a database up to date itself, by the migrations that were added since.
+`database.sql` is the result of the migrations; ``python -m holo_tasks.prefect_server.database`` writes it again. A
+newer Prefect applies the migrations that were added since.
 """
 
 from __future__ import annotations
@@ -18,33 +18,35 @@ from pathlib import Path
 from holo_tasks.machine.private import private_file
 
 SCHEMA = Path(__file__).with_suffix(".sql")
-MAKES = """
+CREATE_DATABASE = """
 import asyncio
 from prefect.server.database import provide_database_interface
 asyncio.run(provide_database_interface().create_db())
 """
+"""Program that lets Prefect create its database."""
 
 
 def prepare(path: Path) -> bool:
-    """Make a new database, complete or not at all; say whether one was made.
+    """Create a new database, completely or not at all; return whether it was created.
 
-    None is where there is one already, or something is left of one, or where the Prefect that is installed is older
-    than what is kept: it would refuse a database from its future. Whoever starts a server there has Prefect make it.
+    It is not created if a database or remains of one exist. It is also not created if the installed Prefect is older
+    than the stored schema, because it would refuse the newer database. Prefect then creates the database when the
+    server starts.
     """
     sql = SCHEMA.read_text(encoding="utf-8")
-    # A journal without its database would be taken for that of the new one.
+    # SQLite would apply a leftover journal to the new database.
     if any(path.with_name(path.name + end).exists() for end in ("", "-wal", "-journal")):
         return False
     if not _is_known(_revision(sql)):
         return False
-    made = path.with_name(f".{path.name}.new")  # nobody else is at it: see `TemporaryServer`
+    made = path.with_name(f".{path.name}.new")  # `TemporaryServer` holds the lock of the first start
     try:
         with suppress(FileNotFoundError):
             made.unlink()
         private_file(made)
         with closing(sqlite3.connect(made)) as database:
             database.executescript(sql)
-        os.link(made, path)  # unless there is one by now
+        os.link(made, path)  # fails if the database exists by now
     except (OSError, sqlite3.Error):
         return False
     finally:
@@ -54,12 +56,12 @@ def prepare(path: Path) -> bool:
 
 
 def _revision(sql: str) -> str:
-    """Return the name of the last migration."""
+    """Return the revision of the last migration in the schema."""
     return sql.rpartition("alembic_version")[2].partition("'")[2].partition("'")[0]
 
 
 def _is_known(revision: str) -> bool:
-    prefect = find_spec("prefect")  # loads nothing of it
+    prefect = find_spec("prefect")  # does not import it
     places = prefect.submodule_search_locations if prefect else None
     return any(
         any(Path(place, "server/database/_migrations/versions/sqlite").glob(f"*_{revision}_*.py"))
@@ -68,14 +70,14 @@ def _is_known(revision: str) -> bool:
 
 
 def migrated(path: Path) -> str:
-    """Have Prefect's migrations make a database, or bring one up to date, and return what it is made of as SQL."""
+    """Let Prefect create or migrate a database; return it as SQL."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     with tempfile.TemporaryDirectory() as home:
         environ = known | {
             "PREFECT_HOME": home,
             "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{path}",
         }
-        subprocess.run([sys.executable, "-c", MAKES], env=environ, check=True)
+        subprocess.run([sys.executable, "-c", CREATE_DATABASE], env=environ, check=True)
     with closing(sqlite3.connect(path)) as database:
         return "\n".join([*database.iterdump(), ""])
 

@@ -1,4 +1,7 @@
-"""Local-only mode at the edge: everything a run would speak to is on this machine, or nothing is started."""
+"""Local-only mode: check that every service a run connects to is on this machine, before anything is started.
+
+`check_run` checks all services, and `enter` turns the mode on.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,9 @@ __all__ = [
 
 
 def enter(environ: MutableMapping[str, str], *, asked: bool = False) -> bool:
-    """Turn the mode on for this process and its children, if it is asked for or on already; say whether it is on.
+    """Turn the mode on for this process and its children if ``asked``; return whether it is on.
 
-    The environment's switch cannot be turned off here.
+    It cannot be turned off here if the environment turns it on.
     """
     if not (asked or switched_on(environ)):
         return False
@@ -45,7 +48,9 @@ def enter(environ: MutableMapping[str, str], *, asked: bool = False) -> bool:
 
 
 def enter_late(environ: MutableMapping[str, str], prefect_url: str | None) -> None:
-    """Turn the mode on where Prefect is at work already; raise `InvalidUsage` if it may do so by way of a proxy."""
+    """Turn the mode on after Prefect has started. Raises `InvalidUsage` if Prefect may have been reached through a
+    proxy.
+    """
     host = urlsplit(prefect_url or "http://127.0.0.1").hostname or ""
     proxies = {name: environ[name] for name in environ if name.lower() in PROXIES and environ[name]}
     unproxied = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
@@ -58,8 +63,11 @@ def enter_late(environ: MutableMapping[str, str], prefect_url: str | None) -> No
 
 
 def pin_prefect(environ: MutableMapping[str, str]) -> str | None:
-    """Put the configured Prefect API's URL, by its address, into the environment, so that its name is not looked up
-    again; return it. Raises `InvalidUsage` if it is elsewhere."""
+    """Replace the host of the configured Prefect API by its address in the environment; return the URL.
+
+    The name is then not resolved again. Returns ``None`` if no API is configured. Raises `InvalidUsage` if it is on
+    another machine.
+    """
     url = configured_api_url(environ)
     if url is not None:
         environ["PREFECT_API_URL"] = url = check_prefect(url)
@@ -67,32 +75,32 @@ def pin_prefect(environ: MutableMapping[str, str]) -> str | None:
 
 
 def check_run(base_url: str, destination: Destination, prefect_url: str | None) -> None:
-    """Check all that a run would speak to."""
+    """Raise `InvalidUsage` unless the model's endpoint and all other services are on this machine."""
     pinned_url(base_url, socket.getaddrinfo, "the model's endpoint")
     check_rest(destination, prefect_url)
 
 
 def check_rest(destination: Destination, prefect_url: str | None) -> Destination:
-    """Check all but the model's endpoint; return the destination as it is to be used."""
+    """Check all services except the model's endpoint; return the trace destination, restricted to this machine."""
     if prefect_url:
         check_prefect(prefect_url)
     else:
         _check_own_server()
     check_database()
     check_anchors()
-    wanted_by(os.environ, local_only=True)  # a collector of spans and metrics
+    wanted_by(os.environ, local_only=True)  # checks the collector of spans and metrics
     return destination.kept_here()
 
 
 def check_anchors() -> None:
-    """Raise `InvalidUsage` if the heads of traces would be anchored elsewhere."""
+    """Raise `InvalidUsage` if trace anchors would be stored on another machine."""
     named = os.environ.get(ANCHORS_VARIABLE, "").strip()
     if "://" in named:
         Destination.parse(named, retain_days=retain_days(os.environ)).kept_here()
 
 
 def _check_own_server() -> None:
-    """Raise `InvalidUsage` if a server that Prefect starts by itself would keep its database elsewhere."""
+    """Raise `InvalidUsage` if the database of a server that Prefect starts by itself is on another machine."""
     what = "the database of Prefect's own server (it holds pictures of the screen)"
     url = configured(os.environ, *(f"{kind}_CONNECTION_URL" for kind in SERVER_DATABASE))
     host = configured(os.environ, *(f"{kind}_HOST" for kind in SERVER_DATABASE))
@@ -103,20 +111,20 @@ def _check_own_server() -> None:
 
 
 def check_database() -> None:
-    """Raise `InvalidUsage` if what runs share is kept elsewhere."""
+    """Raise `InvalidUsage` if the shared database is on another machine."""
     check_kept_here(os.environ.get(DATABASE_VARIABLE, "").strip())
 
 
 def check_prefect(url: str) -> str:
-    """Return the URL of a Prefect API by its loopback address; raise `InvalidUsage` if it is elsewhere."""
+    """Return the URL of a Prefect API with its loopback address. Raises `InvalidUsage` if it is on another machine."""
     return pinned_url(url, socket.getaddrinfo, "the Prefect API (its artifacts carry pictures of the screen)")
 
 
 def check_advisors(advisors: Mapping[str, Model]) -> None:
-    """Raise `InvalidUsage` unless every further model is kept to this machine, too."""
+    """Raise `InvalidUsage` unless the clients of all advisor models are in local-only mode."""
     for name, advisor in advisors.items():
         if not getattr(advisor.client, "local_only", False):
             raise InvalidUsage(
-                f"Local-only mode is on, and the advisor {name!r} at {advisor.client.endpoint} is not bound to this "
-                "machine: turn the mode on for it, too."
+                f"Local-only mode is on, but not for the advisor {name!r} at {advisor.client.endpoint}: turn it on "
+                "for this model as well."
             )

@@ -1,6 +1,7 @@
-"""The process of a temporary Prefect server: it answers at its own address only, and to those who have its login.
+"""Main module of a temporary Prefect server. It answers at its own address only, and only with its login.
 
-Its login comes by standard input, for other processes of this user can read what a process was started with.
+The login comes through standard input, because other processes of this user can read a process's command line and
+environment.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from holo_tasks.machine.umask import narrow_umask
 
 
 def main() -> None:
-    """Serve at the socket whose number is the argument, until told to end."""
+    """Serve at the socket whose descriptor number is the argument, until the process is terminated."""
     collect_seldom()
     keep_little()
     load_less()
-    close_process()  # it holds the login, and what it needs for its database
-    narrow_umask()  # its database holds secrets, and the key to them beside them
+    close_process()  # its memory holds the login and the database credentials
+    narrow_umask()  # its database holds secrets and their encryption key
     os.environ["PREFECT_SERVER_API_AUTH_STRING"] = sys.stdin.readline().strip()
     with socket.socket(fileno=int(sys.argv[1])) as at:
         host, port = at.getsockname()
-        # What a page of another site asks for is nobody's business here. Pages of its own are of its own address.
+        # Reject cross-origin requests of pages from other sites. The server's own pages have its own origin.
         os.environ["PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS"] = f"http://{host}:{port}"
         _serve(at, host)
 
@@ -36,17 +37,18 @@ def _serve(at: socket.socket, host: str) -> None:
     from prefect.server.api.server import create_app
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-    _compare_quietly()
-    # Another site's name may be made to lead here, and its pages would then count as pages of this server.
+    _declare_uuid_operators()
+    # Check the Host header against DNS rebinding: another site's name may resolve to this address.
     app = TrustedHostMiddleware(create_app(), [host])
     config = uvicorn.Config(app, log_level="error", lifespan="on", proxy_headers=False)
     uvicorn.Server(config).run(sockets=[at])
 
 
-def _compare_quietly() -> None:
-    """Say of Prefect's ids what SQLAlchemy 2.1 wants to know: else it warns, unheard, each time one is compared.
+def _declare_uuid_operators() -> None:
+    """Declare the operators of Prefect's UUID type, as SQLAlchemy 2.1 requires.
 
-    To find out whom to warn it looks through the stack, which took a thirtieth of all that a server does.
+    Otherwise each comparison issues a deprecation warning. The search for the caller to warn took a thirtieth of the
+    server's time.
     """
     with suppress(ImportError):  # before 2.1
         from prefect.server.utilities.database import UUID

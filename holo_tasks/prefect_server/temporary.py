@@ -1,7 +1,7 @@
-"""A temporary Prefect server for a single run, started before anything heavy is imported.
+"""Start a temporary Prefect server for one run, and find out whether a configured server answers.
 
-Prefect starts one by itself when no server is configured, but only once a flow begins; started first, its
-several seconds pass while the desktop comes up and the model client is loaded.
+Prefect starts a temporary server by itself if none is configured, but only when a flow begins. `TemporaryServer` starts
+earlier, so that its several seconds pass while the desktop starts and the model client is imported.
 """
 
 from __future__ import annotations
@@ -29,43 +29,49 @@ from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.this_machine import switched_on
 from holo_tasks.desktop.environment import needed
 from holo_tasks.desktop.processes import tied
-from holo_tasks.machine.patience import names_nobody
+from holo_tasks.machine.patience import is_unknown_host
 from holo_tasks.machine.private import make_private, open_private, private_file
 from holo_tasks.models.address import without_login
 from holo_tasks.prefect_server.database import prepare
 
 PATIENCE_S = 300.0
-"""A first start makes a database: seen to take over two minutes on a busy machine. One that ended is seen at once."""
+"""Seconds to wait for the server. Its first start creates a database, which took over two minutes on a busy machine. A
+server that exits is noticed at once.
+"""
 OPEN = (
-    "answers without a login: whoever reaches it, also a page in a browser of this machine, can say yes for a person, "
-    "stop runs and read the secrets of all blocks. Start the server with PREFECT_SERVER_API_AUTH_STRING, and set "
-    "PREFECT_API_AUTH_STRING to the same where flows run"
+    "answers without a login: every client, including a web page in a browser on this machine, can approve actions, "
+    "stop runs and read the secrets of all blocks. Start the server with PREFECT_SERVER_API_AUTH_STRING, and "
+    "set PREFECT_API_AUTH_STRING to the same value for your flows"
 )
 BUSY = frozenset({408, 429, 500, 502, 503, 504})
-"""How a server answers that has too much to do, or that is not up yet behind a proxy."""
+"""HTTP status codes of a server that is overloaded, or not up yet behind a proxy."""
 CLOUD = "prefect.cloud"
-"""Prefect Cloud has no health page below a workspace."""
+"""Host of Prefect Cloud, which has no health page below a workspace."""
 LEAN = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
-"""As Prefect's own temporary server: no pages, no background services."""
+"""Settings as in Prefect's own temporary server: no pages, no background services."""
 NO_BLOCKS = {
     "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "0",
     "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "0",
 }
-"""Not every library of blocks is loaded, to write each kind of block into the database, which takes seconds."""
+"""Settings that skip importing all block libraries and registering their block types, which takes seconds."""
 QUIET = {"PREFECT_SERVER_ANALYTICS_ENABLED": "0", "DO_NOT_TRACK": "1"}
 SERVER_DATABASE = ("PREFECT_SERVER_DATABASE", "PREFECT_API_DATABASE")
-"""How the names of settings begin that say where a server keeps its database."""
+"""Prefixes of the settings for a server's database location."""
 ITS_OWN = ("PREFECT_", "PG", "SQLITE_")
-"""How the names of variables begin that a server reads itself, or what it keeps its database with."""
+"""Prefixes of the environment variables that a server and its database driver read."""
 
 
 def configured_api_url(environ: Mapping[str, str]) -> str | None:
-    """Return the Prefect API this machine is set up for, without importing Prefect; None if there is none."""
+    """Return the Prefect API URL from the environment or the active profile, without importing Prefect; else
+    ``None``.
+    """
     return configured(environ, "PREFECT_API_URL")
 
 
 def configured(environ: Mapping[str, str], *names: str) -> str | None:
-    """Return the first of some Prefect settings that the environment or the active profile holds."""
+    """Return the first of the named Prefect settings that is set in the environment or the active profile, or
+    ``None``.
+    """
     if found := next(filter(None, map(environ.get, names)), None):
         return found
     home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
@@ -80,7 +86,7 @@ def configured(environ: Mapping[str, str], *names: str) -> str | None:
 
 
 def require_server(url: str, timeout_s: float = 5.0) -> None:
-    """Raise `Unavailable` if no Prefect server answers at a configured URL, `InvalidUsage` if something else does."""
+    """Raise `Unavailable` if the Prefect server at a URL does not answer, and `InvalidUsage` if the URL is wrong."""
     state = state_of(url, timeout_s)
     if state != "up":
         raise (Unavailable if state == "away" else InvalidUsage)(
@@ -89,71 +95,77 @@ def require_server(url: str, timeout_s: float = 5.0) -> None:
         )
 
 
-class _StayThere(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: what answers elsewhere is not the API that was named."""
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Redirect handler that follows no redirects, because another address is not the configured API."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 def is_up(url: str, timeout_s: float = 1.0) -> bool:
-    """Say whether a Prefect API answers; one that wants a login counts."""
+    """Return whether a Prefect API answers. An answer that demands a login counts."""
     return state_of(url, timeout_s) == "up"
 
 
 def state_of(url: str, timeout_s: float = 1.0) -> Literal["up", "away", "other"]:
-    """Say whether a Prefect API answers, nobody does, or something else; a server that is too busy is away."""
+    """Return the state of a URL: "up" for a Prefect API, "away" without an answer or if too busy, "other" for anything
+    else.
+    """
     try:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:  # or it raises ValueError
             return "other"
         with _opened(url, "health", timeout_s) as answer:
-            # Prefect's pages answer at any address that is not the API's.
+            # Prefect's web pages answer at all paths outside the API, so check the body.
             said: bytes = answer.read(16)
             return "up" if said.strip() == b"true" else "other"
     except urllib.error.HTTPError as error:
         up = error.code in (401, 403) or (error.code == 404 and CLOUD in url)
         return "up" if up else "away" if error.code in BUSY else "other"
     except OSError as error:
-        # What has no such error behind it is said of the URL itself.
+        # Without an OSError as the cause, the error is about the URL itself.
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
-        wrong = not isinstance(cause, OSError) or isinstance(cause, ssl.SSLCertVerificationError) or names_nobody(cause)
+        wrong = (
+            not isinstance(cause, OSError) or isinstance(cause, ssl.SSLCertVerificationError) or is_unknown_host(cause)
+        )
         return "other" if wrong else "away"
     except (ValueError, http.client.HTTPException):
         return "other"
 
 
 def is_open(url: str, timeout_s: float = 1.0) -> bool:
-    """Say whether a Prefect API answers to anybody, without a login; what cannot be asked does not."""
+    """Return whether a Prefect API answers without a login. Returns ``False`` if it cannot be reached."""
     try:
-        with _opened(url, "admin/version", timeout_s) as told:
-            return bool(told.status == 200 and told.read(1) == b'"')
-    except (OSError, ValueError, http.client.HTTPException):  # a refusal is an OSError, too
+        with _opened(url, "admin/version", timeout_s) as health:
+            return bool(health.status == 200 and health.read(1) == b'"')
+    except (OSError, ValueError, http.client.HTTPException):  # an HTTP error is an OSError
         return False
 
 
 def _opened(url: str, page: str, timeout_s: float) -> Any:
     parts = urlsplit(url)
-    # A login in it, which Prefect's client sends, would be taken for a part of the host's name here.
+    # Remove the login, which Prefect's client would send; urllib would parse it as a part of the host name.
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
-    return urllib.request.build_opener(_StayThere).open(f"{bare}/{page}", timeout=timeout_s)
+    return urllib.request.build_opener(_NoRedirects).open(f"{bare}/{page}", timeout=timeout_s)
 
 
 def reach_directly(environ: MutableMapping[str, str]) -> None:
-    """Keep requests to this machine away from a proxy, which would look for them on its own."""
+    """Add this machine's addresses to no_proxy, because a proxy would connect to itself instead."""
     without = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
     environ["no_proxy"] = environ["NO_PROXY"] = f"{without},127.0.0.1,localhost,::1".lstrip(",")
 
 
 class TemporaryServer:
-    """A Prefect API on a free loopback port, over the usual Prefect database; it ends with this process.
+    """A Prefect API on a free loopback port, with the user's Prefect database. It ends with this process.
 
-    Who reaches a Prefect API reads the secrets of all blocks, says yes in a person's place and stops runs, and every
-    page in a browser of this machine reaches a loopback port. So it has a ``login``, a new one each time unless one is
-    given, which only those know that `enter` tells. ``ui`` serves Prefect's pages too, which ask a person for it, and
-    runs its background services. One without ``blocks`` is up sooner, and for whoever saves none: two that save the
-    first of a kind at once are in each other's way there. In local-only mode the database is the file in Prefect's
-    home, whatever is set.
+    A Prefect API gives access to the secrets of all blocks, approvals and running flows. Every web page in a browser on
+    this machine can reach a loopback port. The server therefore requires a ``login``, which is random unless it is
+    given. `enter` sets it for Prefect's client.
+
+    ``ui`` also serves Prefect's web pages, which ask for the login, and runs the background services. Without
+    ``blocks`` the server starts sooner, but use that only for runs that save no blocks. Two processes that save the
+    first block of a type at the same time would conflict. In local-only mode the database is the file in Prefect's home
+    folder, regardless of settings.
     """
 
     def __init__(
@@ -162,37 +174,41 @@ class TemporaryServer:
         self.login = login or f"holo:{secrets.token_urlsafe(24)}"
         home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
         self._ready = home / ".holo-ready"
-        self._first = None if self._ready.exists() else _alone(home)
-        if self._first is not None and (switched_on(environ) or not _says_where(environ)):
+        self._first = None if self._ready.exists() else _lock_first_start(home)
+        if self._first is not None and (switched_on(environ) or not _has_configured_database(environ)):
             prepare(home / "prefect.db")
-        # Bound before the server is started: nobody else can answer in its place.
-        with socket.socket() as at, _readable(self.login) as told:
+        # Bind the port before the server starts, so that no other process can answer at it.
+        with socket.socket() as at, _pipe_with(self.login) as login_pipe:
             at.bind(("127.0.0.1", 0))
             port = at.getsockname()[1]
             self.url = f"http://127.0.0.1:{port}/api"
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "holo_tasks.prefect_server.process", str(at.fileno())],
                 env={
-                    **_kept(environ, home),
-                    **(_full(self.url, port) if ui else LEAN),
+                    **_server_environment(environ, home),
+                    **(_ui_settings(self.url, port) if ui else LEAN),
                     **({} if blocks else NO_BLOCKS),
                     **QUIET,
                 },
-                stdin=told,
+                stdin=login_pipe,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(at.fileno(),),
                 preexec_fn=tied(signal.SIGTERM),
-                # Ctrl+C is for this process to answer; the server is still needed to close the run
+                # Ctrl+C must not reach the server, which is still needed to close the run.
                 start_new_session=True,
             )
 
     def enter(self, environ: MutableMapping[str, str]) -> None:
-        """Have Prefect speak to this server, which it does if it is imported, or started, after this."""
+        """Set the server's URL and login for Prefect in an environment. Call it before Prefect is imported or
+        started.
+        """
         environ["PREFECT_API_URL"], environ["PREFECT_API_AUTH_STRING"] = self.url, self.login
 
     def wait(self) -> str:
-        """Return the API's URL once it answers."""
+        """Wait until the API answers; return its URL. Raises `InvalidUsage` if the server exits or does not start in
+        time.
+        """
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
@@ -201,19 +217,20 @@ class TemporaryServer:
                     "or set PREFECT_API_URL to a running one."
                 )
             if is_up(self.url):
-                self._let_others()
+                self._release_first_start()
                 return self.url
             time.sleep(0.05)
         raise InvalidUsage("A temporary Prefect server did not come up; set PREFECT_API_URL to a running one.")
 
-    def _let_others(self) -> None:
+    def _release_first_start(self) -> None:
+        """Mark Prefect's home as set up, and release the lock of the first start."""
         if self._first is not None:
             private_file(self._ready)
             self._first.close()
             self._first = None
 
     def stop(self) -> None:
-        """End the server."""
+        """Terminate the server; kill it after 5 seconds."""
         if self._first is not None:
             self._first.close()
         self._process.terminate()
@@ -224,51 +241,51 @@ class TemporaryServer:
             self._process.wait()
 
 
-def _kept(environ: Mapping[str, str], home: Path) -> dict[str, str]:
-    """Return what a server gets of an environment."""
+def _server_environment(environ: Mapping[str, str], home: Path) -> dict[str, str]:
+    """Return the environment of the server process."""
     kept = needed(environ) | {name: text for name, text in environ.items() if name.startswith(ITS_OWN)}
-    # Other processes can read what it is started with.
+    # Other processes can read its environment.
     for name in ("PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
         kept.pop(name, None)
     own = {SERVER_DATABASE[0] + "_CONNECTION_URL": _file_url(home.absolute() / "prefect.db")}
     if switched_on(environ):
         kept = {name: value for name, value in kept.items() if not name.startswith(SERVER_DATABASE)} | own
-    elif _odd(home) and not _says_where(environ):
-        kept |= own  # Prefect would take the folder's name for a part of the URL
+    elif _needs_escaping(home) and not _has_configured_database(environ):
+        kept |= own  # Prefect would misread the folder's name as a part of the URL
     source = str(Path(__file__).parents[2])
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, [source, kept.get("PYTHONPATH")]))}
 
 
-def _odd(path: Path) -> bool:
-    """Say whether a path cannot simply be written into a URL."""
+def _needs_escaping(path: Path) -> bool:
+    """Return whether a path has characters with a meaning in URLs."""
     return any(character in str(path) for character in "?#%")
 
 
-def _says_where(environ: Mapping[str, str]) -> bool:
-    """Say whether somebody has set where Prefect keeps its database."""
+def _has_configured_database(environ: Mapping[str, str]) -> bool:
+    """Return whether the location of Prefect's database is configured."""
     names = [f"{begin}_{name}" for begin in SERVER_DATABASE for name in ("CONNECTION_URL", "DRIVER", "NAME")]
     return any(name.startswith(SERVER_DATABASE) for name in environ) or configured(environ, *names) is not None
 
 
 def _file_url(path: Path) -> str:
-    """Write the path of a SQLite file as SQLAlchemy reads it."""
-    if not _odd(path):
+    """Return the SQLAlchemy URL of a SQLite file."""
+    if not _needs_escaping(path):
         return f"sqlite+aiosqlite:///{path}"
-    from sqlalchemy import URL  # takes a while to load
+    from sqlalchemy import URL  # slow to import
 
-    # One of its versions decodes a path and another does not; SQLite's own form of a path is safe in both.
+    # Only some versions of SQLAlchemy decode paths. SQLite's file: URI works with all.
     made = URL.create("sqlite+aiosqlite", database=path.as_uri(), query={"uri": "true"})
     return made.render_as_string(hide_password=False)
 
 
-def _full(url: str, port: int) -> dict[str, str]:
-    # The pages look for the API on port 4200 unless they are told.
+def _ui_settings(url: str, port: int) -> dict[str, str]:
+    # Without this, the web pages look for the API on port 4200.
     return {"PREFECT_SERVER_API_PORT": str(port), "PREFECT_SERVER_UI_API_URL": url}
 
 
 @contextmanager
-def _readable(line: str) -> Iterator[int]:
-    """Give a descriptor from which a line can be read."""
+def _pipe_with(line: str) -> Iterator[int]:
+    """Yield a descriptor of a pipe that holds the line."""
     reads, writes = os.pipe()
     try:
         os.write(writes, f"{line}\n".encode())
@@ -280,8 +297,10 @@ def _readable(line: str) -> Iterator[int]:
         os.close(reads)
 
 
-def _alone(home: Path) -> IO[str]:
-    """Wait for the first start of a Prefect home: two servers that set up one database at once fail."""
+def _lock_first_start(home: Path) -> IO[str]:
+    """Lock Prefect's home for its first start, because two servers that create the same database fail; return the lock
+    file.
+    """
     try:
         make_private(home)
         file = os.fdopen(open_private(home / ".holo-first-start", os.O_WRONLY | os.O_CREAT), "w")

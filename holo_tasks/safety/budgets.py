@@ -122,7 +122,7 @@ class Budgets:
             if quote.first:
                 await asyncio.to_thread(self._meters.give_up, meter, quote.first, doubtful=doubtful)
         elif quote.headroom_micro is None:
-            # This run has no limit on money. The bill only helps other runs, so a lost database is no error.
+            # This run has no limit on money. The bill only helps other runs, so ignore a lost database.
             with suppress(StoreLost):
                 await asyncio.to_thread(self._meters.learn, meter, seen, patience_s=HURRY_S)
         elif quote.first or quote.known.after(seen) != quote.known:
@@ -281,7 +281,7 @@ def _each_once(scopes: Sequence[Guard]) -> Iterator[tuple[Guard, int]]:
 
 
 def _open(db: sa.Connection, scopes: Sequence[Guard]) -> None:
-    """Insert the budget rows that are missing, then lock all of them in the order of their keys."""
+    """Insert the missing budget rows, then lock all rows in the order of their keys."""
     names = {scope.key: scope.name for scope in scopes}
     missing = names.keys() - set(db.scalars(sa.select(BUDGETS.c.scope).where(BUDGETS.c.scope.in_(names))))
     for key in sorted(missing):

@@ -213,7 +213,7 @@ class Handoffs:
         """Return the answered hand-off of a suspended flow run for this attempt to continue with, or ``None``.
 
         An attempt that was ``begun`` by an answer also takes over the answers that earlier attempts of the flow run
-        had. A retry was not begun by an answer: it voids all of them, and asks every question again.
+        had. A retry was not begun by an answer: it voids all earlier answers, and asks every question again.
         """
         mine = sa.and_(SUSPENSIONS.c.flow_run_id == flow_run_id, SUSPENSIONS.c.attempt != _OVER)
         answered = SUSPENSIONS.c.handoff.in_(sa.select(_ROW.id).where(_ROW.state == "answered"))
@@ -267,7 +267,7 @@ def check_answer(handoff: Handoff, choice: str, note: str, by: str) -> str:
 
 
 def words(choices: Sequence[str]) -> str:
-    """Return the choices as they are listed in a sentence."""
+    """Return the choices as a phrase for a sentence: ‘a’, ‘b’ or ‘c’."""
     *before, last = [f"‘{choice}’" for choice in choices]
     return f"{', '.join(before)} or {last}" if before else last
 

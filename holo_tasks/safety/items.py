@@ -41,7 +41,7 @@ class Item:
 
     ``how`` describes how to retry it: its ``kind`` ("run" or "flow"), a run's ``arguments``, a flow's
     ``deployment_id``, and `WORKER`. It also describes how to mark it done: the digest of its ``inputs`` and, for a
-    sub-goal, the ``goal`` and the JSON schema of what it ``returns``.
+    sub-goal, the ``goal`` and ``returns``, the JSON schema of its result.
     """
 
     token: str

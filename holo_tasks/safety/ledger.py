@@ -1,8 +1,8 @@
 """Record, by business token, which work is finished, in progress or possibly done, so that no effect is repeated.
 
 A click cannot be made exactly-once, but it can be made at-most-once. `Ledger` writes an intent before the first input
-event of an action, and marks it done after the last one. An attempt that finds an intent of an earlier attempt does not
-act again until the effect was looked for, because the outcome of that action is unknown.
+event of an action, and marks it done after the last one. The outcome of an earlier attempt's intent is unknown. A new
+attempt therefore does not act again until the effect was looked for.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Intent:
 
 @dataclass
 class Claim:
-    """The exclusive right to work on one token and goal, as long as it is renewed.
+    """The exclusive right to work on one token and goal, while it is renewed.
 
     ``earlier`` are the intents of attempts before this one. A process that takes over a lapsed claim gets the next
     ``epoch``, and the old epoch is refused from then on. ``taken_over`` is true once this process has seen that. A

@@ -42,7 +42,8 @@ ProgramText = Annotated[str, Field(min_length=1)]
 
 
 class Rules(Written):
-    """What an agent may do. A field that is not given forbids nothing, and an empty list allows nothing.
+    """The actions that an agent may perform. A field that is not given forbids nothing, and an empty list allows
+    nothing.
 
     The rules are checked against the real effect of an action: pixels, keys, and the process that owns the target
     window.

@@ -1,7 +1,7 @@
-"""Remove secret values from what a model is sent, from its replies, and from the events of the trace.
+"""Remove secret values from a model's requests and replies, and from the events of the trace.
 
 `scrubbed` wraps a model, and `ScrubbedRecorder` wraps a recorder. Only free text is changed. Protocol words, names,
-identifiers and digests stay, even if one of them equals a secret's value: they reveal nothing, and a run needs them.
+identifiers and digests stay, even if one equals a secret's value: they reveal nothing, and a run needs them.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def _held(db: sa.Connection, name: str) -> list[str]:
 
 
 def seat_number(name: str, token: str) -> int | None:
-    """Return the number of the seat that a token stands for, or ``None`` if the token belongs to another name."""
+    """Return the seat number in a claim token, or ``None`` if the token belongs to another name."""
     number = token.removeprefix(_prefix(name))
     return int(number) if number != token and number.isdecimal() else None
 

@@ -4,7 +4,7 @@ The machine of a hung server still acknowledges TCP packets, so no TCP time-out 
 the connection's socket down from a thread, and the waiting driver reports a lost connection. `safety.store` uses one
 `Watch` for each transaction.
 
-A healthy server may also wait for the locks of another transaction. It is told to give up earlier than this deadline.
+A healthy server may also wait for the locks of another transaction. Its time-outs are set to end before this deadline.
 Otherwise the server would count as silent, and the next transactions would hardly wait for it.
 """
 

@@ -67,8 +67,8 @@ class Store:
     On SQLite, a transaction takes the write lock when it begins, and is synced to disk when it ends. On Postgres, a
     condition must be part of the UPDATE that relies on it, and rows are locked in the order of their keys.
 
-    Use `do` for a transaction that changes several rows, because two of them may deadlock. Only `do` retries. If the
-    connection is lost within a transaction, it is unknown whether the COMMIT succeeded, so a caller that gets
+    Use `do` for a transaction that changes several rows, because two such transactions may deadlock. Only `do` retries.
+    If the connection is lost within a transaction, it is unknown whether the COMMIT succeeded, so a caller that gets
     `StoreLost` must allow for both. A connection that was lost before the transaction is reopened.
     """
 

@@ -3,8 +3,7 @@
 `TypedFields` masks a field in a frame in any of these cases:
 
 * The surroundings of the field are the same as right after the typing: most edges there, such as labels and outlines.
-  The field is then not masked if it looks as before the typing, or is empty but for its background color; it counts as
-  cleared.
+  The field is then not masked if it looks as before the typing, or is empty. It counts as cleared.
 * A piece of the typed text is still in its place, although the surroundings have changed because something covers them.
 * Most of the typed text is elsewhere on the screen, possibly in several places or other colors. The window was moved or
   scrolled, or shows the text twice. The field is tracked at the new place from then on.
@@ -18,12 +17,12 @@ windows of its program are masked until the field is found or cleared, or its wi
 `TypedTexts` looks for the value instead. The windows are then masked only while OCR finds the value, or while the
 screen does not settle.
 
-A password field shows the same character for each typed one. Without OCR it is tracked by its label or by a row of
-equal characters, because the program draws it anew and may move it to reveal the password. It is at its label if the
-surroundings match. It is lost while the label is there without the surroundings. It is also found at a row of about as
-many equal characters. If its window shows neither label nor row, it shows another page, such as the one after a login,
-and no window is masked. Otherwise the screen would stay masked for good. Only OCR finds a page that then shows the
-password in the clear, in another font and without the label.
+A password field shows the same character for each typed one. A program that reveals the password draws the field anew
+and may move it. Without OCR the field is therefore tracked by its label or by a row of equal characters. It is at its
+label if the surroundings match. It is lost while the label is there without the surroundings. It is also found at a row
+of about as many equal characters. If its window shows neither label nor row, it shows another page, such as the one
+after a login, and no window is masked. Otherwise the screen would stay masked for good. Only OCR finds a page that then
+shows the password in the clear, in another font and without the label.
 
 A cleared field is masked again when a piece of the typed text appears, because an undo brings it back. After a person
 had control of the screen, no field counts as cleared until it is seen empty, because the person may have typed the
@@ -302,8 +301,8 @@ class _FrameSearch:
     def _by_label(self, known: _TrackedField) -> tuple[dict[Move, bool], bool]:
         """Find a password field by its label or its row of equal characters.
 
-        Returns the offsets found, and whether the field shows nowhere. An empty field beside the label does not count
-        as found.
+        Returns the offsets found, and whether the field shows nowhere. An empty field at the label does not count as
+        found.
         """
         inside = known.inside or Box(0, 0, *self._screen.size)
         moves = found_labels(known.labels, self._shape, self._lines, inside)

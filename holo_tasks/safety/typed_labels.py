@@ -33,7 +33,7 @@ SPARE = 2
 def labels(screen: Pixels, field: Box, inside: Box) -> list[Pattern]:
     """Return the shapes nearest to a field on its left and above it, which are usually its label.
 
-    If there are none, return all other shapes around the field.
+    Otherwise return all shapes around the field.
     """
     left, top = max(inside.left, field.left - BESIDE), max(inside.top, field.top - ABOVE)
     right, bottom = min(inside.right, field.right + BESIDE), min(inside.bottom, field.bottom + ABOVE)

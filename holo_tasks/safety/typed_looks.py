@@ -27,7 +27,7 @@ SURE, DOUBTFUL, LETTERS = 0.6, 0.3, 24
 A smaller part may be another text with some of the same letters.
 """
 ROWS, ROWS_OF = 4, 0.8
-"""Rows, and the share that a match of them counts as: the top or bottom edge of a text that is partly covered."""
+"""Number of rows that suffice, and the share that they count as: the top or bottom edge of a partly covered text."""
 BORDER = 6
 """Pixels of a field's outline and focus ring."""
 CARET = 3
@@ -173,7 +173,7 @@ def same_around(field: Typed, now: Pixels) -> bool:
     for mask in (shape, changed):
         mask.paste(0, hole)
     there, gone = _white_pixels(shape), _white_pixels(ImageChops.darker(shape, changed))
-    # If there are no edges, any change means another screen.
+    # Without edges, any change means another screen.
     return gone <= (1 - SAME_AROUND) * there if there else _white_pixels(changed) == 0
 
 

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 class TypedTexts:
     """Masks the values of secrets that ``texts`` reads, and decides about the fields that `TypedFields` has lost.
 
-    It runs after the maskers by place and sees the frame without what they masked. ``asked_for`` is true if the user
+    It runs after the maskers by place, on the frame with their masks painted over. ``asked_for`` is true if the user
     configured ``texts``. ``texts`` then reads each frame, and its failure blocks the frame. The same holds once one of
     ``codes`` has arrived by mail. Otherwise, if ``texts`` fails, the windows of lost fields are masked as without OCR.
     """

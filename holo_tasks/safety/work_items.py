@@ -1,9 +1,9 @@
 """Work queues in the shared database: business items that are ready, taken by a worker, or ended.
 
-`WorkItems` stores which items are wanted and how far each is. The `Ledger` alone records what was done for an item, so
-an item that is taken again after its worker died finds the earlier effects there. A worker holds one claim of the
-ledger for all of its items. The claim is renewed and has an epoch, which serves as a fencing token. When the claim
-lapses, the items return to the queue, and later calls of the old worker are refused.
+`WorkItems` stores the wanted items and their states. Only the `Ledger` records effects, so an item that is taken again
+after its worker died finds the earlier effects there. A worker holds one claim of the ledger for all of its items. The
+claim is renewed and has an epoch, which serves as a fencing token. When the claim lapses, the items return to the
+queue, and later calls of the old worker are refused.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Listed:
-    """An item as it is stored. ``status`` and ``reason`` describe the outcome of its last try."""
+    """One row of the queue. ``status`` and ``reason`` describe the outcome of the item's last try."""
 
     list: str
     key: str

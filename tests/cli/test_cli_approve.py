@@ -49,8 +49,7 @@ def test_what_waits_for_a_yes_goes_through_once_it_was_said(
         yes = here("approve", "1", "--by", "ada")
         assert (yes.code, yes.stderr) == (0, "")
         assert here("approve", "1", "--by", "bob").complaint == (
-            "holo-tasks: invalid: Approval 1 was answered already by ada; "
-            "`holo-tasks approve` lists the open requests."
+            "holo-tasks: invalid: Approval 1 was answered already by ada; `holo-tasks approve` lists the open requests."
         )
         assert here("approve").complaint == "holo-tasks: nothing waits for a person's yes"
 

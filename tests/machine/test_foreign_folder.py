@@ -151,7 +151,7 @@ def test_another_folder_in_its_place_is_refused(shared: SharedFolder, tmp_path: 
         found(shared)
     shared.path.unlink()
     shared.path.mkdir()
-    with pytest.raises(DesktopFailed, match="Another folder"):
+    with pytest.raises(DesktopFailed, match="was replaced by another one"):
         found(shared)
 
 
@@ -175,7 +175,7 @@ def test_what_is_given_is_a_copy_under_one_name(shared: SharedFolder, tmp_path: 
             copy_in(source, folder, shared, "letter.odt", 100, read_only=False)
         with pytest.raises(InvalidUsage, match="larger most_mb"):
             copy_in(source, folder, shared, "x", 3, read_only=False)
-        with pytest.raises(InvalidUsage, match="no regular file"):
+        with pytest.raises(InvalidUsage, match="not a regular file"):
             copy_in(Path("/dev/zero"), folder, shared, "x", 100, read_only=False)
     assert copied.sha256 == hashlib.sha256(b"Dear Ada").hexdigest()
 
@@ -184,7 +184,7 @@ def test_what_is_given_is_a_copy_under_one_name(shared: SharedFolder, tmp_path: 
 def test_what_is_given_has_its_name_once_it_is_whole_and_not_at_all_if_it_grows(
     shared: SharedFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
 ) -> None:
-    os_open, read_into = os.open, foreign_folder._read_into
+    os_open, read_into = os.open, foreign_folder._copy_bounded
     meanwhile: list[str] = []
 
     def opens(path: Any, flags: int, *mode: int, **how: Any) -> int:
@@ -199,7 +199,7 @@ def test_what_is_given_has_its_name_once_it_is_whole_and_not_at_all_if_it_grows(
         return read_into(*given)
 
     monkeypatch.setattr(os, "open", opens)
-    monkeypatch.setattr(foreign_folder, "_read_into", reads)
+    monkeypatch.setattr(foreign_folder, "_copy_bounded", reads)
     for name in ("letter", "grows"):
         (tmp_path / name).write_text("Dear Ada")
     with opened(shared) as folder:
@@ -207,7 +207,7 @@ def test_what_is_given_has_its_name_once_it_is_whole_and_not_at_all_if_it_grows(
         assert found(shared) == {"letter": Entry("letter", sign, "")}
         assert not [name for name in meanwhile if not name.endswith(".part")]
         assert bool(meanwhile) is not nameless
-        with pytest.raises(InvalidUsage, match="grows as it is read"):
+        with pytest.raises(InvalidUsage, match="grows while it is read"):
             copy_in(tmp_path / "grows", folder, shared, "grows", 8, read_only=True)
     assert list(found(shared)) == ["letter"]
 

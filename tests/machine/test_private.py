@@ -124,7 +124,7 @@ def test_root_takes_what_it_is_given_and_leaves_it_as_it_is(tmp_path: Path, uid:
         (0, 0, 0o777, "thesis", ""),
         (0, 4_000, 0o2775, "thesis", ""),
         (0, 0, 0o755, "thesis", ""),
-        (0, 0, 0o777, "keys of another", "was made by another user"),
+        (0, 0, 0o777, "keys of another", "was created by another user"),
         (65_534, 65_534, 0o777, "thesis", "belongs to another user"),
     ],
 )
@@ -174,7 +174,7 @@ def test_what_others_have_put_into_a_sticky_folder_is_not_taken_for_ours(tmp_pat
     tmp_path.chmod(0o1777)
     (tmp_path / name).touch()
     os.chown(tmp_path / name, 65_534, 65_534)
-    with pytest.raises(InvalidUsage, match="was made by another user: set HOLO_HOME"):
+    with pytest.raises(InvalidUsage, match="was created by another user: set HOLO_HOME"):
         private_folder(tmp_path)
 
 
@@ -206,7 +206,7 @@ def test_a_link_that_somebody_else_has_made_changes_no_mode(tmp_path: Path, use:
     victim.chmod(0o755)
     link.symlink_to(victim)
     os.chown(link, 65_534, 65_534, follow_symlinks=False)
-    with pytest.raises(InvalidUsage, match="another user has made"):
+    with pytest.raises(InvalidUsage, match="another user has created"):
         use(link)
     assert mode(victim) == 0o755
     os.chown(link, os.geteuid(), os.getegid(), follow_symlinks=False)

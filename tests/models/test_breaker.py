@@ -220,7 +220,7 @@ async def test_a_rest_that_leaves_too_little_time_for_the_reply_is_told_instead_
 async def test_a_caller_with_little_time_left_says_nothing_of_the_endpoint(
     fair_s: float, failures: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "FAIR_S", fair_s)
+    monkeypatch.setattr(client, "FAIR_TIMEOUT_S", fair_s)
     with ScriptedModel([Answer("late", delay_s=2)]) as model:
         endpoint = ModelEndpoint(model.base_url, None)
         for _ in range(FAILURES):

@@ -307,7 +307,11 @@ async def test_a_rest_that_a_server_asks_for_is_heard(said: str, wait_s: float |
 
 
 async def test_too_many_requests_get_a_rest_and_four_of_them_outlast_the_minute_of_the_limit() -> None:
-    for headers, wait_s in (({}, RATE_REST_S), ({"retry-after": "soon"}, RATE_REST_S), ({"retry-after": "2"}, 2)):
+    for headers, wait_s in (
+        ({}, RATE_REST_S),
+        ({"retry-after": "soon"}, RATE_REST_S),
+        ({"retry-after": "2"}, 2),
+    ):
         with pytest.raises(TransientModelFault) as caught:
             await ask(Answer(status=429, headers=headers, body=b"{}"))
         assert caught.value.retry_after_s == wait_s

@@ -100,7 +100,7 @@ async def test_no_more_is_read_than_an_answer_can_be(
     flood.encoding, flood.status = encoding, status
     endpoint = ModelEndpoint(flood.base_url, None, local_only=local_only)
     try:
-        with pytest.raises(TransientModelFault, match="no answer of a model") as refused:
+        with pytest.raises(TransientModelFault, match="not an answer of a model") as refused:
             await endpoint.complete(BODY, timeout_s=60)
     finally:
         await endpoint.close()
@@ -115,7 +115,7 @@ async def test_no_more_is_read_than_an_answer_can_be(
 async def test_nor_of_a_list_of_models(flood: Flood) -> None:
     endpoint = ModelEndpoint(flood.base_url, None)
     try:
-        with pytest.raises(HoloError, match="no answer of a model"):
+        with pytest.raises(HoloError, match="not an answer of a model"):
             await endpoint.models(timeout_s=60)
     finally:
         await endpoint.close()

@@ -168,7 +168,7 @@ def test_its_ids_are_compared_without_a_warning_each_time() -> None:
     from prefect.server.utilities.database import UUID
 
     column = sa.column("id", UUID())
-    process._compare_quietly()
+    process._declare_uuid_operators()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert str(column == "00000000-0000-0000-0000-000000000000") == "id = :id_1"

@@ -66,7 +66,7 @@ def test_a_busy_prefect_is_waited_for_and_that_is_said_once(cli: CommandLine, x_
         ended = cli(*asked(model, display), env=env)
     assert (ended.code, ended.stdout) == (0, "done\n")
     assert len(turned_away) == 4
-    waits = [line for line in ended.stderr.splitlines() if "is waited for" in line]
+    waits = [line for line in ended.stderr.splitlines() if "Retrying for up to" in line]
     # A server that is slow to take the run, as on a busy machine, is told of by itself.
     (said,) = [line for line in waits if "slow to take the run" not in line]
     assert said.startswith("holo-tasks: No Prefect API answers at ")
@@ -127,7 +127,7 @@ def test_a_database_that_comes_back_in_time_is_waited_for(
     with ScriptedModel([DONE]) as model, (tmp_path / "said").open("w") as said:
         env = {"HOLO_DATABASE_URL": way.url.replace("//", "//holo@"), "HOLO_PATIENCE": "300"}
         running = cli.start(*asked(model, display, "--token", "one"), env=env, stderr=said)
-        until(lambda: "is waited for" in (tmp_path / "said").read_text())
+        until(lambda: "Retrying for up to" in (tmp_path / "said").read_text())
         way.mend()
         assert running.end().stdout == "done\n"
     way.cut("refused")

@@ -348,14 +348,14 @@ async def test_a_journal_that_ignores_earlier_intents_repeats_the_effect(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A naive journal writes intents, but the next attempt does not read them."""
-    press, inner = pressing(), Ledger._try
+    press, inner = pressing(), Ledger._try_claim
     await world.interrupted(lambda: press("I-1"))
 
     def naive(*args: Any) -> Claim | None:
         claim = inner(*args)
         return None if claim is None else replace(claim, earlier=())
 
-    monkeypatch.setattr(Ledger, "_try", naive)
+    monkeypatch.setattr(Ledger, "_try_claim", naive)
     assert await world.run(lambda: press("I-1"), [CLICK, DONE]) == "done"
     assert world.cost == (2, 1), "the naive journal repeats a possible effect"
 

@@ -1,4 +1,6 @@
-"""How a conversation is written down for a family of models, and how its reply is read: `core.model.Dialect`."""
+"""Dialects: how a conversation is written for a family of models, and how its replies are parsed
+(`core.model.Dialect`).
+"""
 
 from __future__ import annotations
 
@@ -14,5 +16,5 @@ DIALECTS: dict[str, Callable[[Profile], Dialect]] = {"structured": Structured, "
 
 
 def dialect_for(profile: Profile, wanted: str = "auto") -> Dialect:
-    """Return the dialect to speak to a model."""
+    """Return the dialect of a model. Raises `InvalidUsage` if the model does not support ``wanted``."""
     return DIALECTS[profile.pick_dialect(wanted)](profile)

@@ -1,4 +1,4 @@
-"""Holotron's flat action: one picture, the last actions as text, one JSON object with a confidence (Holotron-12B)."""
+"""Dialect of Holotron-12B: one picture, the last actions as text, and one flat JSON action with a confidence."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ When the task is done, or when you know that it cannot be done, use "answer" and
 ENDINGS = ("answer", "done", "finish")
 SCROLL = re.compile(r"(up|down|left|right)\s*(\d{1,2})?", re.IGNORECASE)
 NOTCHES = 3
+"""Default number of wheel notches of a scroll."""
 WAIT_S = 1.5
+"""Seconds of a wait action."""
 
 
 class FlatAction(BaseModel):
-    """What the model emits; coordinates are checked by the toolbox, so that they are refused in one place."""
+    """The JSON object that the model writes. The toolbox checks the coordinates, so that there is one place for it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,7 +75,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class Holotron:
-    """Each request stands alone: the newest screen, the task, and what was done last."""
+    """Dialect without a conversation: each request holds the newest screen, the task and the last actions."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -89,7 +91,7 @@ class Holotron:
     ) -> Request:
         profile = self._profile
         shot = transcript.pictures[-1]
-        words = [f"Task: {transcript.opening}", f"Recent actions:\n{self._recent(transcript)}"]
+        words = [f"Task: {transcript.opening}", f"Recent actions:\n{self._recent_actions(transcript)}"]
         if correction:
             words.append(f"Your last reply could not be used: {correction.text}")
         words.append(OUT_OF_STEPS if answer_only else "Look at the screenshot and give the next action.")
@@ -112,11 +114,11 @@ class Holotron:
         except ValidationError as error:
             problems = "; ".join(one.told() for one in problems_of(error)[:3])
             raise UnusableReply(
-                f"the model's action does not fit its format ({problems})",
+                f"the model's action does not match its format ({problems})",
                 correction=f"it did not match the format: {problems}. Reply with one corrected JSON object.",
             ) from None
         check_unicode(f"{flat.reasoning}{flat.element_type}")
-        call = self._call(flat, answer_only)
+        call = self._translated(flat, answer_only)
         least = self._profile.least_confidence
         if isinstance(call, ACTING) and flat.confidence < least:
             raise UnsureReply(
@@ -126,8 +128,8 @@ class Holotron:
             )
         return Step(thought=flat.reasoning, tool_call=call, confidence=flat.confidence)
 
-    def _call(self, flat: FlatAction, answer_only: bool) -> AnyCall:
-        """Say the flat action in the words of the toolbox; raise `UnusableReply` if it cannot be said."""
+    def _translated(self, flat: FlatAction, answer_only: bool) -> AnyCall:
+        """Translate the flat action to a call of the toolbox. Raises `UnusableReply` if that is not possible."""
         element = flat.reasoning if flat.element_type == "other" else f"{flat.element_type}: {flat.reasoning}"
         call: dict[str, Any]
         place = {"element": element, "x": flat.x, "y": flat.y}
@@ -160,20 +162,20 @@ class Holotron:
                 )
         return self._toolbox.read(call, answer_only=answer_only)
 
-    def _recent(self, transcript: Transcript) -> str:
-        """Return the last actions, one to a line, each with what came of it."""
+    def _recent_actions(self, transcript: Transcript) -> str:
+        """Return the last actions, one line each, with their outcomes."""
         lines: list[str] = []
         for entry in transcript.entries:
             match entry:
                 case Did(step=step):
-                    lines.append(f"- {self._said(step)}")
+                    lines.append(f"- {self._action_line(step)}")
                 case Told(text=text):
                     lines[-1] += f" → {' '.join(text.split())}"
                 case Observed():
                     pass
         return "\n".join(lines[-self._profile.recent_actions :]) or "None yet"
 
-    def _said(self, step: Step) -> str:
+    def _action_line(self, step: Step) -> str:
         call = self._toolbox.write(step.tool_call)
         name = {"write_at": "type", "move_to": "hover"}.get(step.tool_call.tool_name, step.tool_call.tool_name)
         where = f" at ({call['x']:.2f}, {call['y']:.2f})" if "x" in call else ""

@@ -1,4 +1,4 @@
-"""How pictures and words are put into messages, the same in all dialects that hold a conversation."""
+"""Build the messages that the conversational dialects have in common: texts, pictures and observations."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ PRINCIPLES = """\
 
 
 def text_part(text: str) -> Message:
-    """Return a part of a message that is text."""
+    """Return a text part of a message."""
     return {"type": "text", "text": text}
 
 
 def image_part(shot: Shot) -> Message:
-    """Return a part of a message that is a picture."""
+    """Return a picture part of a message, as a data URL."""
     data = base64.b64encode(shot.data).decode("ascii")
     return {"type": "image_url", "image_url": {"url": f"data:{shot.media_type};base64,{data}"}}
 
 
 class Gallery:
-    """Writes a transcript's observations, and knows which pictures are still shown."""
+    """Writes the observations of a transcript. Evicted pictures are replaced by a placeholder; ``shown`` holds the
+    others.
+    """
 
     def __init__(self, transcript: Transcript, profile: Profile) -> None:
         pictures = transcript.pictures
@@ -42,7 +44,7 @@ class Gallery:
         self._gone, self._placeholder = gone, profile.placeholder
 
     def observation(self, entry: Observed) -> Message:
-        """Return the next observation; to be asked for in the transcript's order."""
+        """Return the next observation. Call it in the order of the transcript."""
         parts = [text_part("<observation>\n")]
         if entry.strip is not None:
             actions = entry.strip.actions
@@ -56,12 +58,12 @@ class Gallery:
 
 
 def tagged(told: Told | Correction, tool: str) -> str:
-    """Return what came of a step in the tags that models were trained with."""
+    """Return the outcome of a step in the tags that the models were trained with."""
     if isinstance(told, Correction) or told.is_error:
         return f'<error tool="{tool}">\n{told.text}\n</error>'
     return f'<tool_output tool="{tool}">\n{told.text}\n</tool_output>'
 
 
 def before_last(messages: list[Message], text: str) -> None:
-    """Put a message that is said once right before the last observation: what the model reads last is the screen."""
+    """Insert a one-time message before the last observation, so that the model reads the screen last."""
     messages.insert(len(messages) - 1, {"role": "user", "content": text})

@@ -1,4 +1,4 @@
-"""What is wrong with a reply before anything is read from it, in all dialects."""
+"""The check that all dialects make before they parse a reply."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from holo_tasks.core.ports import Reply
 
 
 def check_ended(reply: Reply) -> None:
-    """Raise `UnusableReply` for a reply that is empty or was cut off."""
+    """Raise `UnusableReply` if a reply is empty or was cut off."""
     cut = reply.finish_reason == "length"
     if not reply.content.strip() and not reply.tool_calls:
         ate = " because it ran out of output tokens" if cut else ""

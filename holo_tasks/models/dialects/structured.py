@@ -1,4 +1,4 @@
-"""Structured outputs: one JSON object a step, its schema in the request and in the system prompt (Holo3, Holo3.1)."""
+"""Dialect of Holo3 and Holo3.1: one JSON object per step, with its schema in the request and in the system prompt."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ At each turn you get the current screen as an observation and reply with exactly
 
 
 class Structured:
-    """The dialect as H Company documents it; see the profile for what differs between models."""
+    """Dialect with structured outputs, as H Company documents it. The profile holds the differences between models."""
 
     reading = "structured"
-    """What a reply is read by and no request shows; kept decisions are told apart by it, too."""
+    """Identity of the parser. It is a part of the cache key of decisions, because requests do not show it."""
 
     def __init__(self, profile: Profile, macros: Sequence[Macro] = ()) -> None:
         self._profile = profile
@@ -54,7 +54,7 @@ class Structured:
                 case Observed():
                     messages.append(gallery.observation(entry))
                 case Did():
-                    messages.append({"role": "assistant", "content": self._written(entry.step)})
+                    messages.append({"role": "assistant", "content": self._as_json(entry.step)})
                 case Told():
                     text = tagged(entry, self._toolbox.name(entry.tool_name))
                     messages.append({"role": "user", "content": text})
@@ -80,7 +80,7 @@ class Structured:
             problems.append("note: neither a string nor null")
         if problems:
             raise UnusableReply(
-                f"the model's reply does not fit the output format ({'; '.join(problems[:3])})",
+                f"the model's reply does not match the output format ({'; '.join(problems[:3])})",
                 correction=f"Your reply did not match the output format: {'; '.join(problems[:3])}. "
                 "Reply again with one corrected JSON object.",
             )
@@ -88,13 +88,13 @@ class Structured:
         check_unicode(f"{value.get('note')}{value['thought']}")
         return Step(note=value.get("note"), thought=value["thought"], tool_call=call)
 
-    def _written(self, step: Step) -> str:
-        """Return the parsed step as the model writes it."""
+    def _as_json(self, step: Step) -> str:
+        """Return a parsed step in the model's own format."""
         call = self._toolbox.write(step.tool_call)
         return json.dumps({"note": step.note, "thought": step.thought, "tool_call": call}, ensure_ascii=False)
 
     def _system(self, final: bool) -> str:
-        """Return the system message: the same bytes at every step of a conversation."""
+        """Return the system message. It is byte-identical at every step of a conversation."""
         words = PROMPT.format(positions=self._profile.positions)
         prompt = words + PRINCIPLES.format(answer=self._toolbox.name("answer"))
         prompt += f"\n\n{OUT_OF_STEPS}" if final else ""

@@ -1,4 +1,4 @@
-"""Function calling: tools in the request, results as tool messages, screens as user messages (Holo3.1, Holo4)."""
+"""Dialect of Holo3.1 and Holo4: function calling, with results as tool messages and screens as user messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ At each turn you get the current screen as an observation and call exactly one f
 
 
 class Tools:
-    """Only the first call of a reply is carried out and replayed; what the model writes beside it is its memory."""
+    """Function-calling dialect. Only the first call of a reply is used; the text beside the call is the model's
+    memory.
+    """
 
     def __init__(self, profile: Profile, macros: Sequence[Macro] = ()) -> None:
         self._profile = profile
@@ -60,7 +62,7 @@ class Tools:
                     while not call_id or call_id in used:
                         call_id = f"{call_id or 'call'}_{number}"
                     used.add(call_id)
-                    messages.append(self._called(entry.step, call_id))
+                    messages.append(self._assistant_message(entry.step, call_id))
                 case Told():
                     text = f"Error: {entry.text}" if entry.is_error else entry.text
                     messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
@@ -79,13 +81,13 @@ class Tools:
 
     def parse(self, reply: Reply, *, answer_only: bool = False) -> Step:
         check_ended(reply)
-        said = without_reasoning(reply.content).strip()
-        check_unicode(said)
-        note = said or None
+        text = without_reasoning(reply.content).strip()
+        check_unicode(text)
+        note = text or None
         if not reply.tool_calls:
-            if answer_only and said:
-                # All that is wanted is an answer, and this is one.
-                return Step(tool_call=AnswerCall(tool_name="answer", content=said))
+            if answer_only and text:
+                # Only an answer is allowed now, so the text counts as the answer.
+                return Step(tool_call=AnswerCall(tool_name="answer", content=text))
             raise UnusableReply(
                 "the model called no function",
                 correction="Your reply called no function. Call exactly one function.",
@@ -107,8 +109,8 @@ class Tools:
         reasoning = reply.reasoning if self._profile.preserve_thinking else ""
         return Step(note=note, tool_call=call, call_id=first.id, reasoning=reasoning)
 
-    def _called(self, step: Step, call_id: str) -> Message:
-        """Return the assistant's message: the parsed call, and what the model wrote beside it."""
+    def _assistant_message(self, step: Step, call_id: str) -> Message:
+        """Return the assistant message of a step: the parsed call, and the model's text."""
         arguments = self._toolbox.write(step.tool_call)
         function: dict[str, Any] = {
             "name": arguments.pop("tool_name"),

@@ -1,8 +1,8 @@
 """Find private text such as e-mail addresses and account numbers in OCR text, by format and checksum.
 
 `find` is the main function. OCR confuses letters with digits, such as O with 0. Numbers are therefore searched in the
-text as it was read, and with such letters replaced by digits. A number with the right format but a wrong checksum may
-have been misread. It is returned with ``sure`` false, so that the caller can read it again.
+original OCR text, and in variants with such letters replaced by digits. A number with the right format but a wrong
+checksum may have been misread. It is returned with ``sure`` false, so that the caller can read it again.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def find(text: str, kinds: tuple[str, ...]) -> list[Found]:
 
 
 def _readings(text: str) -> set[str]:
-    """Return the text as it was read, and variants of equal length with confused letters replaced by digits."""
+    """Return the OCR text, and variants of equal length with confused letters replaced by digits."""
     words = re.split(r"(\W+)", text)
     ends_in_letter = [re.sub(r"^[XYZ]?\w{7,8}(?=\w$)", lambda m: _as_number(m[0]), word) for word in words]
     return {

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 _CONFUSED = str.maketrans("oqdil|!jzsbg9$uw", "00011111258665vv")
-"""Characters that OCR confuses, mapped to one of them: 0 O Q D, 1 I l | ! j, 2 Z, 5 S $, 8 B, 6 G 9, u v w."""
+"""Characters that OCR confuses, each group mapped to one character: 0 O Q D, 1 I l | ! j, 2 Z, 5 S $, 8 B, 6 G 9, u v
+w.
+"""
 _IGNORED = set(" \t\n.,;:'`´’‘\"“”-–—_·~^°")
 """Characters that OCR often loses or invents, so they are ignored."""
 _EXACT, _PER_MISTAKE = 4, 5
@@ -60,7 +62,7 @@ def _folded(text: str, keeps: Callable[[str], bool], same: dict[int, int]) -> Fo
 
 
 def secret_in(secret: str, seen: Folded) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the original text that hold a secret or a long piece of it."""
+    """Yield the ranges of the original text that hold a secret, or a long piece of a secret."""
     yield from folded_in(folded_secret(secret).text, seen)
 
 

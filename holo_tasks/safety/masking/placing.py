@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ACROSS, DOWN = 16, 8
 """Pixels of the grid that mask edges are moved to, so that a mask hardly reveals the size of the hidden text."""
 _MIN_GAP_RATIO = 1.35
-"""Ratio of the narrowest gap between words to the widest gap within words. Below it, words cannot be told apart."""
+"""Ratio of the narrowest gap between words to the widest gap within words. Below it, words cannot be separated."""
 _MAX_WIDTH_RATIO = 2.0
 """Factor by which a word's width may differ from the width expected for its number of characters."""
 
@@ -33,7 +33,9 @@ class Extent:
 
 
 def part_of(frame: Frame, line: ReadLine, start: int, end: int) -> Box:
-    """Return the box of the words that a range of a line touches, or the line's box if words cannot be told apart."""
+    """Return the box of the words that a range of a line touches, or the line's box if its words cannot be
+    separated.
+    """
     text = line.text
     if not text[:start].strip() and not text[end:].strip():
         return line.box

@@ -1,4 +1,4 @@
-"""Redaction settings: what is masked on a frame before it leaves the machine. `Redaction` is the main class."""
+"""Redaction settings of the user, from a file or a Prefect block. `Redaction` is the main class."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ class Windows(BaseModel):
 
 
 class Redaction(Written):
-    """What is painted over before a frame leaves the machine. If a detector fails, the frame is not sent."""
+    """Which parts of a frame are painted over before it leaves the machine. If a detector fails, the frame is not
+    sent.
+    """
 
     called: ClassVar[str] = "redaction"
 

@@ -41,10 +41,9 @@ class TextDetector(Protocol):
 class TextMasker:
     """Masks private text that OCR reads: the given kinds, names, patterns by kind, and the values of secrets.
 
-    A secret is found if OCR confuses its characters, if it is spaced out or wrapped to the next line, and if it is
-    encoded (URL, HTML, hexadecimal or base64). A long piece of it is found as well. A secret of less than four
-    characters is found only as an exact word of its own. One of the one-time ``codes`` is found only as a number of its
-    own.
+    A secret is found if OCR confuses its characters, or if it is spaced out or wrapped to the next line. Its encoded
+    forms (URL, HTML, hexadecimal, base64) and long pieces are found as well. A secret of less than four characters is
+    found only as an exact word of its own. One of the one-time ``codes`` is found only as a number of its own.
     """
 
     def __init__(
@@ -160,8 +159,8 @@ class TextMasker:
 
 
 def _is_whole(text: str, start: int, end: int, *, number: bool) -> bool:
-    """Return whether a range is not a part of a longer word or number. For a number, half of it must have been read as
-    digits.
+    """Return whether a range is not a part of a longer word or number. A number must have at least half of its
+    characters read as digits.
     """
     belongs = str.isdigit if number else str.isalnum
     alone = not (belongs(text[start - 1 : start]) or belongs(text[end : end + 1]))

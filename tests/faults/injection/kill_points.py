@@ -22,7 +22,7 @@ from typing import Any
 
 LEDGER, ITEMS, BUDGETS = "holo_tasks.safety.ledger:Ledger", "holo_tasks.safety.items:Items", "holo_tasks.safety.budgets"
 FLOW_POINTS = {
-    "claim": f"{LEDGER}._try",
+    "claim": f"{LEDGER}._try_claim",
     "intend": f"{LEDGER}.intend",
     "settle": f"{LEDGER}.settle",
     "void": f"{LEDGER}.void",
@@ -108,13 +108,13 @@ def _arm_transactions() -> None:
 def _forget_intents() -> None:
     from holo_tasks.safety.ledger import Claim, Ledger
 
-    inner = Ledger._try
+    inner = Ledger._try_claim
 
     def naive(*args: Any) -> Claim | None:
         claim = inner(*args)
         return None if claim is None else replace(claim, earlier=())
 
-    Ledger._try = naive  # type: ignore[method-assign]
+    Ledger._try_claim = naive  # type: ignore[method-assign]
 
 
 def _fault() -> tuple[str, str, int, str]:
