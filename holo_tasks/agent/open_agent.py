@@ -69,7 +69,7 @@ from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.run_list import RunBook
-from holo_tasks.safety.scrubbed import ScrubbedRecorder, scrubbed
+from holo_tasks.safety.scrubbed_model import ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
 from holo_tasks.safety.store import store_at
 from holo_tasks.safety.typed_fields import TypedFields

@@ -14,7 +14,7 @@ from holo_tasks.cli.signals import interrupt_at_signals
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
 from holo_tasks.core.printable import printable
 from holo_tasks.machine.closed import close_process
-from holo_tasks.machine.lean import load_less
+from holo_tasks.machine.lazy_imports import load_less
 from holo_tasks.machine.memory import collect_seldom, reuse
 from holo_tasks.machine.output import prepare_streams, put, release_streams, say
 from holo_tasks.machine.umask import narrow_umask

@@ -39,7 +39,7 @@ from holo_tasks.machine.output import say
 from holo_tasks.models.encoding import PngEncoder
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.redaction import Painter
-from holo_tasks.safety.scrubbed import scrubbed_event
+from holo_tasks.safety.scrubbed_model import scrubbed_event
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.screen_text import plain

@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 
 from holo_tasks.machine.closed import close_process
-from holo_tasks.machine.lean import load_less
+from holo_tasks.machine.lazy_imports import load_less
 from holo_tasks.machine.memory import collect_seldom, keep_little
 from holo_tasks.machine.umask import narrow_umask
 

@@ -21,8 +21,8 @@ from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.redaction import NothingToRedact, Painter
 from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.typed_field_ocr import TypedTexts
 from holo_tasks.safety.typed_fields import TypedFields
-from holo_tasks.safety.typed_texts import TypedTexts
 
 if TYPE_CHECKING:
     from holo_tasks.safety.masking.lines import LineReader, ReadLine

@@ -1,8 +1,8 @@
 """Remove the values of secrets from all texts that leave this process.
 
 `hushing` registers the values. From then on `hushed` removes them from texts, `hush_error` from errors, and the shared
-database from its text columns. After a call of `hush_logs`, log records hold no values either. `scrubbed` does the same
-for the trace and the model.
+database from its text columns. After a call of `hush_logs`, log records hold no values either. `scrubbed_model` does
+the same for the trace and the model.
 """
 
 from __future__ import annotations

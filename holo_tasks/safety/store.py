@@ -29,8 +29,8 @@ from holo_tasks.machine.private import close_to_others, make_private, private_fi
 from holo_tasks.safety import schema
 from holo_tasks.safety.database_address import DATABASE_VARIABLE, checked, pinned, place_of
 from holo_tasks.safety.database_errors import TransactionAborted, is_time_out, trouble, unanswered
+from holo_tasks.safety.database_time_limit import Watch
 from holo_tasks.safety.scrubbing import hushed
-from holo_tasks.safety.silent_database import Watch
 
 T = TypeVar("T")
 

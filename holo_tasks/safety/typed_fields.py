@@ -46,8 +46,8 @@ from holo_tasks.core.frame import LOST, Frame, Mask
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
 from holo_tasks.safety.masking.places import visible
-from holo_tasks.safety.typed_labels import found_labels, labels, row_of_equal_characters
-from holo_tasks.safety.typed_looks import (
+from holo_tasks.safety.typed_field_labels import found_labels, labels, row_of_equal_characters
+from holo_tasks.safety.typed_field_pixels import (
     ALIKE,
     CARET,
     SURE,

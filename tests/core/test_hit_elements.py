@@ -22,7 +22,7 @@ from holo_tasks.loop.consent import words_for
 from holo_tasks.loop.element_tree import AT_HAND_S, FIRST_S, MOST_MISSES, RESTS, SLOW_S, Elements
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
-from holo_tasks.safety.scrubbed import ScrubbedRecorder
+from holo_tasks.safety.scrubbed_model import ScrubbedRecorder
 from tests.support.element_trees import TellsTree, element, focused, tree_of, window
 from tests.support.painted_desktop import WHOLE, PaintedDesktop
 from tests.support.scripted_model import step

@@ -17,7 +17,7 @@ from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Drag, Hotkey, Write
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.run.redactors import redactor_for
-from holo_tasks.safety.masking.likeness import folded_secret, secret_in
+from holo_tasks.safety.masking.fuzzy_search import folded_secret, secret_in
 from holo_tasks.safety.typed_fields import TypedFields
 from holo_tasks.vision.band_reader import BandReader
 from tests.support.long import few

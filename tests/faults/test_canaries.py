@@ -26,7 +26,7 @@ from tk_python import tk_python
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Size
 from holo_tasks.desktop.processes import descendants
-from holo_tasks.safety.masking.likeness import folded_secret, secret_in
+from holo_tasks.safety.masking.fuzzy_search import folded_secret, secret_in
 from holo_tasks.vision.band_reader import BandReader
 from tests.support import warm
 from tests.support.long import few

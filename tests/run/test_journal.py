@@ -38,8 +38,8 @@ from holo_tasks.kill.run_registry import running
 from holo_tasks.machine import pending_notes
 from holo_tasks.run import run as runs
 from holo_tasks.run.dead_letters import file_noted
+from holo_tasks.safety import database_time_limit
 from holo_tasks.safety import ledger as ledgers
-from holo_tasks.safety import silent_database
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Intent, Ledger
 from holo_tasks.safety.store import store_at
@@ -465,8 +465,8 @@ async def test_a_hanging_database_ends_the_run_in_time_with_a_clear_reason(
     for name, value in (("LEASE_S", 2.0), ("RENEW_S", 0.3), ("HURRY_S", 1.0)):
         monkeypatch.setattr(ledgers, name, value)
     monkeypatch.setattr(kill_switch, "CLAIM_GRACE_S", 0.5)
-    monkeypatch.setattr(silent_database, "BRIEF_S", 0.5)
-    monkeypatch.setattr(silent_database, "_silent", {})
+    monkeypatch.setattr(database_time_limit, "BRIEF_S", 0.5)
+    monkeypatch.setattr(database_time_limit, "_silent", {})
     home = world.folder / "holo"
     at_work: list[str] = []
 

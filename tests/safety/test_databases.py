@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, StoreLost
-from holo_tasks.safety import schema, silent_database
+from holo_tasks.safety import database_time_limit, schema
 from holo_tasks.safety.approvals import Approvals
 from holo_tasks.safety.budgets import BUDGETS, Budgets
 from holo_tasks.safety.items import Items
@@ -37,7 +37,7 @@ SCOPE = Guard("s", Limits(max_cost_usd=1), 0, key="s")
 
 @pytest.fixture(autouse=True)
 def _no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(silent_database, "_silent", {})
+    monkeypatch.setattr(database_time_limit, "_silent", {})
 
 
 def used(store: Store) -> None:
@@ -301,7 +301,7 @@ class TestAServerThatFails:
         with postgres.frozen():
             for patience_s, least_s, most_s in (
                 (1.0, 0.9, 6.0),
-                (30.0, silent_database.BRIEF_S - 0.1, silent_database.BRIEF_S + 6),
+                (30.0, database_time_limit.BRIEF_S - 0.1, database_time_limit.BRIEF_S + 6),
             ):
                 began = time.monotonic()
                 silent = pytest.raises(StoreLost, match=r"has not answered for \d s; see that")
@@ -316,12 +316,12 @@ class TestAServerThatFails:
         ours, theirs = socket.socketpair()
 
         def wait_in_vain() -> None:
-            with silent_database.Watch("the same", 0.1) as watch:
+            with database_time_limit.Watch("the same", 0.1) as watch:
                 watch.watch_connection(ours.fileno())
                 ours.settimeout(20)
                 assert ours.recv(1) == b""
 
-        with ours, theirs, silent_database.Watch("another", 30.0) as longer:
+        with ours, theirs, database_time_limit.Watch("another", 30.0) as longer:
             longer.watch_connection(theirs.fileno())
             if (forked := os.fork()) == 0:
                 try:
@@ -333,7 +333,7 @@ class TestAServerThatFails:
             ended = os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1])
             assert ended == 0, (tmp_path / "said").read_text()
         ours, theirs = socket.socketpair()
-        with ours, theirs, silent_database.Watch("another", 30.0) as longer:
+        with ours, theirs, database_time_limit.Watch("another", 30.0) as longer:
             longer.watch_connection(theirs.fileno())
             wait_in_vain()
 
@@ -354,7 +354,7 @@ class TestAServerThatFails:
     def test_one_that_does_not_let_anybody_in_is_given_up_as_soon(
         self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(silent_database, "CONNECT_S", 1.0)
+        monkeypatch.setattr(database_time_limit, "CONNECT_S", 1.0)
         url = postgres.new_database()
         with postgres.frozen():
             assert "has not answered for" in refusal(url)
@@ -418,7 +418,7 @@ class TestAServerThatFails:
                     db.execute(sa.update(BUDGETS).values(actions=2))
                 assert time.monotonic() - began > 0.5
             theirs.execute(sa.text("SELECT 1"))
-        assert silent_database._silent == {}
+        assert database_time_limit._silent == {}
         assert balance(Budgets(store), "s").actions == 1
 
     def test_all_locks_of_a_transaction_together_are_waited_for_no_longer(self, postgres: Postgres) -> None:
@@ -440,7 +440,7 @@ class TestAServerThatFails:
                 store.transaction(3.0) as db,
             ):
                 db.execute(sa.text("SELECT pg_sleep(30)"))
-        assert silent_database._silent == {}
+        assert database_time_limit._silent == {}
 
     def test_a_process_that_has_no_connection_left_says_nothing_of_the_server(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
@@ -450,7 +450,7 @@ class TestAServerThatFails:
             held = [store._engine.connect() for _ in range(15)]
         with pytest.raises(StoreLost, match="all connections of this process are in use"), store.transaction(0.1):
             pass
-        assert silent_database._silent == {}
+        assert database_time_limit._silent == {}
         for connection in held:
             connection.close()
         used(store)

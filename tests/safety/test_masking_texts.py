@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from holo_tasks.safety.masking.fuzzy_search import folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.kinds import FINDERS, find
-from holo_tasks.safety.masking.likeness import folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.presidio import PresidioDetector
 from tests.support import private_screens
 

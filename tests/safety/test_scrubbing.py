@@ -24,7 +24,7 @@ from holo_tasks.run.stored_results import stored
 from holo_tasks.safety import scrubbing
 from holo_tasks.safety.kill_requests import Kills
 from holo_tasks.safety.run_list import RunBook
-from holo_tasks.safety.scrubbed import AS_IT_IS, FREE_TEXT, ScrubbedRecorder, scrubbed
+from holo_tasks.safety.scrubbed_model import AS_IT_IS, FREE_TEXT, ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import Hidden, check_open, hush_error, hush_logs, hushed, hushing
 from holo_tasks.safety.store import Store
 from tests.support.painted_desktop import PaintedDesktop

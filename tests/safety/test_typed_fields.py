@@ -13,8 +13,8 @@ from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import Owner
 from holo_tasks.desktop.fields import fields
 from holo_tasks.safety.redaction import Painter, painted
+from holo_tasks.safety.typed_field_ocr import TypedTexts
 from holo_tasks.safety.typed_fields import TypedFields
-from holo_tasks.safety.typed_texts import TypedTexts
 
 SIZE = (500, 300)
 FIELD = Box(150, 100, 201, 25)

@@ -168,7 +168,7 @@ def _log_as_set() -> None:
 
 def main() -> None:
     """Serve at the socket whose number is the argument, until nobody is at its other end."""
-    from holo_tasks.machine.lean import load_less
+    from holo_tasks.machine.lazy_imports import load_less
     from holo_tasks.machine.memory import collect_seldom
 
     heap = _shared_heap()

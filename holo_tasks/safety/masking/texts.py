@@ -11,12 +11,12 @@ from typing import Protocol
 from holo_tasks.core.codes import NO_CODES, Codes
 from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.scrub import encodings
+from holo_tasks.safety.masking.fuzzy_search import folded_in, folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, Found, find
-from holo_tasks.safety.masking.likeness import folded_in, folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.lines import LineReader, Row, rows_of, wraps_of
 from holo_tasks.safety.masking.patterns import Pattern
-from holo_tasks.safety.masking.placing import part_of, rounded
 from holo_tasks.safety.masking.settings import WORDS
+from holo_tasks.safety.masking.word_boxes import part_of, rounded
 
 SECRET = "secret"
 _KNOWN_TEXTS = 4096

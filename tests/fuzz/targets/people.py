@@ -22,8 +22,8 @@ from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.kill.sources import named_in
 from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.masking.fuzzy_search import folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.kinds import FINDERS, find
-from holo_tasks.safety.masking.likeness import folded_secret, name_in, secret_in
 from holo_tasks.safety.store import Store
 from tests.fuzz.target import Target, check
 

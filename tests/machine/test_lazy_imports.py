@@ -35,7 +35,7 @@ print(json.dumps(told))
 
 
 def found(how, script):
-    begin = "from holo_tasks.machine.lean import load_less; load_less()" if how == "less" else ""
+    begin = "from holo_tasks.machine.lazy_imports import load_less; load_less()" if how == "less" else ""
     whole = f"import json, sys\n{begin}\n{script}"
     return json.loads(subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, check=True).stdout)
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.mask_signs import signs
-from holo_tasks.safety.typed_looks import ALIKE, PIECE, Pattern, Pixels, shape_of
+from holo_tasks.safety.typed_field_pixels import ALIKE, PIECE, Pattern, Pixels, shape_of
 
 BESIDE, ABOVE = 160, 48
 """Pixels between a field and its label at most: to the left, and above."""

@@ -13,9 +13,9 @@ from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.gestures import Typed
 from holo_tasks.safety.masking.texts import SECRET
-from holo_tasks.safety.typed_fields import TypedFields
-from holo_tasks.safety.typed_labels import found_labels, labels
-from holo_tasks.safety.typed_looks import (
+from holo_tasks.safety.typed_field_labels import found_labels, labels
+from holo_tasks.safety.typed_field_ocr import TypedTexts
+from holo_tasks.safety.typed_field_pixels import (
     DOUBTFUL,
     SURE,
     Look,
@@ -29,7 +29,7 @@ from holo_tasks.safety.typed_looks import (
     shape_of,
     text_box,
 )
-from holo_tasks.safety.typed_texts import TypedTexts
+from holo_tasks.safety.typed_fields import TypedFields
 
 SIZE = (400, 200)
 FIELD, AROUND = Box(120, 80, 160, 24), Box(100, 60, 200, 64)
