@@ -5,7 +5,7 @@ from __future__ import annotations
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.printable import printable
 from holo_tasks.core.visible_text import exact, shell_word
-from holo_tasks.machine.current_user import whoever
+from holo_tasks.machine.current_user import user_name
 from holo_tasks.machine.home import holo_home
 from holo_tasks.safety.approvals import Approvals, Waiting
 from holo_tasks.safety.ledger import Ledger
@@ -23,7 +23,7 @@ def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
         return "\n\n".join(map(_described, approvals.waiting()))
     if not -(2**63) <= number < 2**63:
         raise InvalidUsage(f"There is no approval {number}; `holo-tasks approve` lists the open requests.")
-    granted = approvals.grant(number, whoever() if by is None else by, ttl_s)
+    granted = approvals.grant(number, user_name() if by is None else by, ttl_s)
     told = f"{printable(granted.words)}: yes, once, within {ttl_s:g} seconds, for {exact(granted.scope)}."
     token = granted.scope.removeprefix("token ")
     if token != granted.scope and (before := len(Ledger(store).intents(token))):

@@ -16,7 +16,7 @@ from holo_tasks.core.person import DONE
 from holo_tasks.core.printable import printable
 from holo_tasks.core.visible_text import exact, shell_word
 from holo_tasks.kill.run_registry import running
-from holo_tasks.machine.current_user import whoever
+from holo_tasks.machine.current_user import user_name
 from holo_tasks.machine.home import holo_home
 from holo_tasks.models.address import shown
 from holo_tasks.prefect_server.temporary import configured_api_url, require_server
@@ -45,7 +45,7 @@ def resume(id: str, *, choice: str | None = None, note: str = "", by: str | None
     if found.state == "open" and found.lost:
         raise InvalidUsage(LOST.format(found))
     said = _chosen(found, choice)
-    who = whoever() if by is None else by
+    who = user_name() if by is None else by
     if found.suspended and found.state in ("open", "expired"):
         return _begun_again(handoffs, found, said, note, who)
     handoffs.answer(found.id, said, note=note, by=who)

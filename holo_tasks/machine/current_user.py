@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 
 
-def whoever() -> str:
+def user_name() -> str:
     """Return the user name, or "somebody" if it is unknown."""
     try:
         return getpass.getuser()

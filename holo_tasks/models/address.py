@@ -29,8 +29,8 @@ def check_base_url(base_url: str) -> str:
 
 def no_base_url(text: str) -> InvalidUsage:
     """Return the error for an invalid base URL."""
-    said = without_login(text)[:100]
-    return InvalidUsage(f"{said!r} is not a base URL; give one like http://127.0.0.1:8000/v1.")
+    shown_text = without_login(text)[:100]
+    return InvalidUsage(f"{shown_text!r} is not a base URL; give one like http://127.0.0.1:8000/v1.")
 
 
 def check_key(key: str) -> str:

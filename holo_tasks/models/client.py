@@ -191,8 +191,8 @@ class ModelEndpoint:
     def _invalid_answer(self, body: bytes, what: str, advice: str) -> TransientModelFault:
         """Return the error for an answer that is not a reply, with the beginning of its body."""
         sent = came(self._keyless(body[:MOST_SHOWN].decode(errors="replace")))
-        told = f"{what} ({sent})" if sent else "an empty answer"
-        return TransientModelFault(f"{self.endpoint} sent {told}; {advice}.", maybe_billed=True)
+        details = f"{what} ({sent})" if sent else "an empty answer"
+        return TransientModelFault(f"{self.endpoint} sent {details}; {advice}.", maybe_billed=True)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -238,8 +238,8 @@ class ModelEndpoint:
                     f"{where} refused the request (HTTP {error.status_code}): {self._server_message(error.message)}"
                 )
             case _:
-                said = f"{where} sent something that is not a chat completion: {self._server_message(str(error))}"
-                return TransientModelFault(said, maybe_billed=True)
+                message = f"{where} sent something that is not a chat completion: {self._server_message(str(error))}"
+                return TransientModelFault(message, maybe_billed=True)
 
     def _server_message(self, words: str) -> str:
         """Return the first line of a server's message, without the API key."""
@@ -256,21 +256,21 @@ class _ModelTimeout(TransientModelFault):
 
 def _maybe_begun(error: openai.APIStatusError) -> bool:
     """Return whether a server may have done the work before this error, so that the call may be billed."""
-    told = error.body if isinstance(error.body, dict) else {"message": error.body}
-    said = " ".join(value for name in ("message", "type", "code") if isinstance(value := told.get(name), str))
-    if error.status_code not in REFUSED and not (error.status_code == 503 and BUSY.search(said[:MOST_WORDS])):
+    details = error.body if isinstance(error.body, dict) else {"message": error.body}
+    message = " ".join(value for name in ("message", "type", "code") if isinstance(value := details.get(name), str))
+    if error.status_code not in REFUSED and not (error.status_code == 503 and BUSY.search(message[:MOST_WORDS])):
         return True
     # Some servers refuse their model's output, and include the usage or the output in the error.
-    return bool({"usage", "failed_generation"} & (told.keys() | _outer_fields(error)))
+    return bool({"usage", "failed_generation"} & (details.keys() | _outer_fields(error)))
 
 
 def _outer_fields(error: openai.APIStatusError) -> set[str]:
     """Return the names of the fields around the error in the server's answer."""
     try:
-        said = error.response.json()
+        answer = error.response.json()
     except (ValueError, RecursionError):
         return set()
-    return set(said) if isinstance(said, dict) else set()
+    return set(answer) if isinstance(answer, dict) else set()
 
 
 def _reply(completion: ChatCompletion, latency_ns: int) -> Reply | None:

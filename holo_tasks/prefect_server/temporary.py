@@ -117,8 +117,8 @@ def state_of(url: str, timeout_s: float = 1.0) -> Literal["up", "away", "other"]
             return "other"
         with _opened(url, "health", timeout_s) as answer:
             # Prefect's web pages answer at all paths outside the API, so check the body.
-            said: bytes = answer.read(16)
-            return "up" if said.strip() == b"true" else "other"
+            body: bytes = answer.read(16)
+            return "up" if body.strip() == b"true" else "other"
     except urllib.error.HTTPError as error:
         up = error.code in (401, 403) or (error.code == 404 and CLOUD in url)
         return "up" if up else "away" if error.code in BUSY else "other"
@@ -243,17 +243,17 @@ class TemporaryServer:
 
 def _server_environment(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     """Return the environment of the server process."""
-    kept = needed(environ) | {name: text for name, text in environ.items() if name.startswith(ITS_OWN)}
+    variables = needed(environ) | {name: text for name, text in environ.items() if name.startswith(ITS_OWN)}
     # Other processes can read its environment.
     for name in ("PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
-        kept.pop(name, None)
+        variables.pop(name, None)
     own = {SERVER_DATABASE[0] + "_CONNECTION_URL": _file_url(home.absolute() / "prefect.db")}
     if switched_on(environ):
-        kept = {name: value for name, value in kept.items() if not name.startswith(SERVER_DATABASE)} | own
+        variables = {name: value for name, value in variables.items() if not name.startswith(SERVER_DATABASE)} | own
     elif _needs_escaping(home) and not _has_configured_database(environ):
-        kept |= own  # Prefect would misread the folder's name as a part of the URL
+        variables |= own  # Prefect would misread the folder's name as a part of the URL
     source = str(Path(__file__).parents[2])
-    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, [source, kept.get("PYTHONPATH")]))}
+    return {**variables, "PYTHONPATH": os.pathsep.join(filter(None, [source, variables.get("PYTHONPATH")]))}
 
 
 def _needs_escaping(path: Path) -> bool:

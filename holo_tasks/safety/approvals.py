@@ -88,8 +88,8 @@ class Approvals:
             raise InvalidUsage("The name of the person is not valid UTF-8 text.")
         with self._store.transaction() as db:
             until = self._store.now_s(db) + ttl_s
-            said = {"granted_by": by.strip(), "era": self._store.era, "expires_s": until}
-            if db.execute(sa.update(APPROVALS).where(_ROW.id == number, _WAITING).values(**said)).rowcount != 1:
+            changes = {"granted_by": by.strip(), "era": self._store.era, "expires_s": until}
+            if db.execute(sa.update(APPROVALS).where(_ROW.id == number, _WAITING).values(**changes)).rowcount != 1:
                 known = db.execute(sa.select(_ROW.granted_by).where(_ROW.id == number)).scalar_one_or_none()
                 reason = f"was answered already by {known}" if known else "is not known"
                 raise InvalidUsage(f"Approval {number} {reason}; `holo-tasks approve` lists the open requests.")
@@ -100,15 +100,15 @@ class Approvals:
         """Use up an approval for exactly this action and frame; return the approver's name, or ``None``."""
         with self._store.transaction(HURRY_S) as db:
             # The conditions are part of the UPDATE, so that only one of two concurrent callers gets it.
-            good = sa.and_(
+            usable = sa.and_(
                 *_matches(scope, action, frame),
                 _ROW.granted_by != "",
                 ~_ROW.taken,
                 _ROW.era == self._store.era,
                 _ROW.expires_s > self._store.now_s(db),
             )
-            first = sa.select(sa.func.min(_ROW.id)).where(good).scalar_subquery()
-            taken = sa.update(APPROVALS).where(_ROW.id == first, good).values(taken=True).returning(_ROW.granted_by)
+            first = sa.select(sa.func.min(_ROW.id)).where(usable).scalar_subquery()
+            taken = sa.update(APPROVALS).where(_ROW.id == first, usable).values(taken=True).returning(_ROW.granted_by)
             by = db.execute(taken).scalar_one_or_none()
         return None if by is None else str(by)
 

@@ -175,8 +175,10 @@ class Budgets:
                 held = BUDGETS.c.held_micro + more * worst_micro
                 # The condition is part of the update: checking first and adding afterwards lets two workers through.
                 fits = sa.true() if most is None else BUDGETS.c.spent_micro + held <= most
-                kept = db.execute(sa.update(BUDGETS).where(BUDGETS.c.scope == scope.key, fits).values(held_micro=held))
-                if kept.rowcount != 1:
+                result = db.execute(
+                    sa.update(BUDGETS).where(BUDGETS.c.scope == scope.key, fits).values(held_micro=held)
+                )
+                if result.rowcount != 1:
                     raise too_expensive(scope, worst_micro, *self._used(db, scope))
                 if more and worst_micro:
                     db.execute(sa.insert(HOLDS).values(id=name, scope=scope.key, worst_micro=worst_micro))

@@ -24,7 +24,7 @@ class TransactionAborted(DatabaseAway):
 
 _FULL = "give it more space"
 _FOREIGN = "its tables are not as prefect-holo makes them"
-_OWN_DATABASE = "give prefect-holo a database of its own, or bring back the copy of before"
+_OWN_DATABASE = "give prefect-holo a database of its own, or bring back the previous copy"
 _LOGIN = f"check the user and the password in {DATABASE_VARIABLE}"
 _GONE = "its server was restarted, or the network was interrupted", "try again when it is back"
 
@@ -142,10 +142,12 @@ def _of_sqlite(cause: BaseException) -> tuple[str, str]:
     for known, (what, advice) in _SQLITE.items():
         if name.startswith(known):
             return what, f"{advice}, or {elsewhere} to use another one"
-    said = hushed(first_line(cause))
-    if isinstance(cause, sqlite3.OperationalError) and re.match("no such (table|column)|table .* has no column", said):
-        return f"{_FOREIGN}: {said}", f"bring back the copy of before, or move it away; or {elsewhere}"
-    return said, f"move it away, or {elsewhere} to use another one"
+    message = hushed(first_line(cause))
+    if isinstance(cause, sqlite3.OperationalError) and re.match(
+        "no such (table|column)|table .* has no column", message
+    ):
+        return f"{_FOREIGN}: {message}", f"bring back the previous copy, or move it away; or {elsewhere}"
+    return message, f"move it away, or {elsewhere} to use another one"
 
 
 def _of_postgres(cause: BaseException) -> tuple[str, str]:
@@ -153,8 +155,8 @@ def _of_postgres(cause: BaseException) -> tuple[str, str]:
         return _all_in_use()
     state = getattr(cause, "sqlstate", None)
     if state is None:
-        said = str(cause)
-        known = (problem for words, problem in _CONNECTING if re.search(words, said, re.IGNORECASE))
+        message = str(cause)
+        known = (problem for words, problem in _CONNECTING if re.search(words, message, re.IGNORECASE))
         return next(known, (f"it cannot be reached ({type(cause).__name__})", f"check {DATABASE_VARIABLE}"))
     if state in ("40P01", "40001"):
         return "it and another transaction were in each other's way", "try again"

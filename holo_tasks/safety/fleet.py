@@ -182,7 +182,7 @@ def _run(store: Store, row: RunRow, shares: Sequence[_Share], workers: Mapping[s
     machine = where_is(workers[row.flow_run_id])[0] if row.flow_run_id in workers else ""
     spent = None
     if row.flow_run_id and row.limit_micro is not None:  # only then the spend is in the budget table
-        kept = sa.select(BUDGETS.c.spent_micro).where(BUDGETS.c.scope == f"flow:{row.flow_run_id}")
+        spent_query = sa.select(BUDGETS.c.spent_micro).where(BUDGETS.c.scope == f"flow:{row.flow_run_id}")
         with store.transaction(HURRY_S) as db:
-            spent = db.execute(kept).scalar()
+            spent = db.execute(spent_query).scalar()
     return RunSeen(row, tuple(sorted(one.name for one in mine)), machine, sum(one.taken for one in mine), spent)

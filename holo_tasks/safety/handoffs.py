@@ -170,9 +170,9 @@ class Handoffs:
             note = check_answer(found, choice, note, by)
             # The conditions are part of the UPDATE, so that only one of two concurrent answers succeeds.
             in_time = sa.and_(_ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db))
-            good = sa.and_(_ROW.id == found.id, _OPEN, sa.true() if taken else in_time)
-            said = {"state": "answered", "choice": choice, "note": note, "by": by, "live": "", "closed_at": _now()}
-            if db.execute(sa.update(HANDOFFS).where(good).values(**said)).rowcount != 1:
+            matching = sa.and_(_ROW.id == found.id, _OPEN, sa.true() if taken else in_time)
+            changes = {"state": "answered", "choice": choice, "note": note, "by": by, "live": "", "closed_at": _now()}
+            if db.execute(sa.update(HANDOFFS).where(matching).values(**changes)).rowcount != 1:
                 raise InvalidUsage(too_late(self._read(db, id)))
             return self._read(db, id)
 
@@ -199,8 +199,8 @@ class Handoffs:
             in_time = sa.and_(_ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db))
             # A suspended run survives a restart of this machine, so its deadline is in wall-clock time.
             suspended = sa.and_(SUSPENSIONS.c.handoff.is_not(None), _ROW.expires_at > _now())
-            good = (_OPEN, sa.or_(in_time, suspended))
-            rows = db.execute(_ALL.where(*good).order_by(_ROW.opened_at, _ROW.id)).all()
+            matching = (_OPEN, sa.or_(in_time, suspended))
+            rows = db.execute(_ALL.where(*matching).order_by(_ROW.opened_at, _ROW.id)).all()
             return [self._handoff(row, self._store.now_s(db)) for row in rows]
 
     def unanswered(self, flow_run_id: str, attempt: str) -> list[Handoff]:
@@ -222,8 +222,8 @@ class Handoffs:
             held = [row.handoff for row in db.execute(rows).all() if row.attempt != attempt]
             taken = sa.update(SUSPENSIONS).where(SUSPENSIONS.c.handoff.in_(held))
             db.execute(taken.values(attempt=attempt if begun else _OVER))
-            good = (mine, SUSPENSIONS.c.attempt == attempt, SUSPENSIONS.c.asked == asked)
-            newest = _ALL.where(*good).order_by(_ROW.closed_at.desc(), _ROW.id).limit(1)
+            matching = (mine, SUSPENSIONS.c.attempt == attempt, SUSPENSIONS.c.asked == asked)
+            newest = _ALL.where(*matching).order_by(_ROW.closed_at.desc(), _ROW.id).limit(1)
             found = db.execute(newest).one_or_none()
             return self._handoff(found, self._store.now_s(db)) if found else None
 
@@ -242,8 +242,8 @@ class Handoffs:
         state: State = "expired" if row.state == "open" and past else row.state
         away = row.era != self._store.era or row.heard_s < now_s - GONE_S
         lost = row.state == "open" and away and not suspended
-        told = {"choices": tuple(json.loads(row.choices)), "state": state, "lost": lost, "suspended": suspended}
-        return Handoff(**{**values, **told})
+        computed = {"choices": tuple(json.loads(row.choices)), "state": state, "lost": lost, "suspended": suspended}
+        return Handoff(**{**values, **computed})
 
 
 def check_choices(choices: Sequence[str]) -> None:

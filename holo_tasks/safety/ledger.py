@@ -248,7 +248,7 @@ class Ledger:
         finally:
             await asyncio.to_thread(leave)
 
-    def let_go(self, token: str, goal: str, watch: IdleWatch) -> bool | None:
+    def release_if_dead(self, token: str, goal: str, watch: IdleWatch) -> bool | None:
         """Release the claim of a dead holder and fence the holder off. Raises `BeingWorkedOn` if the holder is alive.
 
         Returns ``False`` if there was no holder, and ``None`` if it is not known yet whether the holder is dead.

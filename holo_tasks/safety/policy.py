@@ -85,8 +85,8 @@ class Rules(Written):
         """
         if allow is not None and (not isinstance(allow, str) or allow not in get_args(Trust)):
             raise InvalidUsage(f'allow= is "read" or "act", not {allow!r}: act lets the agent use mouse and keyboard.')
-        said = {self.trust, allow} - {None}
-        return self.model_copy(update={"trust": "act" if said == {"act"} else "read"})
+        levels = {self.trust, allow} - {None}
+        return self.model_copy(update={"trust": "act" if levels == {"act"} else "read"})
 
     async def permit(self, call: AnyCall, gesture: Gesture, scene: Scene) -> Permit:
         """Decide whether an action is allowed. A refusal names the first broken rule and how to change it."""

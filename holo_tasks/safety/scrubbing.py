@@ -84,9 +84,9 @@ def hush_error(error: BaseException) -> BaseException:
             _unlink(error, one)
     if not _reveals(error):
         return error
-    kept = Hidden(f"{type(error).__name__}: {hushed(str(error))}")
-    kept.__suppress_context__ = True
-    return kept
+    replacement = Hidden(f"{type(error).__name__}: {hushed(str(error))}")
+    replacement.__suppress_context__ = True
+    return replacement
 
 
 def hush_logs() -> None:
@@ -114,8 +114,8 @@ def _hush_record(record: logging.LogRecord) -> None:
         what = repr(record.msg) if isinstance(record.msg, str) else f"A {type(record.msg).__name__}"
         text = f"{what} cannot be logged ({type(error).__name__})."
         record.msg, record.args = text, ()
-    if (said := hushed(text)) != text:
-        record.msg, record.args = said, ()
+    if (clean := hushed(text)) != text:
+        record.msg, record.args = clean, ()
     if isinstance(record.stack_info, str):
         record.stack_info = hushed(record.stack_info)
     if record.exc_info and record.exc_info[1] is not None:

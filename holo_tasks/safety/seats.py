@@ -99,7 +99,7 @@ class Seats:
         self._watches = {token: self._watches.get(token, IdleWatch()) for token in tokens}
         for token in tokens:
             try:
-                gone = ledger.let_go(token, GOAL, self._watches[token])
+                gone = ledger.release_if_dead(token, GOAL, self._watches[token])
             except BeingWorkedOn:
                 self._watches.pop(token)
                 continue

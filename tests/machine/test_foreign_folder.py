@@ -1,4 +1,4 @@
-"""A folder into which somebody else writes: nothing leads out of it, and nothing is taken that is not whole."""
+"""A folder that untrusted programs write to: no name leads out of it, and unfinished files are not copied."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ def take(shared: SharedFolder, entry: Entry, into: Path, name: str = "taken") ->
         return copy_out(folder, entry, into, name, NEVER)
 
 
-def test_what_is_no_file_of_its_own_is_refused(
-    shared: SharedFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_regular_files_are_accepted(shared: SharedFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = tmp_path / "secret"
     secret.write_text("ours")
     (shared.path / "link").symlink_to(secret)
@@ -64,7 +62,7 @@ def test_what_is_no_file_of_its_own_is_refused(
     assert not list((tmp_path / "into").glob("*"))
 
 
-def test_a_copy_is_what_was_there_is_private_and_replaces_nothing(shared: SharedFolder, tmp_path: Path) -> None:
+def test_a_copy_is_exact_private_and_replaces_nothing(shared: SharedFolder, tmp_path: Path) -> None:
     data = os.urandom(3_000_000)
     (shared.path / "a.bin").write_bytes(data)
     one = take(shared, found(shared)["a.bin"], tmp_path / "into", "a.bin")
@@ -77,10 +75,10 @@ def test_a_copy_is_what_was_there_is_private_and_replaces_nothing(shared: Shared
 
 
 @pytest.mark.parametrize("leases", [True, False])
-def test_a_file_that_somebody_can_still_write_is_not_whole(
+def test_a_file_open_for_writing_is_unfinished(
     shared: SharedFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, leases: bool
 ) -> None:
-    if not leases:  # as on a file system that has none
+    if not leases:  # as on a file system without leases
         monkeypatch.setattr(foreign_folder, "F_RDLCK", 12345)
     file = shared.path / "report.pdf"
     with file.open("w") as writing:
@@ -92,7 +90,7 @@ def test_a_file_that_somebody_can_still_write_is_not_whole(
         assert take(shared, found(shared)["report.pdf"], tmp_path / "into").size == 4
 
 
-def test_a_file_that_is_written_by_memory_is_not_whole(shared: SharedFolder, tmp_path: Path) -> None:
+def test_a_file_mapped_writable_is_unfinished(shared: SharedFolder, tmp_path: Path) -> None:
     file = shared.path / "table.db"
     file.write_bytes(bytes(4096))
     with file.open("r+b") as writing:
@@ -103,7 +101,7 @@ def test_a_file_that_is_written_by_memory_is_not_whole(shared: SharedFolder, tmp
     assert take(shared, found(shared)["table.db"], tmp_path / "into").size == 4096
 
 
-def test_a_file_that_is_another_one_by_then_is_not_taken(shared: SharedFolder, tmp_path: Path) -> None:
+def test_a_file_replaced_before_the_copy_is_unfinished(shared: SharedFolder, tmp_path: Path) -> None:
     file = shared.path / "report.pdf"
     file.write_text("first")
     seen = found(shared)["report.pdf"]
@@ -113,7 +111,7 @@ def test_a_file_that_is_another_one_by_then_is_not_taken(shared: SharedFolder, t
         take(shared, seen, tmp_path / "into")
 
 
-def test_a_file_that_is_replaced_while_it_is_read_is_not_taken(
+def test_a_file_replaced_during_the_copy_is_unfinished(
     shared: SharedFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = shared.path / "report.pdf"
@@ -132,7 +130,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_not_taken(
     assert not list((tmp_path / "into").iterdir())
 
 
-def test_a_copy_that_nobody_waits_for_is_stopped(shared: SharedFolder, tmp_path: Path) -> None:
+def test_a_copy_can_be_stopped(shared: SharedFolder, tmp_path: Path) -> None:
     (shared.path / "large").write_bytes(bytes(foreign_folder.PIECE + 1))
     stop = threading.Event()
     stop.set()
@@ -141,7 +139,7 @@ def test_a_copy_that_nobody_waits_for_is_stopped(shared: SharedFolder, tmp_path:
     assert not list((tmp_path / "into").iterdir())
 
 
-def test_another_folder_in_its_place_is_refused(shared: SharedFolder, tmp_path: Path) -> None:
+def test_a_replaced_folder_is_refused(shared: SharedFolder, tmp_path: Path) -> None:
     shared.path.rename(tmp_path / "moved")
     with pytest.raises(DesktopFailed, match="cannot be opened"):
         found(shared)
@@ -155,9 +153,7 @@ def test_another_folder_in_its_place_is_refused(shared: SharedFolder, tmp_path: 
         found(shared)
 
 
-def test_in_a_folder_with_too_many_files_nothing_is_looked_for(
-    shared: SharedFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_with_too_many_files_is_not_listed(shared: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(foreign_folder, "MOST_ENTRIES", 20)
     for number in range(21):
         (shared.path / str(number)).touch()
@@ -165,7 +161,7 @@ def test_in_a_folder_with_too_many_files_nothing_is_looked_for(
         found(shared)
 
 
-def test_what_is_given_is_a_copy_under_one_name(shared: SharedFolder, tmp_path: Path) -> None:
+def test_a_given_file_is_copied_under_one_name(shared: SharedFolder, tmp_path: Path) -> None:
     source = tmp_path / "letter.odt"
     source.write_text("Dear Ada")
     with opened(shared) as folder:
@@ -181,7 +177,7 @@ def test_what_is_given_is_a_copy_under_one_name(shared: SharedFolder, tmp_path: 
 
 
 @pytest.mark.parametrize("nameless", [True, False], ids=["nameless", "a file system that knows none"])
-def test_what_is_given_has_its_name_once_it_is_whole_and_not_at_all_if_it_grows(
+def test_a_copy_gets_its_name_when_complete_and_none_if_the_source_grows(
     shared: SharedFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
 ) -> None:
     os_open, read_into = os.open, foreign_folder._copy_bounded
@@ -212,7 +208,7 @@ def test_what_is_given_has_its_name_once_it_is_whole_and_not_at_all_if_it_grows(
     assert list(found(shared)) == ["letter"]
 
 
-def test_what_came_is_cleared_away_and_no_link_is_followed(shared: SharedFolder, tmp_path: Path) -> None:
+def test_clearing_removes_entries_and_follows_no_link(shared: SharedFolder, tmp_path: Path) -> None:
     ours = tmp_path / "ours"
     ours.mkdir()
     (ours / "kept").touch()

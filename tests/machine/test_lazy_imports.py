@@ -1,4 +1,4 @@
-"""What a command never uses is not loaded, and is there for whoever asks for it."""
+"""Unused library modules are not imported, and are available when they are used."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def found(how, script):
     return json.loads(subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, check=True).stdout)
 
 
-def test_slugs_are_the_same_by_a_table_that_is_loaded_for_those_who_need_it():
+def test_slugs_are_the_same_with_the_deferred_table():
     pytest.importorskip("text_unidecode")
     slugs, before, after, has_main = found("less", SLUGS)
     assert slugs == found("all", SLUGS)[0]
@@ -50,18 +50,18 @@ def test_slugs_are_the_same_by_a_table_that_is_loaded_for_those_who_need_it():
 
 @pytest.fixture(scope="module")
 def loaded():
-    """What is there of the library of an endpoint's client: less of it, and all of it."""
+    """The names of the OpenAI library with and without deferred imports."""
     return found("less", NAMES), found("all", NAMES)
 
 
-def test_types_of_an_endpoint_are_the_same_and_loaded_as_they_are_asked_for(loaded):
+def test_openai_types_are_the_same_and_imported_on_access(loaded):
     less, all_at_once = loaded
     assert len(less["known"]) > 300
     assert less["known"] == all_at_once["known"]
     assert less["few"] < all_at_once["few"] - 200
 
 
-def test_a_client_of_openais_that_nobody_here_uses_is_not_loaded_where_its_library_is_there(loaded):
+def test_openais_aiohttp_client_is_not_imported(loaded):
     pytest.importorskip("aiohttp")
     less, all_at_once = loaded
     assert (less["client"], less["session"], less["host"]) == (False, True, "api.openai.com")

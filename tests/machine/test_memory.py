@@ -1,4 +1,4 @@
-"""Pictures that are dropped leave their memory to the next ones, and nobody keeps it who does nothing with it."""
+"""Freed pictures leave their memory to the next ones, and an idle process returns it."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ memory.give_back()
 print(faults - before, pages - taken()[1])
 """
 EACH = 7_000_000 // 4096
-"""So many pages have the pictures that a round drops."""
+"""Pages of the pictures that are freed in one round."""
 
 
 def counted(*how: str) -> tuple[int, int]:
-    """Return how often a process got a page for 50 rounds of pictures, and how many pages it then gave back."""
+    """Return the page faults of a process in 50 rounds of pictures, and the pages that it returned afterwards."""
     said = subprocess.run([sys.executable, "-c", PICTURES, *how], capture_output=True, text=True, check=True).stdout
     faults, given_back = said.split()
     return int(faults), int(given_back)
 
 
-def test_the_memory_of_pictures_is_used_again_and_given_back() -> None:
+def test_the_memory_of_pictures_is_reused_and_returned() -> None:
     faults, given_back = counted("reuse")
     assert faults < EACH, "not even one round got new memory"
     assert given_back > EACH / 2
 
 
-def test_who_keeps_little_gets_it_anew_each_time() -> None:
+def test_keep_little_allocates_pictures_anew() -> None:
     faults, given_back = counted("keep_little")
     assert faults > 45 * EACH
     assert given_back < EACH / 2
 
 
-async def test_memory_is_given_back_once_somebody_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_memory_is_returned_after_a_while_of_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
     monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
     monkeypatch.setattr(memory, "QUIET_S", 60)
@@ -73,7 +73,7 @@ async def test_memory_is_given_back_once_somebody_has_waited(monkeypatch: pytest
     assert given == ["back"]
 
 
-def test_a_desktops_process_gives_it_back_once_nothing_is_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_desktop_process_returns_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     desk: Any = host.Host.__new__(host.Host)
     desk._requests = queue.SimpleQueue()
     given: list[str] = []

@@ -1,4 +1,6 @@
-"""Whatever the umask, what is made is for one user; what is there is closed where nobody else can have a use for it."""
+"""Created files and folders are private regardless of the umask, and existing ones are made private if they are
+ours.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,14 @@ def mode(path: Path) -> int:
 
 @pytest.fixture
 def public() -> Iterator[Path]:
-    """A folder that other users can get to."""
+    """A folder that other users can access."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_every_level_that_is_made_is_for_one_user(tmp_path: Path, mask: int) -> None:
+def test_created_folders_are_private_at_every_level(tmp_path: Path, mask: int) -> None:
     tmp_path.chmod(0o755)
     home = tmp_path / "data" / "share" / "holo"
     with umask(mask):
@@ -62,14 +64,14 @@ def test_every_level_that_is_made_is_for_one_user(tmp_path: Path, mask: int) -> 
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_every_file_that_is_made_is_for_one_user(tmp_path: Path, mask: int) -> None:
+def test_created_files_are_private(tmp_path: Path, mask: int) -> None:
     with umask(mask):
         os.close(open_private(tmp_path / "opened", os.O_WRONLY | os.O_CREAT))
         private_file(tmp_path / "there")
     assert mode(tmp_path / "opened") == mode(tmp_path / "there") == 0o600
 
 
-def test_files_that_were_open_to_others_are_closed_and_keep_what_is_in_them(tmp_path: Path) -> None:
+def test_access_for_others_is_removed_without_changing_the_content(tmp_path: Path) -> None:
     for name in ("opened", "there", "wal"):
         (tmp_path / name).write_text("kept")
         (tmp_path / name).chmod(0o666)
@@ -83,7 +85,7 @@ def test_files_that_were_open_to_others_are_closed_and_keep_what_is_in_them(tmp_
 
 @pytest.mark.parametrize("names", [(), ("holo.db", "holo.db-wal", "keys", "runs", "anchors.jsonl")])
 @pytest.mark.parametrize("wide", [0o755, 0o777, 0o2775])
-def test_a_home_with_nothing_but_ours_is_closed(tmp_path: Path, names: tuple[str, ...], wide: int) -> None:
+def test_a_home_with_only_our_files_is_made_private(tmp_path: Path, names: tuple[str, ...], wide: int) -> None:
     home = tmp_path / "holo"
     home.mkdir()
     for name in names:
@@ -93,7 +95,7 @@ def test_a_home_with_nothing_but_ours_is_closed(tmp_path: Path, names: tuple[str
     assert mode(home) == 0o700
 
 
-def test_a_home_beside_other_files_keeps_its_mode_and_what_we_make_in_it_is_private(tmp_path: Path) -> None:
+def test_a_home_with_other_files_keeps_its_mode_and_our_files_are_private(tmp_path: Path) -> None:
     (tmp_path / "thesis.odt").touch()
     tmp_path.chmod(0o755)
     folder = private_folder(tmp_path, "keys")
@@ -103,7 +105,7 @@ def test_a_home_beside_other_files_keeps_its_mode_and_what_we_make_in_it_is_priv
 @as_root
 @pytest.mark.parametrize("uid", [0, 4_000, 65_534])
 @pytest.mark.parametrize("wide", [0o700, 0o755, 0o775, 0o777])
-def test_root_takes_what_it_is_given_and_leaves_it_as_it_is(tmp_path: Path, uid: int, wide: int) -> None:
+def test_root_accepts_any_home_unchanged(tmp_path: Path, uid: int, wide: int) -> None:
     for name in ("thesis.odt", "runs"):
         (tmp_path / name).touch()
         os.chown(tmp_path / name, uid, uid)
@@ -128,7 +130,7 @@ def test_root_takes_what_it_is_given_and_leaves_it_as_it_is(tmp_path: Path, uid:
         (65_534, 65_534, 0o777, "thesis", "belongs to another user"),
     ],
 )
-def test_what_a_user_is_given_as_a_home(public: Path, owner: int, gid: int, wide: int, within: str, said: str) -> None:
+def test_homes_that_a_user_may_have(public: Path, owner: int, gid: int, wide: int, within: str, said: str) -> None:
     home = public / "home"
     home.mkdir()
     (home / within.split()[0]).touch()
@@ -150,7 +152,7 @@ def test_what_a_user_is_given_as_a_home(public: Path, owner: int, gid: int, wide
 
 
 @as_root
-def test_where_others_could_put_something_in_its_place_is_found_above_it_too(public: Path) -> None:
+def test_replaceable_parents_are_found(public: Path) -> None:
     home = public / "volume" / "holo"
     home.mkdir(parents=True)
     assert replaceable(home) is None
@@ -162,7 +164,7 @@ def test_where_others_could_put_something_in_its_place_is_found_above_it_too(pub
     assert replaceable(home) == home.parent
 
 
-def test_a_sticky_folder_is_never_closed_and_nobody_can_replace_what_is_in_it(tmp_path: Path) -> None:
+def test_a_sticky_folder_keeps_its_mode_and_is_not_replaceable(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
     assert mode(private_folder(tmp_path, "keys")) == 0o700
     assert mode(tmp_path) == 0o1777
@@ -170,7 +172,7 @@ def test_a_sticky_folder_is_never_closed_and_nobody_can_replace_what_is_in_it(tm
 
 @as_root
 @pytest.mark.parametrize("name", ["holo.db", "keys", "runs"])
-def test_what_others_have_put_into_a_sticky_folder_is_not_taken_for_ours(tmp_path: Path, name: str) -> None:
+def test_planted_entries_in_a_sticky_folder_are_refused(tmp_path: Path, name: str) -> None:
     tmp_path.chmod(0o1777)
     (tmp_path / name).touch()
     os.chown(tmp_path / name, 65_534, 65_534)
@@ -178,7 +180,7 @@ def test_what_others_have_put_into_a_sticky_folder_is_not_taken_for_ours(tmp_pat
         private_folder(tmp_path)
 
 
-def test_a_file_in_the_way_is_told_by_the_system(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_raises_an_os_error(tmp_path: Path) -> None:
     (tmp_path / "holo").touch()
     with pytest.raises(FileExistsError):
         make_private(tmp_path / "holo")
@@ -186,7 +188,7 @@ def test_a_file_in_the_way_is_told_by_the_system(tmp_path: Path) -> None:
         make_private(tmp_path / "holo" / "below")
 
 
-def test_the_persons_umask_is_known_without_changing_it() -> None:
+def test_the_users_umask_is_read_without_changing_it() -> None:
     with umask(0o027):
         assert persons_umask() == 0o027
     said = (
@@ -200,7 +202,7 @@ def test_the_persons_umask_is_known_without_changing_it() -> None:
 
 @as_root
 @pytest.mark.parametrize("use", [close_to_others, private_file, lambda path: open_private(path, os.O_RDWR), own_folder])
-def test_a_link_that_somebody_else_has_made_changes_no_mode(tmp_path: Path, use: Callable[[Path], object]) -> None:
+def test_a_foreign_link_changes_no_mode(tmp_path: Path, use: Callable[[Path], object]) -> None:
     victim, link = tmp_path / "victim", tmp_path / "holo.db"
     victim.mkdir() if use is own_folder else victim.touch()
     victim.chmod(0o755)

@@ -1,4 +1,4 @@
-"""A process may call itself whatever it likes: its name is no reason for any of ours to fail."""
+"""Any process name, however odd, is handled by the readers of `/proc`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ sys.stdin.read()
 
 @pytest.fixture(params=NAMES, ids=repr)
 def named(request: pytest.FixtureRequest) -> Iterator[int]:
-    """A process with this name, a child of this one."""
+    """Return a child process with this name."""
     command = [sys.executable, "-c", WAITS, request.param.hex()]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -37,7 +37,7 @@ def named(request: pytest.FixtureRequest) -> Iterator[int]:
         process.stdin.close()
 
 
-def test_it_is_read_whatever_it_is_called(named: int) -> None:
+def test_stat_is_parsed_for_any_process_name(named: int) -> None:
     assert stat_of(process(named))[1] == str(os.getpid())
     assert status_of(process(named))["PPid"] == str(os.getpid())
     assert parent(named) == os.getpid()
@@ -47,7 +47,7 @@ def test_it_is_read_whatever_it_is_called(named: int) -> None:
     assert int(ledger._started(named) or "0") > 0
 
 
-def test_also_if_it_is_our_own() -> None:
+def test_our_own_odd_process_name_is_harmless() -> None:
     prctl, name = ctypes.CDLL(None).prctl, ctypes.create_string_buffer(16)
     prctl(16, name, 0, 0, 0)
     try:

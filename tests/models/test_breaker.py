@@ -1,4 +1,4 @@
-"""An endpoint that keeps failing is left alone by all conversations at once, then tried by one of them."""
+"""All conversations leave a failing endpoint alone at once, and one probe finds out whether it is back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DOWN = TransientModelFault("503")
 
 
 class Clock:
-    """Time that passes only while somebody sleeps."""
+    """A clock that advances only during sleeps."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
@@ -48,7 +48,7 @@ def broken(clock: Clock, failures: int = FAILURES) -> Breaker:
     return breaker
 
 
-async def test_it_stays_closed_until_there_were_five_failures_in_a_row(clock: Clock) -> None:
+async def test_five_consecutive_failures_open_the_breaker(clock: Clock) -> None:
     breaker = broken(clock, FAILURES - 1)
     assert not await breaker.admit(1)
     breaker.succeeded()
@@ -61,7 +61,7 @@ async def test_it_stays_closed_until_there_were_five_failures_in_a_row(clock: Cl
     assert clock.slept == [REST_S]
 
 
-async def test_one_call_at_a_time_finds_out_whether_the_endpoint_is_back(clock: Clock) -> None:
+async def test_one_probe_at_a_time_when_half_open(clock: Clock) -> None:
     breaker = broken(clock)
     clock.now += REST_S
     assert await breaker.admit(0)
@@ -73,7 +73,7 @@ async def test_one_call_at_a_time_finds_out_whether_the_endpoint_is_back(clock: 
     assert not await breaker.admit(0)
 
 
-async def test_the_rest_doubles_with_each_probe_that_fails_up_to_a_minute(clock: Clock) -> None:
+async def test_the_rest_doubles_with_each_failed_probe_up_to_a_minute(clock: Clock) -> None:
     breaker = broken(clock)
     for _ in range(7):
         assert await breaker.admit(1000)
@@ -88,13 +88,13 @@ async def test_the_rest_doubles_with_each_probe_that_fails_up_to_a_minute(clock:
     assert clock.slept[-1] == REST_S, "after a success it begins anew"
 
 
-async def test_calls_that_were_out_when_it_opened_make_the_rest_no_longer(clock: Clock) -> None:
+async def test_earlier_calls_do_not_extend_the_rest(clock: Clock) -> None:
     breaker = broken(clock, 4 * FAILURES)
     assert await breaker.admit(1000)
     assert clock.slept == [REST_S]
 
 
-async def test_a_late_failure_or_cancel_of_another_call_lets_no_second_probe_through(clock: Clock) -> None:
+async def test_late_calls_do_not_admit_a_second_probe(clock: Clock) -> None:
     breaker = broken(clock)
     assert await breaker.admit(1000)
     breaker.failed(DOWN, probe=False)
@@ -103,14 +103,14 @@ async def test_a_late_failure_or_cancel_of_another_call_lets_no_second_probe_thr
         await breaker.admit(1)
 
 
-async def test_a_probe_that_is_cancelled_lets_the_next_one_through(clock: Clock) -> None:
+async def test_a_cancelled_probe_admits_the_next_one(clock: Clock) -> None:
     breaker = broken(clock)
     assert await breaker.admit(1000)
     breaker.gave_up(probe=True)
     assert await breaker.admit(0)
 
 
-async def test_patience_shorter_than_the_rest_is_a_fault_that_may_pass_and_no_failure(clock: Clock) -> None:
+async def test_a_rest_longer_than_the_patience_is_a_transient_fault(clock: Clock) -> None:
     breaker = broken(clock)
     with pytest.raises(TransientModelFault, match="http://x") as caught:
         await breaker.admit(REST_S - 1)
@@ -120,7 +120,7 @@ async def test_patience_shorter_than_the_rest_is_a_fault_that_may_pass_and_no_fa
 
 
 @pytest.mark.parametrize("failures", [0, FAILURES])
-async def test_a_rest_that_the_server_asks_for_holds_back_everyone(clock: Clock, failures: int) -> None:
+async def test_retry_after_holds_back_all_conversations(clock: Clock, failures: int) -> None:
     breaker = broken(clock, failures)
     breaker.failed(TransientModelFault("429", retry_after_s=30), probe=False)
     breaker.failed(TransientModelFault("429", retry_after_s=2), probe=False)
@@ -135,7 +135,7 @@ async def test_a_rest_that_the_server_asks_for_holds_back_everyone(clock: Clock,
     assert clock.slept == [30]
 
 
-async def test_a_server_that_asks_for_no_time_at_all_is_counted(clock: Clock) -> None:
+async def test_a_zero_retry_after_counts_as_a_failure(clock: Clock) -> None:
     breaker = Breaker("http://x", clock)
     for _ in range(FAILURES):
         breaker.failed(TransientModelFault("503", retry_after_s=0.0), probe=False)
@@ -144,7 +144,7 @@ async def test_a_server_that_asks_for_no_time_at_all_is_counted(clock: Clock) ->
 
 
 class Busy:
-    """A server that is down for its first requests; says how many it ever served at once after the first burst."""
+    """A server that is down for its first requests. It records its highest concurrency after the first burst."""
 
     def __init__(self, down: int, burst: int, fault: Answer | None = None) -> None:
         self._down, self._burst = down, burst
@@ -159,7 +159,7 @@ class Busy:
 
 
 async def converse(endpoint: ModelEndpoint) -> Reply:
-    """Ask until there is a reply, as Prefect's retries do."""
+    """Retry until there is a reply, as Prefect does."""
     while True:
         try:
             return await endpoint.complete(BODY, timeout_s=20)
@@ -168,8 +168,10 @@ async def converse(endpoint: ModelEndpoint) -> Reply:
 
 
 @pytest.mark.parametrize("down", [10, 13])
-async def test_ten_conversations_do_not_storm_a_server_that_is_down(down: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten requests are out when it goes down; from then on one at a time asks, and after the first reply all do."""
+async def test_ten_conversations_do_not_flood_a_server_that_is_down(down: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten requests are out when the server goes down. After that, one at a time probes, and all continue after the
+    first reply.
+    """
     monkeypatch.setattr(breakers, "REST_S", 0.05)
     busy = Busy(down, 10)
     with busy.model as model:
@@ -190,7 +192,7 @@ async def test_five_failures_among_ten_conversations_cost_five_more_requests() -
     assert len(model.requests) == 15
 
 
-async def test_a_rest_asked_for_over_http_holds_back_the_other_conversations() -> None:
+async def test_retry_after_over_http_holds_back_other_conversations() -> None:
     limit = Answer(status=429, headers={"retry-after": "30"}, body=b"{}")
     with ScriptedModel([limit, Answer("fine")]) as model:
         endpoint = ModelEndpoint(model.base_url, None)
@@ -202,7 +204,7 @@ async def test_a_rest_asked_for_over_http_holds_back_the_other_conversations() -
     assert len(model.requests) == 1
 
 
-async def test_a_rest_that_leaves_too_little_time_for_the_reply_is_told_instead_of_waited_for() -> None:
+async def test_a_rest_that_leaves_too_little_time_is_an_error() -> None:
     with ScriptedModel([Answer("fine")]) as model:
         endpoint = ModelEndpoint(model.base_url, None)
         breaker = endpoint._breaker
@@ -217,7 +219,7 @@ async def test_a_rest_that_leaves_too_little_time_for_the_reply_is_told_instead_
 
 
 @pytest.mark.parametrize(("fair_s", "failures"), [(20.0, 0), (0.05, FAILURES)])
-async def test_a_caller_with_little_time_left_says_nothing_of_the_endpoint(
+async def test_a_short_time_out_does_not_count_as_a_failure(
     fair_s: float, failures: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "FAIR_TIMEOUT_S", fair_s)
@@ -231,7 +233,7 @@ async def test_a_caller_with_little_time_left_says_nothing_of_the_endpoint(
     assert endpoint._breaker.failures == failures
 
 
-async def test_a_caller_with_little_time_left_lets_the_next_one_find_out() -> None:
+async def test_a_short_time_out_of_a_probe_admits_the_next_one() -> None:
     with ScriptedModel([Answer("late", delay_s=2), Answer("fine")]) as model:
         endpoint = ModelEndpoint(model.base_url, None)
         endpoint._breaker.failures = FAILURES
@@ -241,7 +243,7 @@ async def test_a_caller_with_little_time_left_lets_the_next_one_find_out() -> No
         await endpoint.close()
 
 
-async def test_a_refusal_is_no_failure_of_the_endpoint_and_a_cancelled_probe_no_lock(clock: Clock) -> None:
+async def test_a_refusal_closes_the_breaker_and_a_cancelled_probe_frees_it(clock: Clock) -> None:
     with ScriptedModel(lambda number, body: Answer(status=401, body=b"{}")) as model:
         endpoint = ModelEndpoint(model.base_url, None)
         for _ in range(FAILURES + 2):
@@ -252,7 +254,7 @@ async def test_a_refusal_is_no_failure_of_the_endpoint_and_a_cancelled_probe_no_
     assert len(model.requests) == FAILURES + 2
 
 
-async def test_a_call_that_is_cancelled_while_it_finds_out_does_not_lock_the_endpoint() -> None:
+async def test_a_probe_cancelled_during_the_call_frees_the_breaker() -> None:
     arrived = threading.Event()
 
     def hang(number: int, body: dict[str, Any]) -> Answer:

@@ -1,4 +1,4 @@
-"""The client against servers that misbehave, over real HTTP: a typed error or an honest reply, never a crash."""
+"""The client against misbehaving servers over real HTTP: a typed error or a correct reply, never a crash."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ async def ask(
         None,
     ],
 )
-async def test_a_reply_that_is_no_completion_is_a_typed_error(odd: Any) -> None:
+async def test_an_invalid_completion_is_a_typed_error(odd: Any) -> None:
     with pytest.raises(HoloError):
         await ask(Answer(body=json.dumps(odd).encode()))
 
 
-async def test_what_arrives_is_the_request_as_it_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_server_receives_the_request_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAAA"}}
     told = [{"role": "user", "content": [picture, {"type": "text", "text": "½ ‘x’"}]}]
     body = {**BODY, "messages": told, "temperature": 0.0, "chat_template_kwargs": {"enable_thinking": False}}
@@ -61,7 +61,7 @@ async def test_what_arrives_is_the_request_as_it_was_made(monkeypatch: pytest.Mo
     assert model.requests == [body]
 
 
-async def test_a_bill_without_a_reply_is_a_bill() -> None:
+async def test_a_bill_without_a_message_counts() -> None:
     reply, _ = await ask({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}})
     assert reply.content == ""
     assert reply.usage is not None
@@ -69,7 +69,7 @@ async def test_a_bill_without_a_reply_is_a_bill() -> None:
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": "7"}, {"prompt_tokens": -1, "completion_tokens": 1}])
-async def test_a_bill_that_cannot_be_is_no_bill(usage: Any) -> None:
+async def test_an_impossible_bill_is_ignored(usage: Any) -> None:
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "x"}}
     reply, _ = await ask({"choices": [choice], "usage": usage})
     assert reply.usage is None
@@ -88,7 +88,7 @@ async def test_a_bill_that_cannot_be_is_no_bill(usage: Any) -> None:
         ({"content": None, "tool_calls": [function_call("", "")]}, 1000, 0),
     ],
 )
-async def test_a_bill_that_leaves_out_what_was_read_or_written_is_no_bill(
+async def test_a_bill_without_prompt_or_completion_tokens_is_ignored(
     message: dict[str, Any], prompt: int, completion: int
 ) -> None:
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
@@ -97,20 +97,20 @@ async def test_a_bill_that_leaves_out_what_was_read_or_written_is_no_bill(
     assert reply.usage is None
 
 
-async def test_nothing_written_may_cost_nothing() -> None:
+async def test_an_empty_completion_may_cost_nothing() -> None:
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ""}}
     reply, _ = await ask({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 0}})
     assert reply.usage is not None
 
 
 @pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
-async def test_reasoning_is_weighed_under_either_name(name: str) -> None:
+async def test_reasoning_is_read_under_both_names(name: str) -> None:
     message = {"role": "assistant", "content": "x", name: "thinking hard"}
     reply, _ = await ask({"choices": [{"index": 0, "finish_reason": "stop", "message": message}]})
     assert reply.reasoning == "thinking hard"
 
 
-async def test_nothing_from_the_environment_is_sent_along(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_from_the_environment_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "HAI_API_KEY"):
         monkeypatch.setenv(name, "canary")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Extra: canary")
@@ -129,7 +129,7 @@ async def test_a_redirect_is_not_followed() -> None:
         assert elsewhere.requests == []
 
 
-async def test_a_hung_server_meets_the_time_limit_and_may_be_billed() -> None:
+async def test_a_hung_server_times_out_and_may_be_billed() -> None:
     with pytest.raises(TransientModelFault) as caught:
         await ask(Answer("x", delay_s=3), timeout_s=0.3)
     assert caught.value.maybe_billed
@@ -138,7 +138,7 @@ async def test_a_hung_server_meets_the_time_limit_and_may_be_billed() -> None:
     assert caught.value.maybe_billed
 
 
-async def test_memory_is_given_back_while_the_model_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_memory_is_returned_during_a_slow_call(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
     monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
     monkeypatch.setattr(memory, "QUIET_S", 60)
@@ -149,7 +149,7 @@ async def test_memory_is_given_back_while_the_model_is_slow(monkeypatch: pytest.
     assert given == ["back"]
 
 
-async def test_a_server_that_was_never_reached_bills_nothing() -> None:
+async def test_an_unreached_server_is_not_billed() -> None:
     endpoint = ModelEndpoint("http://127.0.0.1:9/v1", None)
     with pytest.raises(TransientModelFault) as caught:
         await endpoint.complete(BODY, timeout_s=5)
@@ -175,7 +175,7 @@ async def test_a_server_that_was_never_reached_bills_nothing() -> None:
     ],
     ids=lambda value: repr(value)[:30],
 )
-async def test_what_is_no_reply_may_pass_and_is_shown_short_without_the_key(body: bytes, shown: str) -> None:
+async def test_an_invalid_reply_is_transient_and_quoted_without_the_key(body: bytes, shown: str) -> None:
     with pytest.raises(TransientModelFault) as caught:
         await ask(Answer(body=body), key="open-sesame")
     assert caught.value.maybe_billed
@@ -189,7 +189,7 @@ MAYBE_DONE = (302, 408, 409, 425, 499, 500, 501, 502, 503, 504, 520, 522, 524, 5
 
 
 @pytest.mark.parametrize("status", SURELY_NOT_BEGUN + MAYBE_DONE)
-async def test_only_a_refusal_is_surely_not_on_the_bill(status: int) -> None:
+async def test_only_a_refusal_is_certainly_not_billed(status: int) -> None:
     with pytest.raises(HoloError) as caught:
         await ask(Answer(status=status, body=b"{}"))
     assert caught.value.http_status == status
@@ -204,13 +204,13 @@ async def test_only_a_refusal_is_surely_not_on_the_bill(status: int) -> None:
         {"error": "cut", "usage": {"prompt_tokens": 10, "completion_tokens": 5}},
     ],
 )
-async def test_a_refusal_that_shows_what_was_written_may_be_on_the_bill(told: dict[str, Any]) -> None:
+async def test_a_refusal_with_output_may_be_billed(told: dict[str, Any]) -> None:
     with pytest.raises(ModelFailed) as caught:
         await ask(Answer(status=400, body=json.dumps(told).encode()))
     assert caught.value.maybe_billed
 
 
-async def test_a_server_that_says_it_is_loading_its_model_has_not_begun() -> None:
+async def test_a_server_that_loads_its_model_has_not_begun() -> None:
     error = {"code": 503, "message": "Loading model", "type": "unavailable_error"}
     with pytest.raises(TransientModelFault) as caught:
         await ask(Answer(status=503, body=json.dumps({"error": error}).encode()))
@@ -238,18 +238,18 @@ async def test_a_server_that_says_it_is_loading_its_model_has_not_begun() -> Non
         (b"<html>" + b" " * 300 + b"The model was overloaded</html>", True),
     ],
 )
-async def test_a_503_is_not_held_if_its_server_says_that_it_was_too_busy_to_begin(told: bytes, begun: bool) -> None:
+async def test_a_503_for_load_is_not_billed(told: bytes, begun: bool) -> None:
     for headers in ({}, {"retry-after": "1"}):
         with pytest.raises(TransientModelFault) as caught:
             await ask(Answer(status=503, body=told, headers=headers))
         assert caught.value.maybe_billed == begun
 
 
-async def test_a_server_that_takes_no_connection_bills_nothing() -> None:
+async def test_a_server_without_a_connection_is_not_billed() -> None:
     with socket.socket() as deaf, contextlib.ExitStack() as waiting:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)
-        for _ in range(4):  # its queue is full: whoever comes now is not let in
+        for _ in range(4):  # fill its queue, so that it accepts no more connections
             other = waiting.enter_context(socket.socket())
             other.setblocking(False)
             other.connect_ex(deaf.getsockname())
@@ -260,7 +260,7 @@ async def test_a_server_that_takes_no_connection_bills_nothing() -> None:
     assert not caught.value.maybe_billed
 
 
-async def test_an_error_in_a_reply_that_is_none_may_be_on_the_bill() -> None:
+async def test_an_error_in_an_invalid_reply_may_be_billed() -> None:
     for told in (
         {"error": {"message": "gave up"}},
         {"error": "gave up", "choices": []},
@@ -274,20 +274,20 @@ async def test_an_error_in_a_reply_that_is_none_may_be_on_the_bill() -> None:
     assert caught.value.maybe_billed
 
 
-async def test_a_reply_that_is_cut_off_on_the_way_may_be_on_the_bill() -> None:
+async def test_a_truncated_answer_may_be_billed() -> None:
     with pytest.raises(TransientModelFault) as caught:
         await ask(Answer(body=b'{"choices": [', headers={"content-length": "100"}))
     assert caught.value.maybe_billed
 
 
 @pytest.mark.parametrize("body", [b"{}", b"<html>", b'{"choices": []}', b"null", b'{"choices":' + b"[" * 100_000])
-async def test_a_reply_that_is_none_may_be_billed(body: bytes) -> None:
+async def test_an_invalid_reply_may_be_billed(body: bytes) -> None:
     with pytest.raises(ModelFailed) as caught:
         await ask(Answer(body=body))
     assert caught.value.maybe_billed
 
 
-async def test_a_rest_until_a_date_is_heard() -> None:
+async def test_retry_after_with_a_date_is_parsed() -> None:
     for offset_s, least, most in ((30, 15, 30), (-30, 0, 0), (10**7, 3600, 3600)):
         date = format_datetime(datetime.now(UTC) + timedelta(seconds=offset_s), usegmt=True)
         with pytest.raises(TransientModelFault) as caught:
@@ -300,13 +300,13 @@ async def test_a_rest_until_a_date_is_heard() -> None:
     ("said", "wait_s"),
     [("30", 30), ("0.5", 0.5), ("86400", 3600), ("inf", 3600), ("-1", None), ("nan", None), ("soon", None), ("", None)],
 )
-async def test_a_rest_that_a_server_asks_for_is_heard(said: str, wait_s: float | None) -> None:
+async def test_retry_after_in_seconds_is_parsed(said: str, wait_s: float | None) -> None:
     with pytest.raises(TransientModelFault) as caught:
         await ask(Answer(status=503, headers={"retry-after": said}, body=b"{}"))
     assert caught.value.retry_after_s == wait_s
 
 
-async def test_too_many_requests_get_a_rest_and_four_of_them_outlast_the_minute_of_the_limit() -> None:
+async def test_four_default_rests_after_a_429_last_a_minute() -> None:
     for headers, wait_s in (
         ({}, RATE_REST_S),
         ({"retry-after": "soon"}, RATE_REST_S),
@@ -318,14 +318,14 @@ async def test_too_many_requests_get_a_rest_and_four_of_them_outlast_the_minute_
     assert 4 * RATE_REST_S >= 60
 
 
-async def test_a_list_of_models_that_is_nested_without_end_is_none() -> None:
+async def test_an_endlessly_nested_model_list_counts_as_missing() -> None:
     with ScriptedModel([], models=Answer(body=b'{"data":' + b"[" * 100_000)) as model:
         endpoint = ModelEndpoint(model.base_url, None)
         assert await endpoint.models(timeout_s=10) is None
         await endpoint.close()
 
 
-async def test_what_a_server_says_can_be_written_down() -> None:
+async def test_a_servers_text_can_be_stored() -> None:
     reply, _ = await ask(Answer(body=b'{"choices": [{"finish_reason": "\\ud800", "message": {"content": "x"}}]}'))
     assert reply.finish_reason.encode()
     for status in (400, 503):
@@ -335,7 +335,7 @@ async def test_what_a_server_says_can_be_written_down() -> None:
         assert str(caught.value).encode()
 
 
-async def test_a_key_is_sent_without_the_space_around_it() -> None:
+async def test_a_key_is_sent_without_surrounding_spaces() -> None:
     _, model = await ask(Answer("x"), key=" mine\n")
     assert model.headers[0]["authorization"] == "Bearer mine"
     _, model = await ask(Answer("x"), key=" \n")
@@ -343,7 +343,7 @@ async def test_a_key_is_sent_without_the_space_around_it() -> None:
 
 
 @pytest.mark.parametrize("key", ["cl\u00e9", "one\ntwo", "\x00"])
-def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(key: str) -> None:
+def test_an_invalid_key_is_refused_and_not_quoted(key: str) -> None:
     with pytest.raises(InvalidUsage, match="key") as caught:
         ModelEndpoint("http://127.0.0.1:9/v1", SecretStr(key))
     assert key not in str(caught.value)
@@ -353,7 +353,7 @@ def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(key: str) -> None
     "url",
     ["http://a\x01b/v1", "http://\u2603.net/v1", "http://[v1.x]/v1", "http://h/" + "a" * 65_530, "http://-a.\u00e9/"],
 )
-def test_what_no_request_can_be_sent_to_is_no_base_url(url: str) -> None:
+def test_invalid_base_urls_are_refused(url: str) -> None:
     with pytest.raises(InvalidUsage, match="is not a base URL") as caught:
         ModelEndpoint(url, None)
     assert len(str(caught.value)) < 300

@@ -1,4 +1,4 @@
-"""Many conversations on one client: they share connections, are in flight together and do not mix."""
+"""Many conversations on one client: they share connections, run concurrently and do not mix."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLICK = {"tool": "click", "element": "OK", "x": 500, "y": 500}
 
 
 async def converse(endpoint: ModelEndpoint, number: int, folder: Path) -> tuple[str, int]:
-    """Hold one conversation without Prefect; return the answer and how many gestures were made."""
+    """Hold one conversation without Prefect; return the answer and the number of gestures."""
     desktop = PaintedDesktop()
     recorder = Destination.parse(str(folder / "runs")).open(new_run_id(), home=folder)
     doors = Doors(

@@ -1,4 +1,4 @@
-"""Holotron's flat format: one picture, the last actions as words, nothing done that the model is unsure of."""
+"""Holotron's flat format: one picture, the last actions as text, and no action below the least confidence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def flat(action: str = "click", **fields: Any) -> Reply:
 
 
 def gesture(reply: Reply) -> Gesture | None:
-    """What hands do on a screen of 64x48."""
+    """Return the gesture on a screen of 64x48."""
     return to_gesture(DIALECT.parse(reply).tool_call, SCREEN)
 
 
@@ -47,7 +47,7 @@ def after(*replies: Reply) -> Transcript:
     return transcript
 
 
-def test_flat_actions_are_what_hands_do() -> None:
+def test_flat_actions_become_gestures() -> None:
     at = Point(32, 12)
     assert gesture(flat("click")) == Click(at)
     assert gesture(flat("right_click")) == Click(at, "right")
@@ -72,7 +72,7 @@ def test_fractions_of_the_screen_are_exact_pixels(x: float, pixel: int) -> None:
     assert gesture(flat(x=x, y=0)) == Click(Point(pixel, 0))
 
 
-def test_coordinates_are_fractions_whatever_a_profile_says() -> None:
+def test_coordinates_are_fractions_for_every_profile() -> None:
     odd = Holotron(profile_for("mine", dialects=("holotron",)))
     assert odd.parse(flat(x=1, y=0.5)).tool_call.x == 1000  # type: ignore[union-attr]
 
@@ -102,7 +102,7 @@ def test_coordinates_are_fractions_whatever_a_profile_says() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_meant_is_sent_back(fields: dict[str, Any]) -> None:
+def test_meaningless_actions_get_a_correction(fields: dict[str, Any]) -> None:
     action = fields.pop("action", "click")
     with pytest.raises(UnusableReply) as caught:
         DIALECT.parse(flat(action, **fields))
@@ -110,7 +110,7 @@ def test_what_cannot_be_meant_is_sent_back(fields: dict[str, Any]) -> None:
     assert f"{caught.value} {caught.value.correction}".encode()
 
 
-def test_a_confidence_that_is_missing_is_no_confidence() -> None:
+def test_a_missing_confidence_is_refused() -> None:
     value = json.loads(flat().content)
     del value["confidence"]
     with pytest.raises(UnusableReply, match="confidence"):
@@ -118,7 +118,7 @@ def test_a_confidence_that_is_missing_is_no_confidence() -> None:
 
 
 @pytest.mark.parametrize("action", ["click", "right_click", "type", "scroll", "hover"])
-def test_nothing_is_done_below_the_gate(action: str) -> None:
+def test_nothing_is_done_below_the_least_confidence(action: str) -> None:
     text = {"type": "x", "scroll": "up"}.get(action)
     with pytest.raises(UnsureReply):
         DIALECT.parse(flat(action, confidence=0.59, text=text))
@@ -126,7 +126,7 @@ def test_nothing_is_done_below_the_gate(action: str) -> None:
     assert step.confidence == 0.6
 
 
-def test_what_touches_nothing_passes_the_gate() -> None:
+def test_actions_without_input_need_no_confidence() -> None:
     assert DIALECT.parse(flat("answer", confidence=0.1, text="no")).tool_call.tool_name == "answer"
     assert DIALECT.parse(flat("wait", confidence=0)).tool_call.tool_name == "wait"
     strict = Holotron(PROFILE.model_copy(update={"least_confidence": 0.95}))
@@ -134,7 +134,7 @@ def test_what_touches_nothing_passes_the_gate() -> None:
         strict.parse(flat())
 
 
-def test_at_the_end_only_an_answer_is_taken() -> None:
+def test_at_the_step_limit_only_an_answer_is_accepted() -> None:
     with pytest.raises(UnusableReply):
         DIALECT.parse(flat(), answer_only=True)
     assert DIALECT.parse(flat("answer", text="7"), answer_only=True).tool_call.tool_name == "answer"
@@ -155,7 +155,7 @@ def test_only_the_newest_screen_is_sent() -> None:
     assert not {"tools", "reasoning_effort", "chat_template_kwargs"} & request.body.keys()
 
 
-def test_at_most_five_recent_actions_are_told_each_on_a_line() -> None:
+def test_at_most_five_recent_actions_one_per_line() -> None:
     replies = [flat("type", text=f"a\nb{number}", reasoning=f"Field\n{number}") for number in range(8)]
     told = [line for line in words(after(*replies)).splitlines() if line.startswith("- ")]
     assert told == [
@@ -164,7 +164,7 @@ def test_at_most_five_recent_actions_are_told_each_on_a_line() -> None:
     assert "Recent actions:\nNone yet" in words(after())
 
 
-def test_what_was_wrong_is_said_once() -> None:
+def test_a_correction_is_sent_once() -> None:
     transcript = after(flat())
     wrong = words(transcript, correction=Correction("format", "there is no action 'fly'."))
     assert wrong.count("there is no action 'fly'.") == 1
@@ -172,7 +172,7 @@ def test_what_was_wrong_is_said_once() -> None:
 
 
 class Clock(PaintedDesktop):
-    """A screen that is another one at every look."""
+    """A screen that differs in every screenshot."""
 
     looks = 0
 
@@ -183,7 +183,7 @@ class Clock(PaintedDesktop):
         return Frame(rgb=bar + frame.rgb[len(bar) :], size=frame.size, display=frame.display)
 
 
-async def test_an_unsure_model_is_shown_the_screen_as_it_is_by_now_before_it_is_asked_again() -> None:
+async def test_an_unsure_model_sees_a_new_screenshot_before_the_next_question() -> None:
     client = MemoryModel([flat(confidence=0.3), flat(), flat("answer", text="done")])
     recorder, desktop = MemoryRecorder(), Clock()
     walk = walk_of(as_model(client, PROFILE), desktop=desktop, recorder=recorder)
@@ -195,12 +195,12 @@ async def test_an_unsure_model_is_shown_the_screen_as_it_is_by_now_before_it_is_
     assert "Recent actions:\nNone yet" in asked[1]
     assert len(desktop.gestures) == 1
     frames, (verdict,), (action,) = (recorder.of(kind) for kind in ("frame", "verdict", "action"))
-    assert action.before == frames[1].sha256, "what was clicked on is the second screen"
+    assert action.before == frames[1].sha256, "the click was decided on the second screen"
     assert (verdict.before, verdict.after) == (frames[1].sha256, frames[2].sha256)
     assert [event.confidence for event in recorder.of("decision")] == ["0.9", "0.9"]
 
 
-async def test_a_model_that_stays_unsure_is_stopped_before_it_does_anything() -> None:
+async def test_a_model_that_stays_unsure_is_stopped_without_an_action() -> None:
     client, desktop = MemoryModel([flat(confidence=0.3)]), Clock()
     with pytest.raises(ModelFailed, match="corrected 3 times"):
         await work(walk_of(as_model(client, PROFILE), desktop=desktop))

@@ -1,4 +1,4 @@
-"""Local-only mode over real sockets: a picture reaches the model on this machine, or nobody."""
+"""Local-only mode over real sockets: a picture reaches only a model on this machine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DONE = '{"done": true}'
 
 
 class Elsewhere:
-    """A server that is not on a loopback address as far as its URL goes, and counts who comes."""
+    """A server whose URL has no loopback address. It counts the connections."""
 
     def __init__(self) -> None:
-        self._listening = socket.create_server(("0.0.0.0", 0))  # 0.0.0.0 is reached, and is no loopback
+        self._listening = socket.create_server(("0.0.0.0", 0))  # 0.0.0.0 is reachable, but not a loopback address
         self.port = self._listening.getsockname()[1]
         self.visits = 0
         threading.Thread(target=self._serve, daemon=True).start()
@@ -57,7 +57,7 @@ async def ask(url: str, names: Names | None = None, *, after: dict[str, list[str
         await endpoint.close()
 
 
-async def test_a_model_on_this_machine_is_asked_by_address_and_by_name() -> None:
+async def test_a_local_model_is_reached_by_address_and_name() -> None:
     with ScriptedModel([DONE]) as model:
         port = model.base_url.split(":")[2]
         assert await ask(model.base_url) == DONE
@@ -66,7 +66,7 @@ async def test_a_model_on_this_machine_is_asked_by_address_and_by_name() -> None
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1@0.0.0.0", "localhost:1@0.0.0.0", "localhost.evil.test"])
-async def test_a_model_elsewhere_is_refused_before_a_connection(elsewhere: Elsewhere, host: str) -> None:
+async def test_a_remote_model_is_refused_before_a_connection(elsewhere: Elsewhere, host: str) -> None:
     names = Names({"localhost.evil.test": ["0.0.0.0"]})
     with pytest.raises(InvalidUsage, match="not this machine"):
         await ask(f"http://{host}:{elsewhere.port}/v1", names)
@@ -81,7 +81,7 @@ async def test_without_the_mode_the_same_server_is_reached(elsewhere: Elsewhere)
     assert elsewhere.visits == 1
 
 
-async def test_a_name_that_is_another_machine_by_the_time_of_the_request_gets_nothing(elsewhere: Elsewhere) -> None:
+async def test_a_rebound_name_gets_no_request(elsewhere: Elsewhere) -> None:
     names = Names({"rebinds.test": ["127.0.0.1"]})
     with pytest.raises(InvalidUsage, match="not this machine"):
         await ask(f"http://rebinds.test:{elsewhere.port}/v1", names, after={"rebinds.test": ["0.0.0.0"]})
@@ -109,7 +109,7 @@ async def test_a_proxy_of_the_environment_is_not_used(elsewhere: Elsewhere, monk
     assert elsewhere.visits == 0
 
 
-def test_the_environment_turns_the_mode_on_whatever_the_program_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_turns_the_mode_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_LOCAL_ONLY", "1")
     with pytest.raises(InvalidUsage, match="Local-only"):
         ModelEndpoint("https://203.0.113.7/v1", None, local_only=False)

@@ -1,4 +1,4 @@
-"""What servers really do wrong, over real HTTP, in every dialect: a step that was meant, or words to correct it."""
+"""Odd replies of real servers, over HTTP, in every dialect: the intended step, or a correction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 
 class Server:
-    """A server that says one thing, and what comes of it."""
+    """A server that always sends one reply, and the result of parsing it."""
 
     def __init__(self) -> None:
         self._said: list[Answer] = []
@@ -57,7 +57,7 @@ def server() -> Any:
 
 
 def click(dialect: str, x: Any, y: Any = None) -> dict[str, Any]:
-    """Return the object that means a click in a dialect: the arguments where functions are called."""
+    """Return the object for a click in a dialect; for function calling, only the arguments."""
     y = (0.5 if dialect == "holotron" else 500) if y is None else y
     place = {"x": x, "y": y}
     match dialect:
@@ -71,7 +71,7 @@ def click(dialect: str, x: Any, y: Any = None) -> dict[str, Any]:
 
 
 def message(dialect: str, said: str, **fields: Any) -> dict[str, Any]:
-    """Return a message that holds the text where the dialect looks for its object."""
+    """Return a message that holds the text where the dialect expects its object."""
     if dialect == "tools":
         return {"content": None, "tool_calls": [function_call("click", said)], **fields}
     return {"content": said, **fields}
@@ -90,19 +90,19 @@ FENCED = ["```json\n{}\n```", "```\n{}\n```", " \n{}\n\n", "<think>{{1}}</think>
 
 
 @pytest.mark.parametrize("fenced", FENCED)
-async def test_what_changes_nothing_is_taken_off(server: Server, dialect: str, fenced: str) -> None:
+async def test_harmless_additions_are_removed(server: Server, dialect: str, fenced: str) -> None:
     assert meant(await server.step(dialect, completion(message(dialect, fenced.format(good(dialect))))))
 
 
 @pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
-async def test_reasoning_under_either_name_is_no_part_of_the_step(server: Server, dialect: str, name: str) -> None:
+async def test_reasoning_is_not_part_of_the_step(server: Server, dialect: str, name: str) -> None:
     step = await server.step(dialect, completion(message(dialect, good(dialect), **{name: "click (1, 1)"})))
     assert meant(step)
     assert "(1, 1)" not in step.model_dump_json()
 
 
 @pytest.mark.parametrize("usage", [None, {"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": None}])
-async def test_an_odd_bill_spoils_no_step(server: Server, dialect: str, usage: Any) -> None:
+async def test_an_odd_bill_does_not_affect_the_step(server: Server, dialect: str, usage: Any) -> None:
     assert meant(await server.step(dialect, completion(message(dialect, good(dialect)), usage=usage)))
 
 
@@ -112,7 +112,7 @@ async def test_the_last_pixel_is_on_the_picture(server: Server, dialect: str) ->
 
 
 @pytest.mark.parametrize("x", [1001, -1, 10**9, "5", "0.5", True, None, [480, 520], [0.1, 0.2], {"x": 5}, 1.5, -0.1])
-async def test_a_coordinate_off_the_picture_is_sent_back(server: Server, dialect: str, x: Any) -> None:
+async def test_a_coordinate_outside_the_picture_gets_a_correction(server: Server, dialect: str, x: Any) -> None:
     with pytest.raises(UnusableReply) as caught:
         await server.step(dialect, completion(message(dialect, json.dumps(click(dialect, x)))))
     assert "x: " in caught.value.correction
@@ -142,7 +142,7 @@ SPOILT = [
 
 
 @pytest.mark.parametrize("spoilt", SPOILT, ids=lambda text: text[:20])
-async def test_what_is_not_exactly_one_object_is_sent_back(server: Server, dialect: str, spoilt: str) -> None:
+async def test_anything_but_one_object_gets_a_correction(server: Server, dialect: str, spoilt: str) -> None:
     text = spoilt.replace("GOOD", good(dialect)).replace("CUT", good(dialect)[:-5])
     with pytest.raises(UnusableReply) as caught:
         await server.step(dialect, completion(message(dialect, text)))
@@ -151,7 +151,7 @@ async def test_what_is_not_exactly_one_object_is_sent_back(server: Server, diale
 
 
 @pytest.mark.parametrize("field", ["\ud800", "force", "tool_name"])
-async def test_a_field_that_there_is_not_is_sent_back(server: Server, dialect: str, field: str) -> None:
+async def test_an_unknown_field_gets_a_correction(server: Server, dialect: str, field: str) -> None:
     value = {**click(dialect, HALF.get(dialect, 500)), field: "double_click"}
     with pytest.raises(UnusableReply) as caught:
         await server.step(dialect, completion(message(dialect, json.dumps(value))))
@@ -159,19 +159,19 @@ async def test_a_field_that_there_is_not_is_sent_back(server: Server, dialect: s
 
 
 @pytest.mark.parametrize("content", [None, "", " \n", 7, {"a": 1}, ["click"]])
-async def test_no_content_is_no_step(server: Server, dialect: str, content: Any) -> None:
+async def test_an_empty_reply_is_not_a_step(server: Server, dialect: str, content: Any) -> None:
     for finish_reason in ("stop", "length", None):
         with pytest.raises(UnusableReply) as caught:
             await server.step(dialect, completion({"content": content}, finish_reason=finish_reason))  # type: ignore[arg-type]
         assert caught.value.correction
 
 
-async def test_what_was_cut_off_is_not_done_even_if_it_reads_well(server: Server, dialect: str) -> None:
+async def test_a_truncated_reply_is_refused_even_if_it_parses(server: Server, dialect: str) -> None:
     with pytest.raises(UnusableReply, match="cut off"):
         await server.step(dialect, completion(message(dialect, good(dialect)), finish_reason="length"))
 
 
-async def test_a_function_call_is_nothing_where_none_was_offered(server: Server) -> None:
+async def test_an_unexpected_function_call_is_ignored(server: Server) -> None:
     call = function_call("click", click("tools", 500))
     for dialect in ("structured", "holotron"):
         for content in (None, "", "Clicking."):
@@ -180,7 +180,7 @@ async def test_a_function_call_is_nothing_where_none_was_offered(server: Server)
         assert meant(await server.step(dialect, completion({"content": good(dialect), "tool_calls": [call]})))
 
 
-async def test_an_object_in_the_content_is_no_function_call(server: Server) -> None:
+async def test_an_object_in_the_content_is_not_a_function_call(server: Server) -> None:
     for dialect in ("structured", "tools", "holotron"):
         with pytest.raises(UnusableReply, match="called no function"):
             await server.step("tools", completion({"content": good(dialect)}))

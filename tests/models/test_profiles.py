@@ -1,4 +1,4 @@
-"""A model is data: what is shipped is what its maker says, and what a person adds is honoured without any code."""
+"""Profiles are data: the shipped ones match the maker's documentation, and a user's own need no code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OUTPUT = {"holo3-1-35b-a3b": 4_096, "holo3-122b-a10b": 32_768, "holo3-35b-a3b": 
 
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user's own file of profiles, named by the environment."""
+    """A user's file of profiles, named by the environment variable."""
     path = tmp_path / "profiles.toml"
     path.write_text("")
     monkeypatch.setenv(PROFILES_VARIABLE, str(path))
@@ -36,7 +36,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_shipped_profiles_say_what_the_maker_says(name: str) -> None:
+def test_shipped_profiles_match_the_makers_documentation(name: str) -> None:
     context, given, taken, cached, temperature, tool_choice, dialects = TABLE[name]
     profile = shipped()[name]
     price = profile.price
@@ -49,7 +49,7 @@ def test_shipped_profiles_say_what_the_maker_says(name: str) -> None:
     assert profile.pick_dialect("auto") == dialects[0]
 
 
-def test_nothing_else_is_shipped_but_the_rehearsal_model() -> None:
+def test_the_only_other_shipped_profile_is_the_rehearsal_model() -> None:
     assert shipped().keys() == TABLE.keys() | {"rehearsal"}
     assert DEFAULT_MODEL in TABLE
     for name in ("holo3-1-35b-a3b", "holo4-27b"):
@@ -57,18 +57,18 @@ def test_nothing_else_is_shipped_but_the_rehearsal_model() -> None:
     assert (shipped()["holotron-12b"].image_budget, shipped()["holotron-12b"].coordinates) == (1, "unit")
 
 
-def test_a_model_nobody_knows_has_no_price_and_speaks_the_structured_dialect() -> None:
+def test_an_unknown_model_has_no_price_and_the_structured_dialect() -> None:
     assert profile_for("my-own") == Profile(name="my-own")
     assert profile_for("my-own").price is None
     assert profile_for("my-own").pick_dialect("auto") == "structured"
 
 
-def test_a_dialect_that_the_model_does_not_speak_is_refused() -> None:
+def test_an_unsupported_dialect_is_refused() -> None:
     with pytest.raises(InvalidUsage, match="holo3-35b-a3b does not speak the 'tools' dialect"):
         profile_for("holo3-35b-a3b").pick_dialect("tools")
 
 
-def test_a_users_file_adds_to_what_is_shipped(mine: Path) -> None:
+def test_a_users_file_adds_to_the_shipped_profiles(mine: Path) -> None:
     mine.write_text(
         """
         [base]
@@ -129,7 +129,7 @@ def test_a_mistake_in_the_file_is_named_in_one_line(mine: Path, text: str, named
     assert "\n" not in message
 
 
-def test_a_file_that_cannot_be_read_is_named(mine: Path) -> None:
+def test_an_unreadable_file_is_named(mine: Path) -> None:
     mine.write_bytes(b"[m]\nnote = '\xff'")
     with pytest.raises(InvalidUsage, match=r"profiles\.toml cannot be read: it is not UTF-8"):
         profiles()
@@ -142,12 +142,12 @@ def test_a_file_that_cannot_be_read_is_named(mine: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "  "])
-def test_no_file_is_no_mistake(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_optional(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PROFILES_VARIABLE, value)
     assert profiles() == shipped()
 
 
-def test_overrides_are_held_to_the_same_rules() -> None:
+def test_overrides_are_validated() -> None:
     made = profile_for("mine", like="holo3-1-35b-a3b", image_budget=5, name="other")
     assert (made.name, made.image_budget, made.dialects) == ("mine", 5, ("structured", "tools"))
     for overrides, named in (
@@ -171,12 +171,12 @@ def hints(body: dict[str, Any]) -> dict[str, Any]:
         ({"thinking": "default", "preserve_thinking": True, "reasoning_effort": "default"}, {}),
     ],
 )
-def test_what_is_default_is_not_spoken_of(fields: dict[str, Any], sent: dict[str, Any]) -> None:
+def test_default_options_are_not_sent(fields: dict[str, Any], sent: dict[str, Any]) -> None:
     assert profile_for("m", **fields).sampling() == {"temperature": 0.8, "max_tokens": 4096, **sent}
 
 
 async def test_a_new_model_needs_no_code(mine: Path) -> None:
-    """Everything that is different about it is in the request that is really sent."""
+    """All differences of the new model are in the request that is sent."""
     mine.write_text(
         """
         ["acme/eyes-7b"]

@@ -1,4 +1,4 @@
-"""Structured-mode replies are untrusted until they are a Step."""
+"""Replies in structured mode are untrusted until they are parsed to a `Step`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_a_step_is_read_with_its_typed_call() -> None:
     assert step.tool_call == ClickCall(tool_name="click", element="OK", x=500, y=1000)
 
 
-def test_a_fence_around_the_object_changes_nothing() -> None:
+def test_a_code_fence_is_ignored() -> None:
     text = reply(tool_name="wait", seconds=1)
     assert parse_step(f"```json\n{text}\n```") == parse_step(text)
 
 
-def test_reasoning_left_in_front_of_the_object_changes_nothing() -> None:
+def test_leading_reasoning_is_ignored() -> None:
     text = reply(tool_name="wait", seconds=1)
     assert parse_step(f"<think>I might {{click}}.</think>\n\n{text}") == parse_step(text)
 
@@ -69,13 +69,13 @@ def test_reasoning_left_in_front_of_the_object_changes_nothing() -> None:
         reply(tool_name="answer", content="yes") + reply(tool_name="answer", content="no"),
     ],
 )
-def test_what_is_not_exactly_a_step_is_refused_with_a_correction(text: str) -> None:
+def test_an_invalid_step_gets_a_correction(text: str) -> None:
     with pytest.raises(UnusableReply) as caught:
         parse_step(text)
     assert caught.value.correction
 
 
-def test_a_correction_speaks_about_the_tool_that_was_meant() -> None:
+def test_a_correction_names_the_intended_tool() -> None:
     with pytest.raises(UnusableReply) as caught:
         parse_step(reply(tool_name="click", element="OK", x=1001, y=5))
     assert caught.value.tool == "click"
@@ -83,7 +83,7 @@ def test_a_correction_speaks_about_the_tool_that_was_meant() -> None:
     assert "drag" not in caught.value.correction
 
 
-def test_at_the_step_limit_only_an_answer_is_a_step() -> None:
+def test_at_the_step_limit_only_an_answer_is_accepted() -> None:
     with pytest.raises(UnusableReply):
         parse_step(reply(tool_name="click", element="OK", x=1, y=1), answer_only=True)
     assert parse_step(reply(tool_name="answer", content="x"), answer_only=True).tool_call.tool_name == "answer"
@@ -95,7 +95,7 @@ def test_at_the_step_limit_only_an_answer_is_a_step() -> None:
         json.dumps
     )
 )
-def test_babble_never_becomes_an_action(text: str) -> None:
+def test_free_text_never_becomes_an_action(text: str) -> None:
     with pytest.raises(UnusableReply):
         parse_step(text)
 

@@ -1,4 +1,4 @@
-"""A model server that never stops sending, over real HTTP: little of it is read, and a run goes on without it."""
+"""A model server that never stops sending, over real HTTP: reading stops early, and the run continues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PIECE = b" " * (1 << 20)
 
 
 class Flood:
-    """Sends spaces, up to ``MORE`` of them decoded; says how many bytes went over the wire, and what it was asked."""
+    """Sends spaces, up to ``MORE`` decoded bytes. It records the bytes on the wire and the request."""
 
     def __init__(self) -> None:
         self.encoding, self.status = "", 200
@@ -88,15 +88,13 @@ def flood() -> Iterator[Flood]:
     server.close()
 
 
-# No part of the way looks at two of these: each has been seen once among the first ones.
+# The three parameters are independent, so each value occurs once in these cases; the others are in OTHERS.
 CASES = [("", 200, False), ("gzip", 500, True), ("deflate", 200, True), ("gzip, gzip", 500, False)]
 OTHERS = set(product(("", "gzip", "deflate", "gzip, gzip"), (200, 500), (False, True))) - set(CASES)
 
 
 @pytest.mark.parametrize(("encoding", "status", "local_only"), few([*CASES, *sorted(OTHERS)], len(CASES)))
-async def test_no_more_is_read_than_an_answer_can_be(
-    flood: Flood, encoding: str, status: int, local_only: bool
-) -> None:
+async def test_reading_stops_at_the_longest_answer(flood: Flood, encoding: str, status: int, local_only: bool) -> None:
     flood.encoding, flood.status = encoding, status
     endpoint = ModelEndpoint(flood.base_url, None, local_only=local_only)
     try:
@@ -112,7 +110,7 @@ async def test_no_more_is_read_than_an_answer_can_be(
         assert flood.sent < MORE
 
 
-async def test_nor_of_a_list_of_models(flood: Flood) -> None:
+async def test_reading_a_model_list_stops_at_the_longest_answer(flood: Flood) -> None:
     endpoint = ModelEndpoint(flood.base_url, None)
     try:
         with pytest.raises(HoloError, match="not an answer of a model"):

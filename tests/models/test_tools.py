@@ -1,4 +1,4 @@
-"""Function calling: the first call counts, facts stay in the content, and every call on replay has an id of its own."""
+"""Function calling: the first call counts, facts stay in the content, and each replayed call has a unique id."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def conversation(*steps: Step, is_error: bool = False) -> Transcript:
     return transcript
 
 
-def test_a_call_is_a_step_and_what_is_written_beside_it_is_its_note() -> None:
+def test_a_call_is_a_step_and_the_text_is_its_note() -> None:
     assert HOLO31.parse(called("click", OK)) == Step(tool_call=CLICK, call_id="c1")
     said = called("click", OK, content="<think>Where?</think>\n The total is 7 €. ", finish_reason="tool_calls")
     assert HOLO31.parse(said).note == "The total is 7 €."
@@ -49,7 +49,7 @@ def test_only_the_first_of_several_calls_counts() -> None:
         HOLO31.parse(wrote("", tool_calls=broken))
 
 
-async def test_arguments_that_a_server_sends_as_an_object_are_arguments() -> None:
+async def test_arguments_may_be_an_object() -> None:
     call = {"id": None, "type": "function", "function": {"name": "click", "arguments": OK}}
     with ScriptedModel([completion({"content": None, "tool_calls": [call]})]) as model:
         endpoint = ModelEndpoint(model.base_url, None)
@@ -77,13 +77,13 @@ async def test_arguments_that_a_server_sends_as_an_object_are_arguments() -> Non
         ("functions.click", OK),
     ],
 )
-def test_a_call_that_does_not_fit_is_sent_back(name: str, arguments: Any) -> None:
+def test_an_invalid_call_gets_a_correction(name: str, arguments: Any) -> None:
     with pytest.raises(UnusableReply) as caught:
         HOLO31.parse(called(name, arguments))
     assert caught.value.correction
 
 
-def test_prose_instead_of_a_call_is_sent_back_unless_an_answer_is_all_that_is_wanted() -> None:
+def test_prose_gets_a_correction_unless_an_answer_is_due() -> None:
     said = wrote("<think>Hm.</think>The total is 7.")
     with pytest.raises(UnusableReply):
         HOLO4.parse(said)
@@ -120,7 +120,7 @@ def test_a_step_is_replayed_as_call_result_and_screen() -> None:
 
 
 @pytest.mark.parametrize("ids", [["call_0"] * 6, [""] * 6, ["a", "a", "b", "a", "", "b"], ["call_0_4", "", "", ""]])
-def test_ids_are_unique_on_replay_and_stay_what_they_were(ids: list[str]) -> None:
+def test_replayed_ids_are_unique_and_stable(ids: list[str]) -> None:
     steps = [Step(tool_call=CLICK, call_id=call_id) for call_id in ids]
     replayed: list[str] = []
     for count in range(len(steps) + 1):
@@ -135,7 +135,7 @@ def test_ids_are_unique_on_replay_and_stay_what_they_were(ids: list[str]) -> Non
     assert all(own == given for own, given in zip(replayed, ids, strict=True) if given and ids.count(given) == 1)
 
 
-def test_reasoning_is_replayed_only_to_models_that_are_used_to_it() -> None:
+def test_reasoning_is_replayed_only_to_models_trained_for_it() -> None:
     said = called("click", OK, reasoning="I see a button.")
     for dialect, kept in ((HOLO31, None), (HOLO4, "I see a button.")):
         *_, assistant, _, _ = dialect.request(conversation(dialect.parse(said))).body["messages"]
@@ -144,7 +144,7 @@ def test_reasoning_is_replayed_only_to_models_that_are_used_to_it() -> None:
     assert "preserve_thinking" not in HOLO31.request(conversation()).body["chat_template_kwargs"]
 
 
-def test_a_correction_is_said_once_right_before_the_screen() -> None:
+def test_a_correction_is_sent_once_before_the_screen() -> None:
     transcript = conversation(Step(tool_call=CLICK, call_id="abc"))
     plain = HOLO31.request(transcript).body["messages"]
     *before, told, screen = HOLO31.request(transcript, correction=Correction("click", "Off the picture.")).body[
@@ -154,7 +154,7 @@ def test_a_correction_is_said_once_right_before_the_screen() -> None:
     assert told == {"role": "user", "content": '<error tool="click">\nOff the picture.\n</error>'}
 
 
-def test_old_pictures_leave_in_pairs_and_the_rest_of_the_conversation_stays() -> None:
+def test_old_pictures_are_evicted_in_pairs() -> None:
     steps = [Step(tool_call=CLICK, call_id=str(number)) for number in range(9)]
     before: list[Any] = []
     for count in range(10):
@@ -165,7 +165,7 @@ def test_old_pictures_leave_in_pairs_and_the_rest_of_the_conversation_stays() ->
         before = body["messages"]
 
 
-async def test_a_suffix_is_spoken_on_the_wire_and_understood() -> None:
+async def test_tool_suffixes_are_sent_and_parsed() -> None:
     profile = profile_for("mine", like="holo4-27b", tool_suffix="_desktop", tool_choice="required")
     dialect = Tools(profile)
     step = dialect.parse(called("click_desktop", OK))

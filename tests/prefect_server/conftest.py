@@ -1,4 +1,4 @@
-"""Temporary Prefect servers start here as their users' do: with nothing of what they load loaded before."""
+"""Temporary Prefect servers start here as for users: without preloaded modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first start: Prefect's database is there at once, and a command ends when it has said what came of it."""
+"""A first start: Prefect's database is created at once, and a command ends when its outcome is printed."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tests.support import warm
 
 
 def parts(sql: str) -> list[str]:
-    """Return the lines in an order of their own: of constraints on one table it differs from time to time."""
+    """Return the lines in a canonical order. The order of constraints of one table differs between migrations."""
     return sorted(line.strip().rstrip(",") for line in sql.splitlines())
 
 
-def test_what_is_kept_is_what_prefects_migrations_come_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_stored_schema_equals_the_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forked = SimpleNamespace(run=lambda words, check, **options: warm.run_script(words, **options).check_returncode())
     monkeypatch.setattr(prefect_database, "subprocess", forked)
     fresh, kept = tmp_path / "fresh.db", tmp_path / "kept.db"
@@ -42,7 +42,7 @@ def test_what_is_kept_is_what_prefects_migrations_come_to(tmp_path: Path, monkey
         assert parts("\n".join(database.iterdump())) == parts(migrated(fresh))
 
 
-def test_a_database_is_made_for_this_user_alone_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_the_database_is_private_and_leaves_no_other_file(tmp_path: Path) -> None:
     previous = os.umask(0)
     try:
         assert prepare(tmp_path / "prefect.db")
@@ -53,20 +53,20 @@ def test_a_database_is_made_for_this_user_alone_and_nothing_beside_it(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["prefect.db", "prefect.db-wal", "prefect.db-journal"])
-def test_a_database_that_is_there_is_left_alone_and_so_is_what_is_left_of_one(tmp_path: Path, name: str) -> None:
+def test_existing_databases_and_remains_are_not_touched(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("somebody's")
     assert not prepare(tmp_path / "prefect.db")
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "somebody's"
 
 
-def test_what_a_kill_left_of_another_try_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_a_leftover_of_a_killed_try_is_replaced(tmp_path: Path) -> None:
     (tmp_path / ".prefect.db.new").write_text("half of one")
     assert prepare(tmp_path / "prefect.db")
     assert [path.name for path in tmp_path.iterdir()] == ["prefect.db"]
 
 
-def test_a_prefect_from_before_what_is_kept_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_prefect_creates_its_own_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     newer = tmp_path / "newer.sql"
     revision = prefect_database._revision(prefect_database.SCHEMA.read_text())
     newer.write_text(prefect_database.SCHEMA.read_text().replace(revision, "0123456789ab"))
@@ -75,7 +75,7 @@ def test_a_prefect_from_before_what_is_kept_makes_its_own(tmp_path: Path, monkey
     assert not (tmp_path / "prefect.db").exists()
 
 
-def test_where_it_cannot_be_made_prefect_does_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prefect_creates_the_database_if_we_cannot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "broken.sql"
     broken.write_text(prefect_database.SCHEMA.read_text() + "CREATE TABLE log (id INT);")
     assert not prepare(tmp_path / "missing" / "prefect.db")
@@ -84,7 +84,7 @@ def test_where_it_cannot_be_made_prefect_does_it(tmp_path: Path, monkeypatch: py
     assert [path.name for path in tmp_path.iterdir()] == ["broken.sql"]
 
 
-def test_none_is_made_for_a_temporary_server_that_keeps_its_own_elsewhere(tmp_path: Path) -> None:
+def test_no_database_is_created_if_another_one_is_configured(tmp_path: Path) -> None:
     home = tmp_path / "prefect"
     environ = {"PATH": os.environ["PATH"], "PREFECT_HOME": str(home)}
     environ["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = f"sqlite+aiosqlite:///{tmp_path}/other.db"
@@ -109,21 +109,21 @@ if {fails}:
 try:
     commands.main()
 finally:
-    atexit.register(print, "what others have to do at the end")
+    atexit.register(print, "the exit handlers of libraries ran")
 """
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_a_command_ends_once_all_is_done(tmp_path: Path, fails: bool) -> None:
+def test_a_command_ends_when_its_work_is_done(tmp_path: Path, fails: bool) -> None:
     command = [sys.executable, "-c", COMMAND.format(fails=fails)]
     ended = subprocess.run(command, env={**os.environ, "HOLO_HOME": str(tmp_path)}, capture_output=True, text=True)
-    assert "what others have to do at the end" in ended.stdout
+    assert "the exit handlers of libraries ran" in ended.stdout
     assert (ended.returncode, "RuntimeError: a defect" in ended.stderr) == ((1, True) if fails else (0, False))
     assert ("holo3" in ended.stdout, "taken apart" in ended.stdout) == (not fails, fails)
 
 
-def test_what_is_installed_is_compiled() -> None:
-    """Else each start of each process compiles it anew where Python is told to write no bytecode."""
+def test_installed_modules_are_compiled() -> None:
+    """Otherwise each process compiles the modules again if Python is told not to write bytecode."""
     for name in ("prefect", "prefect.server.database.orm_models", "openai", "holo_tasks.cli.commands"):
         spec = importlib.util.find_spec(name)
         assert spec is not None
@@ -138,7 +138,7 @@ def test_what_is_installed_is_compiled() -> None:
         (False, None, "the desktop and Prefect to load"),
     ],
 )
-async def test_what_is_waited_for_is_said(up: bool, server: Any, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_waits_are_reported(up: bool, server: Any, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     coming_up = asyncio.create_task(asyncio.sleep(0 if up else 60))
     await asyncio.sleep(0.01)
     for aloud in (True, False):
@@ -147,7 +147,7 @@ async def test_what_is_waited_for_is_said(up: bool, server: Any, said: str, caps
     coming_up.cancel()
 
 
-def test_a_run_that_takes_its_time_to_begin_says_why(
+def test_a_slow_start_is_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(run_command, "TOLD_AFTER_S", 0.0)
@@ -164,7 +164,7 @@ def test_a_run_that_takes_its_time_to_begin_says_why(
     assert capsys.readouterr().err == "holo-tasks: waiting for the desktop and Prefect to load\n"
 
 
-def test_its_ids_are_compared_without_a_warning_each_time() -> None:
+def test_uuid_comparisons_issue_no_warnings() -> None:
     from prefect.server.utilities.database import UUID
 
     column = sa.column("id", UUID())

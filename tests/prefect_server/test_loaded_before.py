@@ -1,4 +1,4 @@
-"""Temporary Prefect servers of other rooms have loaded before what they load; `test_own_server` compares them."""
+"""Temporary Prefect servers of other test folders have preloaded modules; `test_own_server` compares both kinds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ time.sleep(600)
 """
 
 
-def test_it_ends_with_what_started_it(tmp_path: Path) -> None:
+def test_the_server_ends_with_its_parent(tmp_path: Path) -> None:
     environ = {**os.environ, "PREFECT_HOME": str(tmp_path)}
     with warm.ScriptPopen([sys.executable, "-c", STARTED], env=environ, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout is not None
@@ -30,7 +30,7 @@ def test_it_ends_with_what_started_it(tmp_path: Path) -> None:
     until(lambda: not server.exists() or "Z (zombie)" in (server / "status").read_text())
 
 
-def test_one_whose_services_are_to_work_more_often_is_started_as_ever() -> None:
+def test_a_server_with_other_service_settings_is_started_normally() -> None:
     command = [sys.executable, "-P", "-m", "holo_tasks.prefect_server.process", "3"]
     start = object.__new__(warm.ServerPopen)
     assert start._takes(command, os.environ)

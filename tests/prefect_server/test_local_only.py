@@ -1,4 +1,4 @@
-"""Local-only mode of a command: every remote endpoint is refused by name, and nothing is sent or started."""
+"""Local-only mode of a command: it refuses every remote endpoint by name, before anything is sent or started."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def refusal(*arguments: str) -> str:
     ],
 )
 @pytest.mark.parametrize("switch", ["flag", "environment"])
-def test_a_run_refuses_what_is_elsewhere(
+def test_a_run_refuses_remote_services(
     arguments: list[str], environ: dict[str, str], what: str, switch: str, tmp_path: Path
 ) -> None:
     with ScriptedModel([]) as model:
@@ -97,7 +97,7 @@ def test_a_run_refuses_what_is_elsewhere(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_whose_everything_is_here_is_let_through(tmp_path: Path) -> None:
+def test_a_run_with_only_local_services_starts(tmp_path: Path) -> None:
     here = Destination.parse("s3://evidence/a", endpoint_url="http://localhost:9000", **KEYS)
     os.environ["HOLO_DATABASE_URL"] = "postgresql://u:p@localhost/db"
     assert check_rest(here, "http://127.0.0.1:4200/api").kept_here() == here.kept_here() != here
@@ -108,7 +108,7 @@ def test_a_run_whose_everything_is_here_is_let_through(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", [f"http://{REMOTE}:4200/api", "http://[", "nonsense"])
 @pytest.mark.parametrize("switch", ["1", ""])
-def test_runs_are_listed_though_nobody_can_be_told_how_they_ended(
+def test_runs_are_listed_in_local_only_mode(
     url: str, switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(socket, "create_connection", refuse)
@@ -123,13 +123,13 @@ def test_runs_are_listed_though_nobody_can_be_told_how_they_ended(
     assert len(list(pending_notes.left(tmp_path, "flow-run"))) == 1
 
 
-def test_the_database_is_refused_when_it_is_opened_too(tmp_path: Path) -> None:
+def test_a_remote_database_is_refused_when_it_is_opened(tmp_path: Path) -> None:
     os.environ.update(HOLO_LOCAL_ONLY="1", HOLO_DATABASE_URL=f"postgresql://{REMOTE}/db")
     with pytest.raises(InvalidUsage, match="not this machine"):
         store_at(tmp_path)
 
 
-async def test_an_agent_refuses_what_is_elsewhere_before_it_opens_a_trace(tmp_path: Path) -> None:
+async def test_an_agent_refuses_remote_services_before_it_opens_a_trace(tmp_path: Path) -> None:
     endpoint = ModelEndpoint("http://127.0.0.1:9/v1", SecretStr("k"), local_only=True)
     unbound = ModelEndpoint("http://127.0.0.1:9/v1", None)
     far = Destination.parse("s3://evidence/a", endpoint_url=f"http://{REMOTE}:9000", **KEYS)
@@ -146,7 +146,7 @@ async def test_an_agent_refuses_what_is_elsewhere_before_it_opens_a_trace(tmp_pa
     await unbound.close()
 
 
-async def test_an_agent_turns_the_mode_on_for_all_that_reads_the_environment(tmp_path: Path) -> None:
+async def test_an_agent_turns_the_mode_on_in_the_environment(tmp_path: Path) -> None:
     endpoint = ModelEndpoint("http://127.0.0.1:9/v1", SecretStr("k"), local_only=True)
     agent = {"title": "t", "desktop": None, "endpoint": endpoint, "profile": profile_for("holo3-35b"), "home": tmp_path}
     here = Destination.parse(str(tmp_path / "runs"))
@@ -170,7 +170,7 @@ async def test_an_agent_turns_the_mode_on_for_all_that_reads_the_environment(tmp
         (None, "*", False),
     ],
 )
-def test_what_may_have_a_proxy_already_is_refused(url: str | None, unproxied: str, refused: bool) -> None:
+def test_a_proxy_that_prefect_may_have_used_is_refused(url: str | None, unproxied: str, refused: bool) -> None:
     environ = {"HTTP_PROXY": "http://203.0.113.7:3128", "NO_PROXY": unproxied}
     with pytest.raises(InvalidUsage, match="HTTP_PROXY") if refused else contextlib.nullcontext():
         enter_late(environ, url)
@@ -185,16 +185,14 @@ def test_the_watch_for_kills_uses_no_proxy() -> None:
     assert (proxy.seen, prefect.seen) == ([], ["GET /x"])
 
 
-def test_what_sends_a_health_check_elsewhere_is_not_up() -> None:
+def test_a_redirected_health_check_is_not_up() -> None:
     with Server(to="http://203.0.113.7/health") as prefect:
         assert not is_up(f"{prefect.url}/api")
     assert prefect.seen == ["GET /api/health"]
 
 
 @pytest.mark.parametrize("switch", ["0", "1"])
-def test_a_temporary_server_keeps_its_database_here(
-    switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_temporary_server_has_a_local_database(switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[dict[str, str]] = []
     monkeypatch.setattr(subprocess, "Popen", lambda *_, env, **__: started.append(env))
     far = {f"PREFECT_{kind}_DATABASE_CONNECTION_URL": f"postgresql://{REMOTE}/p" for kind in ("API", "SERVER")}
@@ -218,13 +216,13 @@ def test_a_prefect_home_may_have_any_name(tmp_path: Path, monkeypatch: pytest.Mo
     assert (home / "prefect.db").exists()
 
 
-def test_an_item_is_not_retried_where_prefect_is_elsewhere() -> None:
+def test_an_item_is_not_retried_with_a_remote_prefect() -> None:
     os.environ.update(HOLO_LOCAL_ONLY="1", PREFECT_API_URL=f"http://{REMOTE}:4200/api")
     with pytest.raises(InvalidUsage, match="the Prefect API"):
         carry_out(["retry", "INV"])
 
 
-async def test_what_is_wrong_with_the_shared_database_or_the_key_is_a_finding(tmp_path: Path) -> None:
+async def test_problems_with_database_and_key_are_findings(tmp_path: Path) -> None:
     async def told() -> str:
         found: list[Finding] = []
         try:

@@ -1,4 +1,4 @@
-"""A temporary Prefect server as its users start one, in a fresh home; it is started once for all tests of it here."""
+"""A temporary Prefect server in a fresh home, as for users. It is started once for all tests of this module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support import forked, warm
 
 @dataclass(frozen=True)
 class Own:
-    """A server that was started, its home, and whether its database was there before it was up."""
+    """A started server, its home, and whether its database existed before it answered."""
 
     server: TemporaryServer
     home: Path
@@ -48,13 +48,13 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
         server.stop()
 
 
-def test_in_a_fresh_home_it_finds_its_database_made(own: Own) -> None:
+def test_a_fresh_home_has_a_ready_database(own: Own) -> None:
     assert own.made
     with closing(sqlite3.connect(own.home / "prefect.db")) as database:
         assert database.execute("SELECT count(*) FROM block_type").fetchone() == (0,)
 
 
-def test_the_login_is_new_each_time_and_cannot_be_seen_from_outside(own: Own) -> None:
+def test_the_login_is_random_and_not_visible_to_other_processes(own: Own) -> None:
     process = Path(f"/proc/{own.server._process.pid}")
     shown = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
     assert len(own.server.login) >= 32
@@ -70,10 +70,8 @@ def test_the_login_is_new_each_time_and_cannot_be_seen_from_outside(own: Own) ->
     assert not wide
 
 
-def test_one_that_has_loaded_before_what_it_loads_is_a_process_like_it(
-    own: Own, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Temporary Prefect servers of other rooms are started so; all else of them is as ever."""
+def test_a_preloaded_server_is_an_equal_process(own: Own, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other test folders start temporary Prefect servers in this way. Everything else about them is the same."""
     was = forked.watch(monkeypatch)
     monkeypatch.setattr(temporary, "subprocess", warm.Starting(warm.ServerPopen))
     server = TemporaryServer({**os.environ, "PREFECT_HOME": str(tmp_path)}, blocks=False)
@@ -91,7 +89,7 @@ def test_one_that_has_loaded_before_what_it_loads_is_a_process_like_it(
 
 
 def seen_of(server: TemporaryServer, home: Path) -> dict[str, Any]:
-    """Have a server write something down; return what the kernel tells of its process."""
+    """Let a server write something; return the kernel's view of its process."""
     login = (*server.login.split(":"),)
     assert httpx.get(f"{server.url}/admin/version").status_code == 401
     kept = httpx.get(f"{server.url}/admin/settings", auth=login).json()

@@ -1,4 +1,4 @@
-"""A server that this product starts answers to nobody but those who have its login: no page, no other user."""
+"""A server that this product starts refuses all requests without its login, from web pages and other users."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECRETS = {"include_secrets": True}
         ("/flow_runs/00000000-0000-0000-0000-000000000000/resume", {"run_input": {"choice": "yes"}}),
     ],
 )
-def test_without_the_login_nothing_is_read_and_nothing_is_done(
+def test_requests_without_the_login_are_refused(
     prefect_url: str, path: str, body: dict[str, Any], auth: tuple[str, str] | None
 ) -> None:
     answer = httpx.post(prefect_url + path, json=body, headers=FOREIGN, auth=auth)
@@ -48,7 +48,7 @@ def test_without_the_login_nothing_is_read_and_nothing_is_done(
     assert "www-authenticate" not in answer.headers  # with it a browser would keep a login, and send it for any page
 
 
-def test_pages_of_other_sites_are_told_nothing_even_with_the_login(prefect_url: str) -> None:
+def test_pages_of_other_sites_are_refused_even_with_the_login(prefect_url: str) -> None:
     asked = {**FOREIGN, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
     before = httpx.options(f"{prefect_url}/block_documents/filter", headers=asked)
     read = httpx.post(f"{prefect_url}/block_documents/filter", json=SECRETS, headers=FOREIGN, auth=login())
@@ -57,12 +57,12 @@ def test_pages_of_other_sites_are_told_nothing_even_with_the_login(prefect_url: 
 
 
 @pytest.mark.parametrize("host", ["rebind.evil.example", "localhost", "127.0.0.1.evil.example", ""])
-def test_a_name_that_leads_here_is_not_this_server(prefect_url: str, host: str) -> None:
+def test_another_host_name_is_refused(prefect_url: str, host: str) -> None:
     for path in ("/health", "/flow_runs/count"):
         assert httpx.get(prefect_url + path, headers={"Host": host}, auth=login()).status_code == 400
 
 
-async def test_events_are_taken_from_nobody_without_the_login(prefect_url: str) -> None:
+async def test_events_without_the_login_are_refused(prefect_url: str) -> None:
     address = prefect_url.replace("http:", "ws:") + "/events/in"
     with contextlib.suppress(ConnectionClosed, InvalidStatus):
         async with connect(address, subprotocols=PREFECT, proxy=None, additional_headers=FOREIGN) as socket:
@@ -72,7 +72,7 @@ async def test_events_are_taken_from_nobody_without_the_login(prefect_url: str) 
             pytest.fail("it was taken")
 
 
-async def test_a_page_in_a_browser_of_this_machine_cannot_answer_for_a_person(stage: Stage, tmp_path: Path) -> None:
+async def test_a_local_web_page_cannot_answer_for_a_person(stage: Stage, tmp_path: Path) -> None:
     running = stage.flow(lambda: hand_over("Pay 9,999 EUR?", choices=("yes", "no")))
     await stage.waiting()
     await stage.state("PAUSED")
@@ -88,7 +88,7 @@ async def test_a_page_in_a_browser_of_this_machine_cannot_answer_for_a_person(st
 
 
 def _script(url: str, flow_run: str) -> str:
-    """Return a page that reads what it can and says yes in two ways; it is even told which flow run waits."""
+    """Return a web page that reads all it can and approves in two ways. It knows which flow run waits."""
     filtered = {"method": "POST", "headers": {"Content-Type": "application/json"}, "body": json.dumps(SECRETS)}
     said = json.dumps({"run_input": {"choice": "yes"}})
     sent = {**filtered, "body": said}

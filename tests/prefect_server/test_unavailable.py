@@ -1,4 +1,6 @@
-"""What a run needs is away or busy: it is waited for, and if it stays away the run ends as that, with nothing done."""
+"""A needed service is away or busy: it is retried, and if it stays away the run ends as unavailable without any
+work.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def crowded(url: str, busy: Callable[[str], bool]) -> Iterator[Crowd]:
 
 
 def unavailable(ended: Ended, *words: str) -> None:
-    """Hold that a command ended because of what is away, and has done nothing."""
+    """Assert that a command ended as unavailable and has done nothing."""
     assert (ended.code, ended.stdout[:24]) == (16, '{"status": "unavailable"'), ended.stderr
     assert (ended.told["steps"], ended.told["cost_usd"]) == (0, 0)
     for word in words:
@@ -49,12 +51,12 @@ def asked(model: ScriptedModel, display: str, *more: str) -> list[str]:
     return ["run", "Count.", "--display", display, "--base-url", model.base_url, *more]
 
 
-def test_a_busy_prefect_is_waited_for_and_that_is_said_once(cli: CommandLine, x_server: XServer, display: str) -> None:
+def test_a_busy_prefect_is_retried_and_reported_once(cli: CommandLine, x_server: XServer, display: str) -> None:
     x_server(display)
     turned_away: list[str] = []
 
     def busy(line: str) -> bool:
-        """Be busy for the first three who ask whether it is there, and for the first who wants something."""
+        """Refuse the first three health checks, and the first other request."""
         health = "/health" in line
         if [("/health" in one) for one in turned_away].count(health) >= (3 if health else 1):
             return False
@@ -67,14 +69,14 @@ def test_a_busy_prefect_is_waited_for_and_that_is_said_once(cli: CommandLine, x_
     assert (ended.code, ended.stdout) == (0, "done\n")
     assert len(turned_away) == 4
     waits = [line for line in ended.stderr.splitlines() if "Retrying for up to" in line]
-    # A server that is slow to take the run, as on a busy machine, is told of by itself.
+    # On a busy machine, a slow server may cause a second message.
     (said,) = [line for line in waits if "slow to take the run" not in line]
     assert said.startswith("holo-tasks: No Prefect API answers at ")
 
 
 @pytest.mark.long
-def test_ten_commands_that_begin_at_once_come_through(cli: CommandLine, x_server: XServer, display: str) -> None:
-    """Their server keeps its database in one SQLite file, and turns some of them away for a while."""
+def test_ten_concurrent_commands_succeed(cli: CommandLine, x_server: XServer, display: str) -> None:
+    """Their server has one SQLite file, and refuses some requests for a while."""
     x_server(display)
     with ScriptedModel([DONE]) as model:
         commands = [cli.start(*asked(model, display, "--json"), env={"HOLO_PATIENCE": "300"}) for _ in range(10)]
@@ -83,7 +85,7 @@ def test_ten_commands_that_begin_at_once_come_through(cli: CommandLine, x_server
 
 
 @pytest.mark.parametrize("how", ["busy all along", "busy when the run is to begin", "refused"])
-def test_a_prefect_that_stays_away_ends_a_run_that_has_done_nothing(
+def test_a_run_without_prefect_ends_before_any_work(
     cli: CommandLine, x_server: XServer, display: str, how: str
 ) -> None:
     x_server(display)
@@ -99,7 +101,7 @@ def test_a_prefect_that_stays_away_ends_a_run_that_has_done_nothing(
         assert model.requests == []
 
 
-def test_a_database_that_is_away_is_no_wrong_usage_and_one_that_refuses_the_login_is(
+def test_only_a_refused_login_is_wrong_usage(
     cli: CommandLine, x_server: XServer, display: str, postgres: Postgres
 ) -> None:
     x_server(display)
@@ -117,7 +119,7 @@ def test_a_database_that_is_away_is_no_wrong_usage_and_one_that_refuses_the_logi
 
 
 @pytest.mark.long
-def test_a_database_that_comes_back_in_time_is_waited_for(
+def test_a_database_that_returns_in_time_is_used(
     cli: CommandLine, x_server: XServer, display: str, postgres: Postgres, tmp_path: Path
 ) -> None:
     x_server(display)
@@ -147,7 +149,7 @@ def test_a_database_that_comes_back_in_time_is_waited_for(
         (b"220 mail.example.com ESMTP\r\n", "other"),
     ],
 )
-def test_what_answers_in_prefects_place_is_told_apart(answer: bytes, state: str) -> None:
+def test_another_service_in_prefects_place_is_recognized(answer: bytes, state: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -162,7 +164,7 @@ def test_what_answers_in_prefects_place_is_told_apart(answer: bytes, state: str)
 
 
 @pytest.mark.parametrize("url", ["a server", "http://", "ftp://127.0.0.1/api", "http://127.0.0.1:99999/api"])
-def test_what_is_no_url_is_not_waited_for(url: str) -> None:
+def test_an_invalid_url_is_not_retried(url: str) -> None:
     with pytest.raises(InvalidUsage) as caught:
         require_server(url)
     assert not isinstance(caught.value, Unavailable)
@@ -173,9 +175,7 @@ def test_what_is_no_url_is_not_waited_for(url: str) -> None:
     (socket.EAI_NODATA, False),
     (socket.EAI_AGAIN, True),
 ])  # fmt: skip
-async def test_a_machine_that_nobody_knows_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch, number: int, away: bool
-) -> None:
+async def test_an_unknown_host_is_not_retried(monkeypatch: pytest.MonkeyPatch, number: int, away: bool) -> None:
     def unknown(*args: object, **options: object) -> None:
         raise socket.gaierror(number, "Name or service not known")
 
@@ -193,11 +193,11 @@ async def test_a_machine_that_nobody_knows_is_not_waited_for(
     ("failed to resolve host 'db': [Errno -5] No address associated with hostname", StoreLost),
     ("failed to resolve host 'db': [Errno -3] Temporary failure in name resolution", DatabaseAway),
 ])  # fmt: skip
-def test_a_database_on_a_machine_that_nobody_knows_is_not_waited_for(said: str, kind: type[StoreLost]) -> None:
+def test_a_database_on_an_unknown_host_is_not_retried(said: str, kind: type[StoreLost]) -> None:
     assert type(trouble(OSError(said), "postgresql://db/holo", local=False)) is kind
 
 
-async def test_a_block_is_waited_for_while_prefect_is_busy(prefect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_block_is_loaded_again_while_prefect_is_busy(prefect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_PATIENCE", "300")
     await Secret(value="x").save("busy-block", overwrite=True)  # type: ignore[misc]
     left = [2]
@@ -217,7 +217,7 @@ async def test_a_block_is_waited_for_while_prefect_is_busy(prefect: str, monkeyp
             await load_block(Secret, "busy-block")
 
 
-def test_patience_is_said_once_and_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_reports_once_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     mark = tells.set(said.append)
     try:
@@ -241,7 +241,7 @@ def _away() -> None:
     raise DatabaseAway("It is away.")
 
 
-def test_every_status_has_its_words_everywhere() -> None:
+def test_every_status_has_its_texts_everywhere() -> None:
     from typing import get_args
 
     from holo_tasks.audit.pages.formatting import STATUS_WORDS

@@ -1,4 +1,4 @@
-"""A yes is for one action on one screen, once, and not for long (promise I9)."""
+"""An approval is for one action on one screen, is used once, and expires (promise I9)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ask(approvals: Approvals, action: str = "action", frame: str = "frame", scop
     return approvals.request("run", scope, action, frame, "To click ‘Submit’")
 
 
-def test_a_yes_is_good_once(approvals: Approvals) -> None:
+def test_an_approval_is_used_once(approvals: Approvals) -> None:
     number = ask(approvals)
     assert approvals.take("action", "frame", "token T") is None
     assert approvals.grant(number, "ada").words == "To click ‘Submit’"
@@ -29,20 +29,20 @@ def test_a_yes_is_good_once(approvals: Approvals) -> None:
 
 
 @pytest.mark.parametrize("other", [{"action": "b"}, {"frame": "b"}, {"scope": "token U"}, {"scope": "run T"}])
-def test_a_yes_is_for_nothing_else(approvals: Approvals, other: dict[str, str]) -> None:
+def test_an_approval_is_for_one_action_and_frame(approvals: Approvals, other: dict[str, str]) -> None:
     approvals.grant(ask(approvals), "ada")
     assert approvals.take(**{"action": "action", "frame": "frame", "scope": "token T", **other}) is None
     assert approvals.take("action", "frame", "token T") == "ada"
 
 
-def test_a_yes_of_a_name_that_cannot_be_written_down_is_refused(approvals: Approvals) -> None:
+def test_an_invalid_name_of_the_approver_is_refused(approvals: Approvals) -> None:
     number = ask(approvals)
     with pytest.raises(InvalidUsage, match="not valid UTF-8"):
         approvals.grant(number, "ad\udcff")
     assert [one.id for one in approvals.waiting()] == [number]
 
 
-def test_a_yes_expires(approvals: Approvals, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_approval_expires(approvals: Approvals, monkeypatch: pytest.MonkeyPatch) -> None:
     approvals.grant(ask(approvals), "ada", ttl_s=5)
     approvals.grant(ask(approvals, "another"), "ada", ttl_s=60)
     now = Store.now_s
@@ -51,14 +51,14 @@ def test_a_yes_expires(approvals: Approvals, monkeypatch: pytest.MonkeyPatch) ->
     assert approvals.take("another", "frame", "token T") == "ada"
 
 
-def test_a_yes_from_before_a_restart_of_the_machine_has_expired(approvals: Approvals, tmp_path: Path) -> None:
+def test_an_approval_from_before_a_reboot_has_expired(approvals: Approvals, tmp_path: Path) -> None:
     approvals.grant(ask(approvals), "ada")
     later = store_at(tmp_path)
     later.__dict__["era"] = "another boot"
     assert Approvals(later).take("action", "frame", "token T") is None
 
 
-def test_a_question_is_asked_once_and_answered_once(approvals: Approvals) -> None:
+def test_a_request_is_recorded_once_and_answered_once(approvals: Approvals) -> None:
     number = ask(approvals)
     assert ask(approvals) == number
     assert [one.id for one in approvals.waiting()] == [number]

@@ -1,4 +1,4 @@
-"""A fresh budget is given to one business item only."""
+"""A budget reset affects one business item only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOKENS = ("INV", "INV:2024", "INV:2024:file flag", "inv", "INV%3A2024", "IN_", "
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_a_fresh_budget_for_an_item_leaves_those_of_others(tmp_path: Path, token: str) -> None:
+def test_a_budget_reset_of_one_item_keeps_those_of_others(tmp_path: Path, token: str) -> None:
     store = store_at(tmp_path)
     budgets = Budgets(store)
     for one in TOKENS:

@@ -1,4 +1,4 @@
-"""An action that needs a person's yes waits for it, and goes through once, on the screen it was given for."""
+"""An action that needs approval waits for it, and is performed once, on the approved screen."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def walk(desktop: PaintedDesktop, approver: Approver | None, **options: Any) -> Walk:
-    """Return a walk whose clicks on Submit need a person's yes."""
+    """Return a walk in which clicks on Submit need approval."""
     rules = Rules.read({"trust": "act", "confirm": [{"text": "submit"}]})
     made = walk_of(as_model(MemoryModel([wrote("")])), desktop=desktop, recorder=MemoryRecorder())
     made.doors = type(made.doors)(**{**vars(made.doors), "policy": rules, "approver": approver, **options})
@@ -57,14 +57,14 @@ def on_request(approvals: Approvals) -> OnRequest:
 
 
 async def attempt(desktop: PaintedDesktop, approvals: Approvals, **arguments: Any) -> Walk:
-    """Look, then click."""
+    """Take a screenshot, then click."""
     one = walk(desktop, on_request(approvals))
     await one.look()
     await one.act(a_step("click", **{**SUBMIT, **arguments}))
     return one
 
 
-async def test_the_work_waits_for_a_yes_and_goes_through_once(approvals: Approvals) -> None:
+async def test_an_action_waits_for_approval_and_is_performed_once(approvals: Approvals) -> None:
     desktop = PaintedDesktop(frozen=True)
     one = walk(desktop, on_request(approvals))
     await one.look()
@@ -80,7 +80,7 @@ async def test_the_work_waits_for_a_yes_and_goes_through_once(approvals: Approva
     assert recorder.of("handoff")[0].question == str(caught.value)
     assert desktop.gestures == []
     with pytest.raises(NeedsPerson):
-        await attempt(desktop, approvals)  # nobody answered yet
+        await attempt(desktop, approvals)  # still not answered
     assert len(approvals.waiting()) == 1
 
     approvals.grant(waiting.id, "ada")
@@ -96,7 +96,7 @@ async def test_the_work_waits_for_a_yes_and_goes_through_once(approvals: Approva
 @pytest.mark.parametrize(
     "other", [{"x": 501}, {"y": 499}, {"element": "the Submit button!"}, {"button": "right"}], ids=str
 )
-async def test_another_action_needs_a_yes_of_its_own(approvals: Approvals, other: dict[str, Any]) -> None:
+async def test_another_action_needs_its_own_approval(approvals: Approvals, other: dict[str, Any]) -> None:
     desktop = PaintedDesktop(frozen=True)
     with pytest.raises(NeedsPerson):
         await attempt(desktop, approvals)
@@ -109,7 +109,7 @@ async def test_another_action_needs_a_yes_of_its_own(approvals: Approvals, other
     assert desktop.gestures == []
 
 
-async def test_another_screen_needs_a_yes_of_its_own(approvals: Approvals) -> None:
+async def test_another_screen_needs_its_own_approval(approvals: Approvals) -> None:
     desktop = PaintedDesktop()
     with pytest.raises(NeedsPerson):
         await attempt(desktop, approvals)
@@ -124,7 +124,9 @@ async def test_another_screen_needs_a_yes_of_its_own(approvals: Approvals) -> No
     assert len(desktop.gestures) == 1
 
 
-async def test_a_caret_that_blinks_is_waited_for(approvals: Approvals, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_blinking_caret_does_not_void_an_approval(
+    approvals: Approvals, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(consenting, "PATIENCE_S", 5.0)
     number = approvals.request("run", "token T", "action", (await PaintedDesktop().look()).digest, "To click")
     approvals.grant(number, "ada")
@@ -141,7 +143,7 @@ async def test_a_caret_that_blinks_is_waited_for(approvals: Approvals, monkeypat
     assert (by, looks) == ("ada", 3)
 
 
-async def test_without_a_token_a_yes_is_for_this_flow_run(approvals: Approvals) -> None:
+async def test_without_a_token_an_approval_is_for_the_flow_run(approvals: Approvals) -> None:
     asked = Asked("", "action", "frame", "To click")
     with pytest.raises(NeedsPerson, match="retry this flow run"):
         await on_request(approvals).ask(asked)
@@ -150,7 +152,7 @@ async def test_without_a_token_a_yes_is_for_this_flow_run(approvals: Approvals) 
     assert await OnRequest(approvals, run_id="next", trace="", flow_run_id="flow").take(asked) == "ada"
 
 
-async def test_where_nobody_can_be_asked_it_is_refused() -> None:
+async def test_without_an_approver_the_action_is_refused() -> None:
     desktop = PaintedDesktop()
     one = walk(desktop, None)
     await one.look()
@@ -159,7 +161,7 @@ async def test_where_nobody_can_be_asked_it_is_refused() -> None:
     assert desktop.gestures == []
 
 
-async def test_an_approver_that_waits_can_let_the_work_go_on() -> None:
+async def test_a_waiting_approver_lets_the_run_continue() -> None:
     answers = [None, "ada"]
 
     class Pausing:
@@ -195,11 +197,11 @@ async def test_an_approver_that_waits_can_let_the_work_go_on() -> None:
         ({"text": "submit", "kinds": ["move_to"]}, ("move_to", SUBMIT), True),
         ({"programs": ["painted"]}, ("write", {"content": "a"}), True),
         ({"programs": ["another"]}, ("write", {"content": "a"}), False),
-        # What is on the screen counts, whatever the model calls it: here the reader finds “Pay now” at (160, 100).
+        # The text on the screen counts, regardless of the model's label: OCR finds “Pay now” at (160, 100).
         ({"text": r"pay\b"}, ("click", {**SUBMIT, "element": "Cancel"}), True),
         ({"text": r"pay\b"}, ("click", {"element": "Cancel", "x": 10, "y": 10}), False),
         ({"text": r"pay\b"}, ("write_at", {**SUBMIT, "content": "a", "element": "a field"}), True),
-        ({"text": r"pay\b"}, ("write", {"content": "a note"}), True),  # to whatever has the keyboard
+        ({"text": r"pay\b"}, ("write", {"content": "a note"}), True),  # to the focused window
         ({"text": r"pay\b"}, ("write", {"content": "x "}), True),
         ({"text": r"pay\b"}, ("write", {"content": "y"}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["y"]}), True),
@@ -227,7 +229,7 @@ async def test_an_approver_that_waits_can_let_the_work_go_on() -> None:
     ],
     ids=str,
 )
-async def test_what_needs_a_yes(rule: dict[str, Any], call: tuple[str, dict[str, Any]], asks: bool) -> None:
+async def test_actions_that_need_approval(rule: dict[str, Any], call: tuple[str, dict[str, Any]], asks: bool) -> None:
     async def reader(frame: object, where: Point | Box) -> str:
         box = where if isinstance(where, Box) else Box(where.x - 20, where.y - 20, 40, 40)
         near = box.left <= 160 < box.right and box.top <= 100 < box.bottom
@@ -246,7 +248,7 @@ async def test_what_needs_a_yes(rule: dict[str, Any], call: tuple[str, dict[str,
 
 
 class Form:
-    """Reads “Pay now” in the window, and knows two fields, at (10, 10) and, a high one, at (100, 100)."""
+    """Shows “Pay now” in its window, and has two fields: at (10, 10), and a tall one at (100, 100)."""
 
     async def __call__(self, frame: Frame, where: Point | Box) -> str:
         return "Amount" if isinstance(where, Point) else "Amount Pay now"
@@ -314,7 +316,7 @@ OVER = a_step("write", content="y", overwrite=True)
         ([in_field(), TAB], a_step("hotkey", keys=["ctrl", "v"]), True),
     ],
 )
-async def test_words_into_a_field_that_was_just_clicked_need_no_yes_and_other_keys_do(
+async def test_writing_into_a_clicked_field_needs_no_approval_but_other_keys_do(
     before: list[Any], step: Any, asks: bool
 ) -> None:
     desktop = PaintedDesktop(frozen=True)
@@ -333,7 +335,7 @@ async def test_words_into_a_field_that_was_just_clicked_need_no_yes_and_other_ke
 @pytest.mark.parametrize(
     ("step", "asks"), [(NOWHERE, True), (in_field(), False), (a_step("click", element="e", x=1, y=1), False)]
 )
-async def test_a_button_on_which_nothing_can_be_read_needs_a_yes_and_a_page_does_not(step: Any, asks: bool) -> None:
+async def test_an_unreadable_button_needs_approval_but_an_unreadable_page_does_not(step: Any, asks: bool) -> None:
     class Signs(Form):
         async def __call__(self, frame: Frame, where: Point | Box) -> str:
             return ""
@@ -351,7 +353,7 @@ async def test_a_button_on_which_nothing_can_be_read_needs_a_yes_and_a_page_does
 
 
 @pytest.mark.parametrize("keys", [["enter"], ["d"], ["esc"]])
-async def test_a_menu_outside_of_its_window_is_read_too(keys: list[str]) -> None:
+async def test_a_menu_outside_its_window_is_read(keys: list[str]) -> None:
     async def reader(frame: Frame, where: Point | Box) -> str:
         assert isinstance(where, Box)
         return "Delete" if where.right > 200 else "Record"
@@ -367,7 +369,7 @@ async def test_a_menu_outside_of_its_window_is_read_too(keys: list[str]) -> None
         await one.act(a_step("hotkey", keys=keys))
 
 
-async def test_nobody_is_asked_about_the_agents_own_way_back(approvals: Approvals) -> None:
+async def test_the_agents_own_recovery_needs_no_approval(approvals: Approvals) -> None:
     async def reader(frame: Frame, where: Point | Box) -> str:
         return "Submit"
 
@@ -381,7 +383,7 @@ async def test_nobody_is_asked_about_the_agents_own_way_back(approvals: Approval
     assert desktop.gestures == []
 
 
-async def test_a_field_in_a_window_that_has_lost_the_keyboard_is_not_written_into() -> None:
+async def test_an_unfocused_window_is_not_written_into() -> None:
     desktop = PaintedDesktop(frozen=True)
     one = walk(desktop, None, policy=Rules.read({"trust": "act", "confirm": [{"text": "pay"}]}), reader=Form())
     await one.look()
@@ -394,7 +396,7 @@ async def test_a_field_in_a_window_that_has_lost_the_keyboard_is_not_written_int
     assert len(desktop.gestures) == 1
 
 
-async def test_where_nothing_can_read_whatever_may_press_needs_a_yes() -> None:
+async def test_without_ocr_every_press_needs_approval() -> None:
     one = walk(PaintedDesktop(), None, reader=None)
     await one.look()
     pressing = [a_step("click", element="Refresh", x=5, y=5), in_field("write_at", content="words")]
@@ -407,7 +409,7 @@ async def test_where_nothing_can_read_whatever_may_press_needs_a_yes() -> None:
     await one.act(a_step("move_to", element="Submit", x=5, y=5))
 
 
-async def test_a_target_that_cannot_be_read_needs_a_yes() -> None:
+async def test_an_unreadable_target_needs_approval() -> None:
     async def broken(frame: object, where: Point | Box) -> str:
         raise RuntimeError("no weights")
 
@@ -417,7 +419,7 @@ async def test_a_target_that_cannot_be_read_needs_a_yes() -> None:
         await one.act(a_step("click", element="Cancel", x=5, y=5))
 
 
-async def test_what_has_come_up_since_the_model_was_asked_is_read() -> None:
+async def test_a_window_that_appeared_since_the_decision_is_read() -> None:
     desktop, first = PaintedDesktop(), set[str]()
 
     async def reader(frame: Frame, where: Point | Box) -> str:
@@ -430,7 +432,7 @@ async def test_what_has_come_up_since_the_model_was_asked_is_read() -> None:
         await one.act(a_step("click", element="that button", x=5, y=5))
 
 
-async def test_a_person_is_told_what_the_screen_says_where_it_goes_and_not_only_what_the_model_calls_it(
+async def test_the_request_quotes_the_screen_at_the_target(
     approvals: Approvals,
 ) -> None:
     read: list[Frame] = []
@@ -461,10 +463,10 @@ async def test_a_person_is_told_what_the_screen_says_where_it_goes_and_not_only_
         assert wanted in asked[-1].words
         assert len(asked[-1].words) < 350
         assert asked[-1].points == (Point(160, 100),)
-        assert not any(read[-1].rgb), "nothing is told of what is masked"
+        assert not any(read[-1].rgb), "a masked area shows nothing"
 
 
-def test_the_picture_that_a_person_is_shown_marks_the_point() -> None:
+def test_the_picture_of_the_request_marks_the_target() -> None:
     image = Image.new("RGB", (1280, 800), "white")
     out = io.BytesIO()
     image.save(out, "PNG")
@@ -486,7 +488,7 @@ def test_the_picture_that_a_person_is_shown_marks_the_point() -> None:
     assert Image.open(io.BytesIO(plain.data)).convert("RGB").getpixel((320, 200)) > (240, 240, 240)
 
 
-async def test_a_hand_off_for_a_yes_is_shown_the_point(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_approval_hand_off_marks_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
 
     async def ask_person(question: str, walk: Walk, **options: Any) -> Answer:
@@ -503,7 +505,7 @@ async def test_a_hand_off_for_a_yes_is_shown_the_point(monkeypatch: pytest.Monke
     assert points == (Point(160, 100),)
 
 
-async def test_a_person_is_shown_all_that_would_be_written(approvals: Approvals) -> None:
+async def test_the_request_shows_the_whole_text_to_write(approvals: Approvals) -> None:
     desktop = PaintedDesktop()
     one = walk(desktop, on_request(approvals), policy=Rules.read({"trust": "act", "confirm": [{"kinds": ["write"]}]}))
     await one.look()

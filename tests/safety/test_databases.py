@@ -1,4 +1,4 @@
-"""The databases that people have: which are used, what is said of those that cannot be, and how long that takes."""
+"""Databases in practice: which ones work, the errors of those that do not, and the time until an error."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def _no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def used(store: Store) -> None:
-    """Write and read."""
+    """Write to the database and read from it."""
     Budgets(store).pay(Budgets(store).hold([SCOPE], 5), 2)
     assert balance(Budgets(store), "s").spent_micro > 0
 
 
 def refusal(url: str) -> str:
-    """Return the one sentence that is said of a database which cannot be used."""
+    """Return the error of a database that cannot be used; it is one sentence."""
     with pytest.raises((StoreLost, InvalidUsage)) as caught:
         used(open_store(url))
     said = str(caught.value)
@@ -57,14 +57,14 @@ def refusal(url: str) -> str:
 
 
 @EVERY_DATABASE
-def test_every_database_that_is_installed_can_be_used(store_url: str) -> None:
+def test_all_installed_databases_work(store_url: str) -> None:
     approvals = Approvals(open_store(store_url))
     approvals.grant(approvals.request("run", "token T", "press", "frame", "To press"), "ada")
     assert approvals.take("press", "frame", "token T") == "ada"
 
 
 class TestItsForm:
-    def test_one_as_the_first_release_made_it_is_taken_over(self, tmp_path: Path) -> None:
+    def test_a_database_of_the_first_release_is_migrated(self, tmp_path: Path) -> None:
         with closing(sqlite3.connect(tmp_path / "holo.db")) as made:
             made.executescript((Path(__file__).parent / "version_1.sql").read_text())
         store = store_at(tmp_path)
@@ -78,7 +78,7 @@ class TestItsForm:
         RunBook(store).began("r", title="t", model="m", limit_micro=None, trace="", flow_run_id="")
         used(store)
 
-    def test_a_database_from_before_versions_is_taken_over_with_all_that_is_in_it(self, store_url: str) -> None:
+    def test_a_database_without_a_version_is_migrated_with_its_data(self, store_url: str) -> None:
         before = open_store(store_url)
         used(before)
         with before.transaction() as db:
@@ -90,8 +90,8 @@ class TestItsForm:
             assert db.execute(sa.text("SELECT version FROM holo_version")).scalars().all() == [schema.newest()]
             assert schema.has_table(db, "calls")
 
-    def test_whoever_opens_it_first_makes_every_table(self, postgres: Postgres, tmp_path: Path) -> None:
-        """In a process that has loaded nothing else: the first of them is opened by one that knows of no table yet."""
+    def test_the_first_process_creates_all_tables(self, postgres: Postgres, tmp_path: Path) -> None:
+        """Run in a new process that has imported no module with a table."""
         urls = [f"sqlite:///{tmp_path / 'holo.db'}", postgres.new_database()]
         make = "import sys; from holo_tasks.safety.store import Store; [Store(url).examine() for url in sys.argv[1:]]"
         subprocess.run([sys.executable, "-c", make, *urls], check=True, cwd=Path(__file__).parent.parent.parent)
@@ -100,12 +100,12 @@ class TestItsForm:
                 made = set(sa.inspect(db).get_table_names())
             assert {*TABLES.tables, "handoffs", "kills", "approvals", "meters", "holo_version"} <= made
 
-    def test_every_module_with_a_table_is_known(self) -> None:
+    def test_all_modules_with_tables_are_listed(self) -> None:
         modules = Path(schema.__file__).parent.glob("*.py")
         with_tables = {path.stem for path in modules if " = sa.Table(" in path.read_text()}
         assert with_tables == set(schema.KEEPERS)
 
-    def test_an_older_one_is_brought_up_once(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_older_database_is_migrated_once(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         used(open_store(store_url))
         done, steps = [], schema.STEPS
 
@@ -124,12 +124,12 @@ class TestItsForm:
         open_store(store_url)
         assert done == ["second", "third"]
 
-    def test_a_new_one_needs_no_step(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_new_database_needs_no_migration(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(schema, "STEPS", (lambda db: pytest.fail("there is nothing to change"),))
         used(open_store(store_url))
         used(open_store(store_url))
 
-    def test_a_step_that_fails_changes_nothing(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_failed_migration_changes_nothing(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         used(open_store(store_url))
 
         def broken(db: sa.Connection) -> None:
@@ -144,7 +144,7 @@ class TestItsForm:
         with store.transaction() as db:
             assert "more" not in {column["name"] for column in sa.inspect(db).get_columns("budgets")}
 
-    def test_one_that_a_newer_version_has_changed_is_left_alone(
+    def test_a_database_of_a_newer_version_is_not_changed(
         self, store_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(schema, "STEPS", (lambda db: None,) * (schema.newest() + 1))
@@ -152,13 +152,13 @@ class TestItsForm:
         monkeypatch.undo()
         assert "a newer version of prefect-holo" in refusal(store_url)
 
-    def test_foreign_tables_are_told_from_a_full_disk(self, store_url: str) -> None:
+    def test_wrong_tables_and_a_full_disk_have_different_messages(self, store_url: str) -> None:
         with open_store(store_url).transaction() as db:
             db.execute(sa.text("ALTER TABLE runs DROP COLUMN steps"))
         with pytest.raises(StoreLost, match=r"its tables are not as prefect-holo makes them: .*steps"):
             RunBook(open_store(store_url)).latest(1)
 
-    def test_a_server_that_is_too_old_is_named_with_the_oldest_that_is_not(
+    def test_an_old_server_is_refused_with_the_oldest_supported_version(
         self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(schema, "OLDEST_POSTGRES", 99)
@@ -197,7 +197,7 @@ SLIPS = [
 @pytest.mark.parametrize("local_only", ["0", "1"])
 @pytest.mark.parametrize("user", ["holo", ""])
 @pytest.mark.parametrize("slip", SLIPS)
-def test_no_slip_of_the_pen_shows_a_part_of_the_password(
+def test_no_typing_error_in_the_url_reveals_the_password(
     slip: str, user: str, local_only: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOLO_LOCAL_ONLY", local_only)
@@ -205,7 +205,7 @@ def test_no_slip_of_the_pen_shows_a_part_of_the_password(
         assert "CAN" not in refusal(f"{scheme}://{slip.format(user=user)}")
 
 
-def test_an_at_sign_in_a_password_is_asked_for_by_its_number() -> None:
+def test_an_at_sign_in_a_password_must_be_escaped() -> None:
     assert "%40" in refusal("postgresql://holo:Can@CANARY@127.0.0.1:9/db")
 
 
@@ -222,7 +222,7 @@ def test_an_at_sign_in_a_password_is_asked_for_by_its_number() -> None:
     ],
     ids=lambda value: "" if isinstance(value, str) else next(iter(value)) + "-" + str(next(iter(value.values()))),
 )
-def test_what_a_server_refuses_is_told_apart(postgres: Postgres, change: dict[str, str], said: str) -> None:
+def test_refusals_of_a_server_have_their_own_messages(postgres: Postgres, change: dict[str, str], said: str) -> None:
     for name, limit in (("crowded", 0), ("reader", 5)):
         postgres.run(
             f"DO $$ BEGIN CREATE ROLE {name} LOGIN CONNECTION LIMIT {limit}; "
@@ -239,7 +239,7 @@ def test_what_a_server_refuses_is_told_apart(postgres: Postgres, change: dict[st
 
 
 def told_to_nobody(home: str, answer: Connection) -> None:
-    """Say what a user is told who may read all and write nothing."""
+    """Switch to the user nobody, and send the error that this user gets from a database that it may only read."""
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
@@ -252,7 +252,7 @@ def told_to_nobody(home: str, answer: Connection) -> None:
 
 @pytest.fixture
 def open_home() -> Iterator[Path]:
-    """A folder that every user can get to."""
+    """A folder that all users can access."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -260,7 +260,7 @@ def open_home() -> Iterator[Path]:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("there", [True, False])
-def test_a_file_and_a_folder_that_may_not_be_written(open_home: Path, there: bool) -> None:
+def test_read_only_files_and_folders(open_home: Path, there: bool) -> None:
     if there:
         used(store_at(open_home))
         (open_home / "holo.db").chmod(0o444)
@@ -275,7 +275,7 @@ def test_a_file_and_a_folder_that_may_not_be_written(open_home: Path, there: boo
 
 
 class TestAFile:
-    def test_one_that_somebody_keeps_locked(self, tmp_path: Path) -> None:
+    def test_a_locked_database(self, tmp_path: Path) -> None:
         store = store_at(tmp_path)
         used(store)
         other = sqlite3.connect(tmp_path / "holo.db", isolation_level=None)
@@ -295,7 +295,7 @@ class TestAFile:
 
 
 class TestAServerThatFails:
-    def test_one_that_hangs_is_waited_for_so_long_and_not_longer(self, postgres: Postgres) -> None:
+    def test_a_hung_server_is_given_up_after_the_patience(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
         used(store)
         with postgres.frozen():
@@ -310,9 +310,7 @@ class TestAServerThatFails:
                 assert least_s <= time.monotonic() - began < most_s
         used(store)
 
-    def test_a_wait_is_ended_in_time_beside_longer_ones_and_in_a_process_that_was_forked_meanwhile(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_wait_ends_in_time_next_to_longer_ones_and_after_a_fork(self, tmp_path: Path) -> None:
         ours, theirs = socket.socketpair()
 
         def wait_in_vain() -> None:
@@ -337,7 +335,7 @@ class TestAServerThatFails:
             longer.watch_connection(theirs.fileno())
             wait_in_vain()
 
-    def test_one_that_hangs_in_the_middle_of_a_transaction_took_nothing_over(self, postgres: Postgres) -> None:
+    def test_a_server_that_hangs_in_a_transaction_commits_nothing(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
         used(store)
 
@@ -351,7 +349,7 @@ class TestAServerThatFails:
             spoil()
         assert balance(Budgets(store), "s").spent_micro == 2
 
-    def test_one_that_does_not_let_anybody_in_is_given_up_as_soon(
+    def test_a_server_that_accepts_no_login_is_given_up_in_time(
         self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(database_time_limit, "CONNECT_S", 1.0)
@@ -360,13 +358,13 @@ class TestAServerThatFails:
             assert "has not answered for" in refusal(url)
         used(open_store(url))
 
-    def test_connections_that_were_cut_are_made_anew(self, postgres: Postgres) -> None:
+    def test_lost_connections_are_reopened(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
         used(store)
         postgres.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
         used(store)
 
-    def test_a_connection_that_is_cut_in_a_transaction(
+    def test_a_connection_lost_in_a_transaction(
         self, postgres: Postgres, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
     ) -> None:
         store = open_store(postgres.new_database())
@@ -384,7 +382,7 @@ class TestAServerThatFails:
         assert "CANARY" not in caplog.text + "".join(capfd.readouterr())
         used(store)
 
-    def test_one_that_crashes_and_one_that_comes_back(self, postgres: Postgres) -> None:
+    def test_a_server_that_crashes_and_restarts(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
         used(store)
         postgres.crash()
@@ -395,7 +393,7 @@ class TestAServerThatFails:
             postgres.start()
         used(store)
 
-    def test_all_connections_of_a_process_in_use(self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_exhausted_connection_pool(self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
         store = open_store(postgres.new_database())
         used(store)
         store._engine.pool._timeout = 0.1  # type: ignore[attr-defined]
@@ -405,7 +403,7 @@ class TestAServerThatFails:
         for connection in held:
             connection.close()
 
-    def test_what_another_one_holds_is_waited_for_and_told_apart_from_silence(self, postgres: Postgres) -> None:
+    def test_a_held_lock_differs_from_a_silent_server(self, postgres: Postgres) -> None:
         url = postgres.new_database()
         store, other = open_store(url), open_store(url)
         used(store)
@@ -421,7 +419,7 @@ class TestAServerThatFails:
         assert database_time_limit._silent == {}
         assert balance(Budgets(store), "s").actions == 1
 
-    def test_all_locks_of_a_transaction_together_are_waited_for_no_longer(self, postgres: Postgres) -> None:
+    def test_all_locks_of_a_transaction_share_one_time_limit(self, postgres: Postgres) -> None:
         url = postgres.new_database()
         store, other = open_store(url), open_store(url)
         used(store)
@@ -442,7 +440,7 @@ class TestAServerThatFails:
                 db.execute(sa.text("SELECT pg_sleep(30)"))
         assert database_time_limit._silent == {}
 
-    def test_a_process_that_has_no_connection_left_says_nothing_of_the_server(self, postgres: Postgres) -> None:
+    def test_an_exhausted_pool_does_not_mark_the_server_silent(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
         used(store)
         store._engine.pool._timeout = 0.5  # type: ignore[attr-defined]
@@ -455,7 +453,7 @@ class TestAServerThatFails:
             connection.close()
         used(store)
 
-    def test_two_that_are_in_each_others_way_go_one_after_the_other(self, postgres: Postgres) -> None:
+    def test_deadlocked_transactions_are_retried(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
         for name in "ab":
             Budgets(store).hold([Guard(name, Limits(max_cost_usd=1), 0, key=name)], 0)
@@ -481,7 +479,7 @@ class TestAServerThatFails:
         assert [balance(Budgets(store), name).actions for name in "ab"] == [1, 1]
 
 
-def test_no_engine_tells_what_is_in_a_statement(store_url: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_hide_the_parameters_of_statements(store_url: str, caplog: pytest.LogCaptureFixture) -> None:
     store = open_store(store_url)
     with caplog.at_level(logging.INFO, logger="sqlalchemy"):
         Items(store).file("CANARY", "g", status="s", reason="r", trace="", flow_run_id="", how={})

@@ -1,4 +1,4 @@
-"""Hand-offs as they are kept: names, answers, ends, and what is not kept."""
+"""Stored hand-offs: ids, answers, ends, and fields that are deleted."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def change(store: Store, **values: object) -> None:
         db.execute(sa.update(HANDOFFS).values(**values))
 
 
-def test_a_name_is_easy_to_type_and_capitals_do_not_matter(handoffs: Handoffs) -> None:
+def test_ids_are_easy_to_type_in_any_case(handoffs: Handoffs) -> None:
     id = opened(handoffs).id
     assert re.fullmatch("[2-9a-hjkmnp-z]{4}-[2-9a-hjkmnp-z]{4}", id)
     assert handoffs.answer(f" {id.upper()} ", "done", by="ada").choice == "done"
 
 
-def test_an_answer_is_one_of_the_choices(handoffs: Handoffs) -> None:
+def test_an_answer_must_be_one_of_the_choices(handoffs: Handoffs) -> None:
     id = opened(handoffs).id
     with pytest.raises(InvalidUsage, match="'maybe' is not a choice of this hand-off; choose ‘done’ or ‘give up’"):
         handoffs.answer(id, "maybe", by="ada")
     assert handoffs.find(id).state == "open"
 
 
-def test_the_link_to_the_desktop_is_forgotten_with_the_hand_off(handoffs: Handoffs) -> None:
+def test_closing_a_hand_off_deletes_the_live_link(handoffs: Handoffs) -> None:
     first, second = opened(handoffs).id, opened(handoffs).id
     assert [one.live for one in handoffs.waiting()] == ["http://127.0.0.1/x"] * 2
     handoffs.answer(first, "done", by="ada")
@@ -62,7 +62,9 @@ def test_the_link_to_the_desktop_is_forgotten_with_the_hand_off(handoffs: Handof
         ({"state": "cancelled"}, "is over: its run was cancelled"),
     ],
 )
-def test_what_is_over_takes_no_answer(store: Store, handoffs: Handoffs, values: dict[str, object], reason: str) -> None:
+def test_a_closed_hand_off_takes_no_answer(
+    store: Store, handoffs: Handoffs, values: dict[str, object], reason: str
+) -> None:
     id = opened(handoffs).id
     change(store, **values)
     assert handoffs.waiting() == []
@@ -70,7 +72,7 @@ def test_what_is_over_takes_no_answer(store: Store, handoffs: Handoffs, values: 
         handoffs.answer(id, "done", by="ada")
 
 
-def test_a_hand_off_that_nobody_waits_for_any_more_shows(store: Store, handoffs: Handoffs) -> None:
+def test_a_hand_off_without_a_waiting_run_is_lost(store: Store, handoffs: Handoffs) -> None:
     id = opened(handoffs).id
     with store.transaction() as db:
         now_s = store.now_s(db)
@@ -80,13 +82,13 @@ def test_a_hand_off_that_nobody_waits_for_any_more_shows(store: Store, handoffs:
     assert not handoffs.find(id).lost
 
 
-def test_an_unknown_name_is_told(handoffs: Handoffs) -> None:
+def test_an_unknown_id_is_refused(handoffs: Handoffs) -> None:
     with pytest.raises(InvalidUsage, match="There is no hand-off 'nope'; `holo-tasks handoff list`"):
         handoffs.answer("nope", "done", by="ada")
 
 
 def suspended(handoffs: Handoffs, asked: str, answer: str | None = "yes", flow_run_id: str = "F-1") -> Handoff:
-    """A hand-off of a suspended flow run, answered unless the answer is None."""
+    """Return a hand-off of a suspended flow run, answered unless the answer is ``None``."""
     place = ("attempt 1", asked)
     made = handoffs.open(asked, ("yes", "no"), run_id="R-1", timeout_s=60, flow_run_id=flow_run_id, suspended=place)
     return handoffs.answer(made.id, answer, by="ada", taken=True) if answer else made
@@ -97,9 +99,7 @@ def had(handoffs: Handoffs, attempt: str, asked: str, *, begun: bool = True) -> 
     return found and found.choice
 
 
-def test_nobody_is_to_wait_for_the_answer_to_a_suspended_run_which_outlives_a_restart(
-    store: Store, handoffs: Handoffs
-) -> None:
+def test_a_suspended_hand_off_survives_a_reboot_without_a_waiting_run(store: Store, handoffs: Handoffs) -> None:
     suspended(handoffs, "first", None)
     change(store, heard_s=-10 * GONE_S, era="before the machine was restarted")
     (found,) = handoffs.waiting()
@@ -109,7 +109,7 @@ def test_nobody_is_to_wait_for_the_answer_to_a_suspended_run_which_outlives_a_re
     assert handoffs.find(found.id).state == "expired"
 
 
-def test_an_answer_holds_for_the_attempt_that_it_begins_and_those_that_other_answers_begin_then(
+def test_an_answer_is_valid_for_the_attempts_that_answers_begin(
     handoffs: Handoffs,
 ) -> None:
     suspended(handoffs, "first", "yes")
@@ -122,7 +122,7 @@ def test_an_answer_holds_for_the_attempt_that_it_begins_and_those_that_other_ans
     assert had(handoffs, "attempt 3", "second") == "no"
 
 
-def test_an_attempt_that_no_answer_has_begun_asks_everything_anew(handoffs: Handoffs) -> None:
+def test_a_retry_asks_every_question_again(handoffs: Handoffs) -> None:
     suspended(handoffs, "first")
     suspended(handoffs, "never used")
     assert had(handoffs, "attempt 2", "first") == "yes"
@@ -141,14 +141,16 @@ def test_the_last_answer_to_a_question_counts(store: Store, handoffs: Handoffs) 
     assert had(handoffs, "attempt 3", "first") == "yes"
 
 
-def test_what_an_attempt_asks_itself_is_not_unanswered_yet(handoffs: Handoffs) -> None:
+def test_an_attempts_own_questions_are_not_unanswered(handoffs: Handoffs) -> None:
     id = suspended(handoffs, "first", None).id
     assert handoffs.unanswered("F-1", "attempt 1") == []
     assert [one.id for one in handoffs.unanswered("F-1", "attempt 2")] == [id]
     assert handoffs.unanswered("F-2", "attempt 2") == []
 
 
-def test_what_prefect_took_was_in_time_and_who_comes_later_is_too_late(store: Store, handoffs: Handoffs) -> None:
+def test_an_answer_that_prefect_accepted_is_in_time_and_later_ones_are_refused(
+    store: Store, handoffs: Handoffs
+) -> None:
     id = suspended(handoffs, "first", None).id
     change(store, era="before the machine was restarted", expires_s=0.0)
     with pytest.raises(InvalidUsage, match=r"was not answered|is over"):

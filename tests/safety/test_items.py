@@ -1,4 +1,4 @@
-"""The dead-letter list: two kinds of work on one business item are two items, one failure is one."""
+"""The dead-letter list: two kinds of work on one business item are two items, and one failure is one item."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_two_kinds_of_work_on_one_item_are_two_items(store_url: str) -> None:
     assert listed(items) == both[:1]
 
 
-def test_of_goals_inside_each_other_the_outermost_is_there_with_how_the_failed_one_is_finished(store_url: str) -> None:
+def test_nested_goals_have_one_item_with_the_inner_way_to_finish(store_url: str) -> None:
     items = Items(open_store(store_url))
     for attempt in (1, 2):
         failed(items, "file flag")
@@ -47,14 +47,14 @@ def test_of_goals_inside_each_other_the_outermost_is_there_with_how_the_failed_o
         assert listed(items) == [("audit", "spent", attempt, "file flag")]
 
 
-def test_what_fails_of_its_own_after_a_goal_inside_failed_takes_its_place(store_url: str) -> None:
+def test_an_outer_failure_replaces_the_item_of_an_inner_goal(store_url: str) -> None:
     items = Items(open_store(store_url))
     failed(items, "look up")
     failed(items, "audit", "nothing helps", Within({"look up"}))
     assert listed(items) == [("audit", "nothing helps", 2, "audit")]
 
 
-def test_what_is_filed_late_takes_the_place_of_the_goal_inside_unless_it_failed_again_since(store_url: str) -> None:
+def test_a_late_item_replaces_the_inner_one_unless_it_failed_again(store_url: str) -> None:
     items = Items(open_store(store_url))
     item = Item("INV-1", "audit", reason="noted", how={"goal": "audit"}, attempts=1, at="2026-01-01", **OUTSIDE)
     failed(items, "file flag")
@@ -66,7 +66,7 @@ def test_what_is_filed_late_takes_the_place_of_the_goal_inside_unless_it_failed_
 
 
 @EVERY_DATABASE
-def test_a_list_with_one_item_for_each_token_is_taken_over(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_with_one_item_per_token_is_migrated(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_store(store_url).transaction() as db:
         columns = "token, goal, status, reason, trace, flow_run_id, how, attempts, at"
         kinds = columns.replace(",", " TEXT NOT NULL,").replace("attempts TEXT", "attempts BIGINT")

@@ -1,4 +1,4 @@
-"""What is done is done, by business item; what is being done is left to whoever does it."""
+"""Finished work is not repeated for a business item, and work in progress is left to its worker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Total:
     note: str = field(compare=False)
 
 
-def test_a_result_is_kept_for_its_inputs(tmp_path: Path) -> None:
+def test_a_result_is_stored_for_its_inputs(tmp_path: Path) -> None:
     ledger = Ledger(store_at(tmp_path))
     assert ledger.find("R-1", "look up", "a") is None
     with ledger.claim("R-1", "look up") as claim:
@@ -49,7 +49,7 @@ def test_two_claims_on_one_item_do_not_overlap(tmp_path: Path) -> None:
         pass
 
 
-def test_the_claim_of_a_killed_process_is_free_again(tmp_path: Path) -> None:
+def test_the_claim_of_a_killed_process_is_free(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from holo_tasks.safety.ledger import Ledger\n"
         "from holo_tasks.safety.store import store_at\n"
@@ -67,8 +67,8 @@ def test_the_claim_of_a_killed_process_is_free_again(tmp_path: Path) -> None:
         pass
 
 
-def test_a_process_that_does_not_show_is_not_taken_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A `/proc` with ``hidepid`` shows no processes that are closed to others, as ours are, and none of others."""
+def test_a_hidden_process_does_not_count_as_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `/proc` mounted with ``hidepid`` hides non-dumpable processes, and those of other users."""
     living = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     before = Path.read_text
     holder = "|".join([ledger_module._machine(), str(living.pid), ledger_module._started(living.pid) or ""])

@@ -1,4 +1,4 @@
-"""Private texts are known by their form and check digits, secrets by what OCR makes of them."""
+"""Private text is found by format and checksum, and secrets are found despite OCR errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def kinds_in(text: str) -> set[str]:
         ("atAB 12 34 56 Cif", "uk_nino"),
     ],
 )
-def test_a_private_text_is_found_as_what_it_is(text: str, kind: str) -> None:
+def test_private_text_is_found_with_its_kind(text: str, kind: str) -> None:
     assert kind in kinds_in(text)
 
 
@@ -63,16 +63,16 @@ def test_a_private_text_is_found_as_what_it_is(text: str, kind: str) -> None:
         "meet @home",
     ],
 )
-def test_what_only_looks_private_is_left_alone(text: str) -> None:
+def test_text_that_only_looks_private_is_not_found(text: str) -> None:
     assert kinds_in(text) == set()
 
 
 @pytest.mark.parametrize("text", ["4lll 11I1 1111 1111", "DE89 37O4 0044 O532 0130 00", "1234567BZ", "86 O95 742 7I9"])
-def test_letters_that_ocr_takes_for_digits_hide_nothing(text: str) -> None:
+def test_numbers_with_misread_letters_are_found(text: str) -> None:
     assert kinds_in(text)
 
 
-def test_numbers_made_at_random_have_the_check_digits_that_are_looked_for() -> None:
+def test_random_valid_numbers_pass_the_checksums() -> None:
     rng = random.Random(5)
     made = {
         "card": private_screens.card,
@@ -103,16 +103,16 @@ def test_numbers_made_at_random_have_the_check_digits_that_are_looked_for() -> N
         "“hunter2‑Zebra”",
     ],
 )
-def test_a_secret_is_known_however_it_is_shown(shown: str) -> None:
+def test_a_secret_is_found_despite_ocr_errors(shown: str) -> None:
     assert list(secret_in("hunter2-Zebra", folded_secret(shown)))
 
 
 @pytest.mark.parametrize("shown", ["a hunter saw two zebras", "hunting season", "", "12"])
-def test_other_words_are_no_secret(shown: str) -> None:
+def test_other_words_do_not_match_a_secret(shown: str) -> None:
     assert not list(secret_in("hunter2-Zebra", folded_secret(shown)))
 
 
-def test_the_place_of_a_secret_is_told_in_the_text_as_it_was_read() -> None:
+def test_the_range_of_a_secret_is_in_the_original_text() -> None:
     ((start, end),) = set(secret_in("4711", folded_secret("the code: 4 7 l 1.")))
     assert "the code: 4 7 l 1."[start:end] == "4 7 l 1"
 
@@ -122,11 +122,11 @@ def test_a_name_is_found_in_either_order_and_case(shown: str) -> None:
     assert any(list(name_in(name, shown)) for name in ("Erika Mustermann", "Maria Fernandez"))
 
 
-def test_a_name_in_the_middle_of_a_word_is_another_word() -> None:
+def test_a_name_within_a_word_is_not_found() -> None:
     assert not list(name_in("Eva Post", "Neva Posting"))
 
 
-def test_what_presidio_finds_is_a_kind_of_its_own_name() -> None:
+def test_presidio_entities_become_kinds() -> None:
     class Result:
         entity_type, start, end, score = "PERSON", 3, 8, 0.85
 
@@ -134,7 +134,7 @@ def test_what_presidio_finds_is_a_kind_of_its_own_name() -> None:
         score = 0.1
 
     class Analyzer:
-        """Stands for `presidio_analyzer.AnalyzerEngine`, whose models take hundreds of megabytes."""
+        """Replaces `presidio_analyzer.AnalyzerEngine`, whose models take hundreds of megabytes."""
 
         def analyze(self, text: str, language: str) -> list[type[Result]]:
             assert language == "de"

@@ -1,4 +1,4 @@
-"""Who is the first to ask a server asks alone, and what its bills tell is kept for all."""
+"""The first call to a server is a probe call, and its bill informs all callers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def quoted(budgets: Budgets, patience_s: float = 0) -> Quote:
     return await budgets.quote(scope(), HERE, patience_s)
 
 
-async def test_others_wait_for_the_first_bill_and_know_it_then(tmp_path: Path) -> None:
+async def test_other_callers_wait_for_the_bill_of_the_probe(tmp_path: Path) -> None:
     one, two = Budgets(store_at(tmp_path)), Budgets(store_at(tmp_path))
     first = await quoted(one)
     assert first.first
@@ -40,13 +40,13 @@ async def test_others_wait_for_the_first_bill_and_know_it_then(tmp_path: Path) -
     assert (await two.quote(scope(), "http://h:2 m", 0)).first
 
 
-async def test_a_first_call_without_a_bill_leaves_it_to_the_next(tmp_path: Path) -> None:
+async def test_a_probe_without_a_bill_is_followed_by_another(tmp_path: Path) -> None:
     budgets = Budgets(store_at(tmp_path))
     await budgets.learn(await quoted(budgets), HERE, None)
     assert (await quoted(budgets)).first
 
 
-async def test_who_was_the_first_and_is_gone_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dead_probe_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = store_at(tmp_path)
     with store.transaction() as db:
         gone = meters.Meters(store).read(db, HERE)
@@ -58,14 +58,14 @@ async def test_who_was_the_first_and_is_gone_is_not_waited_for(tmp_path: Path, m
         db.execute(METERS.update().values(heard_s=METERS.c.heard_s - meters.STALE_S - 1))
     second = await quoted(budgets)
     assert second.first not in ("", gone[1])
-    # What came back late is heard all the same, and takes nobody's place.
+    # A late end of the dead probe does not end the new one.
     meters.Meters(store).give_up(HERE, gone[1])
     with pytest.raises(TransientModelFault):
         await quoted(budgets)
     await budgets.learn(second, HERE, None)
 
 
-async def test_who_is_still_out_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_running_probe_is_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holo_tasks.safety.budgets.STALE_S", 0.04)
     one, store = Budgets(store_at(tmp_path)), store_at(tmp_path)
     quote = await quoted(one)
@@ -93,7 +93,7 @@ async def poisoned(store: Store) -> Budgets:
     return budgets
 
 
-async def test_who_cannot_afford_an_excess_finds_out_alone_whether_it_still_holds(tmp_path: Path) -> None:
+async def test_a_call_that_cannot_afford_the_excess_probes_alone(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     one, two = await poisoned(store), Budgets(store)
     known = await quoted(two)
@@ -104,12 +104,12 @@ async def test_who_cannot_afford_an_excess_finds_out_alone_whether_it_still_hold
     assert (lone.headroom_micro, lone.known) == (1_000_000, Overbilling())
     with pytest.raises(TransientModelFault):
         await one.alone(known, HERE, 0)
-    assert (await quoted(one)).known.any  # who can afford it does not wait
+    assert (await quoted(one)).known.any  # a caller that can afford the excess does not wait
     await two.learn(lone, HERE, LONG)
     assert await one.alone(known, HERE, 0) is None
 
 
-async def test_one_good_bill_lets_the_next_follow_and_some_more_end_the_excess(tmp_path: Path) -> None:
+async def test_good_bills_end_the_excess_step_by_step(tmp_path: Path) -> None:
     budgets = await poisoned(store := store_at(tmp_path))
     heard_before(store, ALONE_S)
     calls = 0
@@ -122,7 +122,7 @@ async def test_one_good_bill_lets_the_next_follow_and_some_more_end_the_excess(t
 
 
 @pytest.mark.parametrize("doubtful", [True, False])
-async def test_a_call_without_a_bill_is_followed_at_once_only_if_there_is_none(tmp_path: Path, doubtful: bool) -> None:
+async def test_only_an_unbilled_probe_is_followed_at_once(tmp_path: Path, doubtful: bool) -> None:
     budgets = await poisoned(store := store_at(tmp_path))
     heard_before(store, ALONE_S)
     known = await quoted(budgets)
@@ -135,7 +135,7 @@ async def test_a_call_without_a_bill_is_followed_at_once_only_if_there_is_none(t
         await budgets.learn(again, HERE, None)
 
 
-async def test_a_bill_without_a_limit_on_money_teaches_others_too(tmp_path: Path) -> None:
+async def test_a_bill_of_an_unlimited_run_informs_other_runs(tmp_path: Path) -> None:
     budgets = Budgets(store_at(tmp_path))
     await budgets.learn(Quote(), HERE, LONG)
     assert (before := (await quoted(budgets)).known).longest == LONG.longest
@@ -143,7 +143,7 @@ async def test_a_bill_without_a_limit_on_money_teaches_others_too(tmp_path: Path
     assert (await quoted(budgets)).known.completion < before.completion
 
 
-async def test_a_clock_that_was_set_back_or_began_anew_shuts_nobody_out(tmp_path: Path) -> None:
+async def test_a_changed_clock_does_not_block_calls(tmp_path: Path) -> None:
     budgets = await poisoned(store := store_at(tmp_path))
     for values in ({"heard_s": 1e12}, {"era": "an earlier start"}):
         with store.transaction() as db:
@@ -153,7 +153,7 @@ async def test_a_clock_that_was_set_back_or_began_anew_shuts_nobody_out(tmp_path
         await budgets.learn(lone, HERE, None, doubtful=True)
 
 
-async def test_without_a_limit_on_money_nobody_waits_and_nothing_is_opened(tmp_path: Path) -> None:
+async def test_an_unlimited_run_does_not_wait_or_open_the_database(tmp_path: Path) -> None:
     store = store_at(tmp_path / "none")
     guard = Guard("s", Limits(max_actions=1), 0, key="s")
     assert await Budgets(store).quote(guard, HERE, 0) == Quote()
@@ -163,11 +163,11 @@ async def test_without_a_limit_on_money_nobody_waits_and_nothing_is_opened(tmp_p
 @pytest.mark.parametrize(
     "url", ["http://u:p@h:1/v1/", "http://h:1/secret-path/v1", "http://p%40ss@h:1", "http://h:1?key=x"]
 )
-def test_a_meter_is_named_without_what_is_private_in_a_url(url: str) -> None:
+def test_a_meters_name_holds_nothing_private_of_the_url(url: str) -> None:
     assert meter(url, "m") == HERE
 
 
-def test_an_excess_is_forgotten_slowly_and_as_a_whole() -> None:
+def test_an_excess_decays_slowly_and_completely() -> None:
     now, calls = LONG, 0
     while now != Overbilling():
         assert now.most_completion(100) == 20_000

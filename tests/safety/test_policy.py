@@ -1,4 +1,4 @@
-"""Each rule allows what it should, refuses the rest, and says in a sentence what to change."""
+"""Each rule allows the right actions, refuses all others, and names the setting to change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def permit(
     owner: Owner | Callable[[Point | None], Owner] = EDITOR,
     reader: TextReader | None = None,
 ) -> Permit:
-    """Ask rules about a call as a model wrote it."""
+    """Return the permit of the rules for a call of a model."""
     read = EVERY.read(call)
     gesture = to_gesture(read, shot(size=SCREEN))
     assert gesture is not None
@@ -63,7 +63,7 @@ ACTIONS = [
 
 
 @pytest.mark.parametrize("call", ACTIONS, ids=lambda call: str(call["tool_name"]))
-async def test_nothing_is_sent_until_trusted_and_everything_usual_after(call: dict[str, Any]) -> None:
+async def test_no_input_until_trusted_and_all_usual_input_after(call: dict[str, Any]) -> None:
     for rules in (Rules(), Rules(trust="read")):
         found = await permit(rules, call)
         assert not found.allowed
@@ -75,7 +75,7 @@ async def test_waiting_is_always_allowed() -> None:
     assert (await permit(Rules(actions=(), programs=()), {"tool_name": "wait", "seconds": 1.0})).allowed
 
 
-def test_where_rules_and_allow_both_speak_the_stricter_counts() -> None:
+def test_the_stricter_of_rules_and_allow_counts() -> None:
     assert [Rules().under(allow).trust for allow in (None, "read", "act")] == ["read", "read", "act"]
     assert [Rules(trust="act").under(allow).trust for allow in (None, "read", "act")] == ["act", "read", "act"]
     assert [Rules(trust="read").under(allow).trust for allow in (None, "read", "act")] == ["read", "read", "read"]
@@ -114,7 +114,7 @@ async def test_only_listed_actions() -> None:
         (Owner(str(Path(sys.executable).resolve())), [sys.executable], True),
     ],
 )
-async def test_programs_are_told_by_their_files(owner: Owner, programs: list[str], fits: bool) -> None:
+async def test_programs_are_identified_by_their_files(owner: Owner, programs: list[str], fits: bool) -> None:
     rules = Rules(trust="act", programs=tuple(programs))
     for call in ACTIONS:
         found = await permit(rules, call, owner)
@@ -125,7 +125,7 @@ async def test_programs_are_told_by_their_files(owner: Owner, programs: list[str
             assert (owner.name or owner.why or "no known program") in found.rule
 
 
-async def test_without_a_list_nobody_is_asked_whose_window_it_is() -> None:
+async def test_window_owners_are_not_looked_up_without_program_rules() -> None:
     def nobody(at: Point | None) -> Owner:
         raise AssertionError("asked")
 
@@ -155,7 +155,7 @@ PAYING = Rules.read({"trust": "act", "confirm": [{"programs": ["pay"], "kinds": 
 
 @pytest.mark.parametrize("rule", [{"programs": ["pay"]}, {"text": "pay"}, {"kinds": ["hotkey"]}], ids=str)
 @pytest.mark.parametrize("call", [CLICK, WRITE, WRITE_AT, DRAG], ids=lambda call: str(call["tool_name"]))
-async def test_what_needs_no_yes_is_permitted_in_that_program_only(rule: dict[str, Any], call: dict[str, Any]) -> None:
+async def test_a_permit_is_for_one_program(rule: dict[str, Any], call: dict[str, Any]) -> None:
     async def reader(frame: Frame, where: Point | Box) -> str:
         return "Notes"
 
@@ -164,7 +164,7 @@ async def test_what_needs_no_yes_is_permitted_in_that_program_only(rule: dict[st
 
 
 @pytest.mark.parametrize("call", [CLICK, WRITE, DRAG], ids=lambda call: str(call["tool_name"]))
-async def test_where_a_yes_hangs_on_a_program_that_is_not_known_it_is_refused(call: dict[str, Any]) -> None:
+async def test_a_program_rule_refuses_an_unknown_program(call: dict[str, Any]) -> None:
     found = await permit(PAYING, call, Owner(why="it is the empty desktop"))
     assert (found.allowed, found.asks) == (False, False)
     assert "no known program (it is the empty desktop), and a rule of confirm names programs; aim at" in found.rule
@@ -172,7 +172,7 @@ async def test_where_a_yes_hangs_on_a_program_that_is_not_known_it_is_refused(ca
         assert (await permit(PAYING, harmless, Owner())).allowed
 
 
-async def test_a_program_that_may_be_the_one_needs_a_yes_and_is_not_among_those_allowed() -> None:
+async def test_a_possible_program_needs_approval_and_is_not_allowed() -> None:
     maybe = Owner("/usr/bin/python3.11", said=("pay", "more"))
     asked = await permit(PAYING, CLICK, maybe)
     assert (asked.allowed, asked.asks, asked.owner) == (False, True, "/usr/bin/python3.11 pay? more?")
@@ -181,7 +181,7 @@ async def test_a_program_that_may_be_the_one_needs_a_yes_and_is_not_among_those_
     assert (await permit(PAYING, CLICK, Owner("/usr/bin/python3.11", said=("play",)))).allowed
 
 
-async def test_where_a_yes_hangs_on_the_program_a_drag_stays_in_one() -> None:
+async def test_a_drag_between_programs_is_refused_if_approval_depends_on_programs() -> None:
     for start, end in ((EDITOR, SCRIPT), (SCRIPT, EDITOR), (EDITOR, Owner("/usr/bin/pay"))):
         found = await permit(PAYING, DRAG, lambda at, one=start, other=end: one if at == Point(110, 110) else other)
         assert (found.allowed, found.asks) == (False, False)
@@ -195,7 +195,7 @@ PLACES = [{"regions": [[250, 250, 100, 100]]}, {"forbidden_regions": [[600, 600,
 
 
 @pytest.mark.parametrize("places", PLACES, ids=str)
-async def test_a_text_goes_to_the_window_that_is_clicked_for_it_and_to_no_other(places: dict[str, Any]) -> None:
+async def test_text_only_goes_to_the_clicked_window(places: dict[str, Any]) -> None:
     rules = Rules.read({"trust": "act", **places})
     outside = Box(610, 610, 100, 100)
 
@@ -217,7 +217,7 @@ async def test_a_text_goes_to_the_window_that_is_clicked_for_it_and_to_no_other(
         assert "the window with the keyboard is" in found.rule
 
 
-async def test_keys_are_permitted_in_the_window_whose_place_was_looked_at() -> None:
+async def test_keys_are_permitted_for_the_checked_window() -> None:
     for places in PLACES:
         rules = Rules.read({"trust": "act", **places})
         assert (await permit(rules, WRITE)).owner == EDITOR.name
@@ -241,14 +241,14 @@ async def test_keys_are_permitted_in_the_window_whose_place_was_looked_at() -> N
         (WRITE, True),
     ],
 )
-async def test_all_of_a_gesture_is_inside_one_region(call: dict[str, Any], fits: bool) -> None:
+async def test_a_gesture_must_be_inside_one_region(call: dict[str, Any], fits: bool) -> None:
     rules = Rules.read({"trust": "act", "regions": [[100, 100, 400, 400], [800, 800, 100, 100]]})
     found = await permit(rules, call)
     assert found.allowed == fits
     assert fits or "widen regions" in found.rule
 
 
-async def test_keys_go_to_windows_in_the_regions_only() -> None:
+async def test_keys_only_go_to_windows_in_the_regions() -> None:
     rules = Rules.read({"trust": "act", "regions": [[100, 100, 50, 50]]})
     for box, fits in ((Box(140, 140, 500, 500), True), (Box(150, 100, 9, 9), False), (None, False)):
         assert (await permit(rules, hotkey("a"), Owner("/usr/bin/x", box=box))).allowed == fits
@@ -257,7 +257,7 @@ async def test_keys_go_to_windows_in_the_regions_only() -> None:
         assert (await permit(rules, hotkey("a"), Owner("/usr/bin/x", box=box))).allowed == fits
 
 
-async def test_a_drag_does_not_lead_through_a_forbidden_region() -> None:
+async def test_a_drag_through_a_forbidden_region_is_refused() -> None:
     rules = Rules.read({"trust": "act", "forbidden_regions": [{"left": 270, "top": 270, "width": 3, "height": 3}]})
     assert (await permit(rules, CLICK)).allowed
     assert not (await permit(rules, {**CLICK, "x": 271, "y": 272})).allowed
@@ -270,7 +270,7 @@ async def test_a_drag_does_not_lead_through_a_forbidden_region() -> None:
 
 
 @pytest.mark.parametrize("tool", ["write", "write_at"])
-async def test_a_text_has_an_end_and_no_control_characters(tool: str) -> None:
+async def test_long_text_and_control_characters_are_refused(tool: str) -> None:
     where = {"element": "a field", "x": 300, "y": 300} if tool == "write_at" else {}
     rules = Rules(trust="act")
 

@@ -1,4 +1,4 @@
-"""Nothing of what is masked leaves, and nothing at all where a mask cannot be found."""
+"""Masked pixels never leave the machine, and a frame is not sent if a mask cannot be found."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VAULT, EDITOR = Owner("/usr/bin/vault", pid=1, title="Private"), Owner("/usr/bin
 
 
 class Broken:
-    """A detector that fails over what it sees, and says so."""
+    """A detector that fails, with an error that quotes the screen."""
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:
         raise ValueError("cannot parse 'hunter2'")
@@ -46,7 +46,7 @@ class Endless:
 
 
 @pytest.mark.parametrize("masker", [Broken(), Endless()])
-async def test_a_detector_that_fails_leaves_no_frame(masker: Masker) -> None:
+async def test_a_failed_detector_blocks_the_frame(masker: Masker) -> None:
     painter = Painter([FixedRegions([Mask("region", Box(0, 0, 9, 9))]), masker], patience_s=0.05)
     with pytest.raises(RedactionFailed) as caught:
         await painter.redact(FRAME)
@@ -56,7 +56,7 @@ async def test_a_detector_that_fails_leaves_no_frame(masker: Masker) -> None:
     assert caught.value.__suppress_context__
 
 
-async def test_every_pixel_of_a_mask_is_painted_and_no_other() -> None:
+async def test_exactly_the_pixels_of_a_mask_are_painted() -> None:
     box = Box(70, 3, 30, 5)
     redacted = await Painter([FixedRegions([Mask("region", box)])]).redact(FRAME)
     for y in range(80):
@@ -76,7 +76,7 @@ async def masks(frame: Frame, *rules: Owned) -> set[Box]:
     return {mask.box for mask in await OwnedWindows(rules or (Owned(("vault",)),)).masks(frame)}
 
 
-async def test_a_window_is_masked_by_its_program_and_not_by_what_it_says() -> None:
+async def test_a_window_is_masked_by_its_program_and_not_its_title() -> None:
     liar = replace(EDITOR, title="vault")
     frame = shown((VAULT, Box(0, 0, 10, 10), True), (liar, Box(20, 0, 10, 10), True))
     assert await masks(frame) == {Box(0, 0, 10, 10)}
@@ -88,7 +88,7 @@ async def test_a_window_is_masked_by_its_program_and_not_by_what_it_says() -> No
 @pytest.mark.parametrize(
     ("program", "masked"), [("/srv/app.py", True), ("*/a*.py", True), ("app.py", True), ("b.py", False)]
 )
-def test_a_window_is_masked_whose_program_may_be_the_one(program: str, masked: bool) -> None:
+def test_a_window_of_a_possible_program_is_masked(program: str, masked: bool) -> None:
     owner = Owner("/usr/bin/python3", said=("app.py", "file"))
     assert Owned((program,)).takes(owner) is masked
     assert not runs(owner, (program,))
@@ -97,7 +97,7 @@ def test_a_window_is_masked_whose_program_may_be_the_one(program: str, masked: b
 ENDLESS = "(a|aa)+$"
 
 
-async def test_a_pattern_that_never_ends_leaves_no_frame_and_holds_up_nothing_else(
+async def test_an_endless_pattern_blocks_only_its_frame(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(patterns, "PATIENCE_S", 0.1)
@@ -119,20 +119,20 @@ async def test_a_pattern_that_never_ends_leaves_no_frame_and_holds_up_nothing_el
         assert turns > 1
 
 
-async def test_a_long_title_is_looked_at_as_far_as_a_title_goes() -> None:
+async def test_only_the_beginning_of_a_long_title_is_matched() -> None:
     long = replace(VAULT, title="Private" + " x" * 5_000_000)
     assert await masks(shown((long, Box(0, 0, 10, 10), True)), Owned(("vault",), title="^private")) == {
         Box(0, 0, 10, 10)
     }
 
 
-async def test_a_window_that_nobody_can_name_is_masked() -> None:
+async def test_a_window_without_a_known_program_is_masked() -> None:
     unknown = Owner(why="another machine")
     assert await masks(shown((unknown, Box(1, 1, 5, 5), True))) == {Box(1, 1, 5, 5)}
     assert await masks(replace(FRAME, windows=(OnScreen(Box(1, 1, 5, 5), (), True),))) == {Box(1, 1, 5, 5)}
 
 
-async def test_what_lies_below_a_solid_window_is_not_masked_and_below_any_other_it_is() -> None:
+async def test_covered_parts_are_masked_unless_the_cover_is_solid() -> None:
     vault, editor = Box(0, 0, 40, 40), Box(10, 10, 10, 10)
     covered = await masks(shown((VAULT, vault, True), (EDITOR, editor, True)))
     painted = {(x, y) for box in covered for x in range(box.left, box.right) for y in range(box.top, box.bottom)}
@@ -148,7 +148,7 @@ def test_the_pieces_of_a_covered_window_do_not_overlap() -> None:
     assert len(pixels) == len(set(pixels)) == 100 - 9 - 12 + 1
 
 
-async def test_a_lazy_desktop_has_its_frames_tell_of_windows_once_it_is_there() -> None:
+async def test_frames_of_a_lazy_desktop_list_windows_after_its_start() -> None:
     class Told(PaintedDesktop):
         tells_windows = False
 
@@ -161,7 +161,7 @@ async def test_a_lazy_desktop_has_its_frames_tell_of_windows_once_it_is_there() 
     assert made.tells_windows
 
 
-async def test_a_desktop_that_cannot_say_whose_windows_it_shows_sends_nothing() -> None:
+async def test_a_desktop_without_window_owners_blocks_the_frame() -> None:
     with pytest.raises(DesktopFailed, match="cannot list the windows"):
         await masks(FRAME)
 
@@ -183,7 +183,7 @@ async def test_a_desktop_that_cannot_say_whose_windows_it_shows_sends_nothing() 
         {"regionz": []},
     ],
 )
-def test_settings_that_mean_nothing_are_refused(values: dict[str, object]) -> None:
+def test_meaningless_settings_are_refused(values: dict[str, object]) -> None:
     with pytest.raises(InvalidUsage, match="The redaction cannot be used: "):
         Redaction.read(values)
 
@@ -202,7 +202,7 @@ def test_settings_are_read_from_a_file(tmp_path) -> None:
         Redaction.load(path)
 
 
-def test_ocr_that_is_not_installed_is_told_before_anything_begins(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_missing_ocr_is_reported_before_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     real = __import__("importlib.util").util.find_spec
     monkeypatch.setattr("holo_tasks.run.redactors.find_spec", lambda name: None if name == "rapidocr" else real(name))
     with pytest.raises(HoloError, match=r"pip install 'prefect-holo\[redaction\]'"):
@@ -227,9 +227,10 @@ class Cell:
 
 
 class CellReader:
-    """A reader of texts that are one block of a shade each: what OCR is where only what it sees is the point.
+    """A fake OCR reader for blocks of one shade each, which shows whether OCR sees hidden pixels.
 
-    What has less than a quarter of the contrast of all it sees it cannot read, as OCR that stretches nothing.
+    It cannot read a block with less than a quarter of the contrast of the whole frame, like OCR without contrast
+    stretching.
     """
 
     shades: ClassVar = {40: "4111 1111", 60: "4999 9999", 80: "1111 1111", 225: "4012 8888 8888 1881"}
@@ -253,7 +254,7 @@ class CellReader:
 
 
 def cells(*shades: int) -> Frame:
-    """A white screen with blocks side by side, 16 pixels wide."""
+    """Return a white screen with adjacent blocks, each 16 pixels wide."""
     image = Image.new("RGB", (80, 80), "white")
     for place, shade in enumerate(shades):
         image.paste((shade,) * 3, (16 * place, 4, 16 * place + 16, 12))
@@ -269,9 +270,9 @@ def reading_redactor(mode: str, hidden: Box) -> Redactor:
 
 
 @pytest.mark.parametrize("mode", ["paint", "wireframe"])
-async def test_what_lies_under_a_region_does_not_decide_what_else_is_masked_or_drawn(mode: str) -> None:
+async def test_pixels_under_a_region_do_not_influence_other_masks(mode: str) -> None:
     redactor = reading_redactor(mode, Box(0, 0, 16, 16))
-    # With what the first of these hides, what is beside it is the end of a card's number.
+    # Together with the first hidden block, the block next to it is a card number.
     seen = [await redactor.redact(cells(hidden, 80)) for hidden in (40, 60, 255, 80)]
     assert all(each.frame.rgb == seen[0].frame.rgb and each.masks == seen[0].masks for each in seen)
     whole = await Painter([], [TextMasker(CellReader(), kinds=("card",))]).redact(cells(40, 80))
@@ -288,7 +289,7 @@ async def test_what_lies_under_a_region_does_not_decide_what_else_is_masked_or_d
         ("--", "a--b", ["--"]),
     ],
 )
-def test_a_very_short_secret_is_masked_as_a_word_of_its_own_only(secret: str, text: str, found: list[str]) -> None:
+def test_a_very_short_secret_must_be_a_whole_word(secret: str, text: str, found: list[str]) -> None:
     masker = TextMasker(CellReader(), kinds=(), secrets={"pin": secret})
     assert [text[one.start : one.end] for one in masker._secrets_in(text)] == found
 
@@ -303,7 +304,7 @@ def test_a_very_short_secret_is_masked_as_a_word_of_its_own_only(secret: str, te
         ("Password", "Password", True),
     ],
 )
-def test_what_programs_call_their_fields_is_no_piece_of_a_secret(secret: str, text: str, seen: bool) -> None:
+def test_labels_of_fields_do_not_match_a_secret(secret: str, text: str, seen: bool) -> None:
     masker = TextMasker(CellReader(), kinds=(), secrets={"pw": secret})
     assert bool(list(masker._secrets_in(text))) is seen
 
@@ -327,14 +328,14 @@ KEY = "S3cr&t/P@ss+w0rd#9!"
         (KEY, "The invoice TX-10482 of Paper & Pine: 84.20 EUR, 100 % paid", False),
     ],
 )
-def test_a_secret_is_found_as_a_browser_or_a_log_encodes_it(secret: str, text: str, seen: bool) -> None:
+def test_encoded_secrets_are_found(secret: str, text: str, seen: bool) -> None:
     masker = TextMasker(CellReader(), kinds=(), secrets={"pw": secret})
     assert bool(list(masker._secrets_in(text))) is seen
 
 
-async def test_a_wireframe_shows_no_outlines_of_letters_that_could_not_be_read() -> None:
+async def test_a_wireframe_hides_outlines_of_unread_letters() -> None:
     class Blind(CellReader):
-        """Sees edges and reads nothing."""
+        """Finds edges and reads no text."""
 
         def __init__(self, *boxes: Box) -> None:
             self._boxes = boxes
@@ -350,14 +351,12 @@ async def test_a_wireframe_shows_no_outlines_of_letters_that_could_not_be_read()
     assert await drawn(Box(10, 10, 60, 20)) != await drawn()
 
 
-async def test_pale_text_beside_a_mask_is_still_read() -> None:
+async def test_pale_text_next_to_a_mask_is_read() -> None:
     redacted = await reading_redactor("paint", Box(0, 0, 16, 16)).redact(cells(0, 225))
     assert "card" in {mask.kind for mask in redacted.masks}
 
 
-def test_what_detectors_see_of_a_mask_is_the_colour_around_it_and_of_masks_side_by_side_neither_shows_the_other() -> (
-    None
-):
+def test_detectors_see_the_surrounding_color_of_masks() -> None:
     frame = cells(40, 60, 80)
     masks = [Mask("region", Box(0, 0, 16, 16)), Mask("region", Box(16, 0, 16, 16))]
     assert covered(frame, masks).rgb == cells(255, 255, 80).rgb

@@ -1,4 +1,4 @@
-"""Rules are read from plain values and files; what is wrong in them is said in a sentence."""
+"""Rules are loaded from plain values and files, and an error names the first problem in one sentence."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_wrong_rules_are_refused_in_one_sentence(values: Any, said: str) -> None
     assert "\n" not in str(caught.value)
 
 
-def test_what_others_have_written_is_no_longer_in_a_message_than_can_be_read() -> None:
+def test_messages_shorten_foreign_text() -> None:
     for values in ({"x" * 100_000: 1}, {"actions": ["x" * 100_000]}):
         with pytest.raises(InvalidUsage, match="…") as caught:
             Rules.read(values)

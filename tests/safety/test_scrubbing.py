@@ -1,4 +1,4 @@
-"""Every door that texts leave by takes the values of secrets out of them."""
+"""Secret values are removed from all texts that leave the process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VALUE = "Kranich 9/Zoë"
 SCRUBBER = Scrubber([Secret("crane", VALUE)])
 
 
-async def test_what_the_model_echoes_is_typed_by_name_and_never_sent_or_kept() -> None:
+async def test_an_echoed_value_is_typed_by_name_and_never_sent_or_stored() -> None:
     told = step("write", content=VALUE, note=VALUE, thought=VALUE.encode().hex())
     client, recorder = MemoryModel([wrote(told), wrote(step("answer", content=VALUE))]), MemoryRecorder()
     walk = walk_of(scrubbed(as_model(client), SCRUBBER), recorder=ScrubbedRecorder(recorder, SCRUBBER))
@@ -67,7 +67,7 @@ SHORT = Scrubber([Secret("pw", "admin"), Secret("pin", "1234")])
         ("{{secret:admin}}", "", "A secret stands alone"),
     ],
 )
-async def test_a_text_that_has_a_value_in_it_is_typed_and_only_what_the_model_names_is_judged(
+async def test_only_names_written_by_the_model_count_as_secrets(
     dialect: str, content: str, typed: str, refused: str
 ) -> None:
     replies = {
@@ -85,7 +85,7 @@ async def test_a_text_that_has_a_value_in_it_is_typed_and_only_what_the_model_na
     assert not any(SHORT.finds(event.model_dump_json()) for event in recorder.of("action") + recorder.of("reply"))
 
 
-async def test_a_value_that_the_model_writes_is_no_secret_named_by_it_for_any_field() -> None:
+async def test_a_value_written_by_the_model_is_not_a_named_secret() -> None:
     client = MemoryModel([wrote(step("write", content="admin")), wrote(step("answer", content=""))])
     walk = walk_of(scrubbed(as_model(client), SHORT), desktop=(desktop := PaintedDesktop()))
     walk.doors = replace(walk.doors, secret_fields={"pw": ("Password",)})
@@ -93,7 +93,7 @@ async def test_a_value_that_the_model_writes_is_no_secret_named_by_it_for_any_fi
     assert [gesture.text for gesture in desktop.gestures] == ["{{secret:pw}}"]
 
 
-async def test_the_task_and_an_error_of_the_endpoint_are_told_without_it() -> None:
+async def test_tasks_and_endpoint_errors_are_scrubbed() -> None:
     client = MemoryModel([ModelFailed(f"it said {VALUE}")])
     walk = walk_of(scrubbed(as_model(client), SCRUBBER), transcript=Transcript(f"Sign on with {VALUE}"))
     with hushing(SCRUBBER), pytest.raises(ModelFailed, match=r"it said \{\{secret:crane\}\}"):
@@ -101,13 +101,13 @@ async def test_the_task_and_an_error_of_the_endpoint_are_told_without_it() -> No
     assert "Sign on with {{secret:crane}}" in str(client.bodies)
 
 
-async def test_an_event_without_a_value_is_recorded_as_it_is() -> None:
+async def test_an_event_without_a_value_is_unchanged() -> None:
     recorder, event = MemoryRecorder(), events.Corrected(reason="harmless")
     await ScrubbedRecorder(recorder, SCRUBBER).record(event)
     assert recorder.events == [event]
 
 
-def test_errors_and_those_that_led_to_them_are_rid_of_it() -> None:
+def test_errors_and_their_causes_are_scrubbed() -> None:
     class Stubborn(Exception):
         def __str__(self) -> str:
             return VALUE
@@ -124,7 +124,7 @@ def test_errors_and_those_that_led_to_them_are_rid_of_it() -> None:
     assert hushed(VALUE) == VALUE, "only while it is in use"
 
 
-def test_log_records_and_their_tracebacks_are_rid_of_it() -> None:
+def test_log_records_and_tracebacks_are_scrubbed() -> None:
     hush_logs()
     heard = io.StringIO()
     logger, handler = logging.getLogger("a logger of somebody else"), logging.StreamHandler(heard)
@@ -140,7 +140,7 @@ def test_log_records_and_their_tracebacks_are_rid_of_it() -> None:
     assert heard.getvalue().endswith("nothing of that\n")
 
 
-def test_the_shared_database_never_holds_it(tmp_path: Path) -> None:
+def test_the_shared_database_is_scrubbed(tmp_path: Path) -> None:
     book = RunBook(Store(f"sqlite:///{tmp_path / 'holo.db'}"))
     with hushing(SCRUBBER):
         book.began("r", title=VALUE, model="m", limit_micro=None, trace="t", flow_run_id="")
@@ -168,7 +168,7 @@ RESERVED = (
 
 
 @pytest.mark.parametrize("dialect", ["structured", "tools"])
-async def test_values_that_look_like_words_of_a_protocol_break_no_run(dialect: str) -> None:
+async def test_values_equal_to_protocol_words_break_nothing(dialect: str) -> None:
     scrubber = Scrubber([Secret(f"s{number}", word) for number, word in enumerate(RESERVED)])
     steps: list[dict[str, Any]] = [
         {"tool_name": "click", "element": "the left one", "x": 123, "y": 5, "button": "left"},
@@ -195,14 +195,14 @@ async def test_values_that_look_like_words_of_a_protocol_break_no_run(dialect: s
 
 
 def skeleton(body: dict[str, Any]) -> object:
-    """Return all of a request that nobody writes freely."""
+    """Return a request without its free text."""
     rest = {name: value for name, value in body.items() if name != "messages"}
     return rest, [
         (one["role"], sorted(one), one["content"] if one["role"] == "system" else 0) for one in body["messages"]
     ]
 
 
-def test_every_field_of_an_event_is_free_text_or_left_as_it_is() -> None:
+def test_every_event_field_is_free_text_or_listed_as_fixed() -> None:
     for kind in get_args(get_args(events.AnyEvent)[0]):
         for name, field in kind.model_fields.items():
             numbers = field.annotation in (int, bool, int | None, list[int])
@@ -226,7 +226,7 @@ async def test_events_keep_their_names_and_digests() -> None:
     assert opened == events.SubgoalOpened(title="{{secret:a}}", goal="{{secret:a}}", token="feed-7", model="Holo3")
 
 
-def test_rows_are_found_by_what_is_in_them_whatever_the_secrets_are(tmp_path: Path) -> None:
+def test_rows_are_found_regardless_of_secrets(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'holo.db'}")
     book, kills = RunBook(store), Kills(store)
     asked = kills.ask("run-abcd", "no more")  # by a process that knows no secret
@@ -251,7 +251,7 @@ def test_rows_are_found_by_what_is_in_them_whatever_the_secrets_are(tmp_path: Pa
         (str, "user", "{{secret:s}}"),
     ],
 )
-def test_a_result_is_kept_without_values_unless_nothing_else_fits(returns: Any, result: Any, kept: Any) -> None:
+def test_a_stored_result_is_scrubbed_if_it_stays_valid(returns: Any, result: Any, kept: Any) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(returns)
     with hushing(Scrubber([Secret("s", "user"), Secret("n", "123")])):
         text, found = stored(adapter, result)
@@ -259,7 +259,7 @@ def test_a_result_is_kept_without_values_unless_nothing_else_fits(returns: Any, 
     assert adapter.validate_json(text) == kept
 
 
-def test_a_log_call_that_is_wrong_raises_nowhere_and_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_log_call_raises_nothing_and_reveals_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     class Broken:
         def __str__(self) -> str:
             raise RuntimeError(VALUE)
@@ -282,7 +282,7 @@ def test_a_log_call_that_is_wrong_raises_nowhere_and_tells_nothing(capsys: pytes
     assert 'File "{{secret:crane}}"' in said
 
 
-def test_without_a_secret_nothing_is_hushed_until_a_code_comes() -> None:
+def test_nothing_is_scrubbed_until_a_code_arrives() -> None:
     codes = Codes()
     with hushing(Scrubber([], codes)):
         assert hushed("It is 418203.") == "It is 418203."

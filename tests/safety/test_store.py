@@ -1,4 +1,4 @@
-"""Where the shared database is, as people write it."""
+"""Addresses of the shared database, as users write them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holo_tasks.safety.store import TABLES, store_at
 
 
 @pytest.mark.parametrize("place", ["ada:pa55@host:port/db", "ada:pa55@host:99999/db", "ada:pa55@[::1/db", "host:-1/db"])
-def test_an_address_that_cannot_be_read_is_one_sentence_without_the_password(
+def test_an_invalid_url_is_reported_without_the_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     monkeypatch.setenv("HOLO_DATABASE_URL", f"postgresql://{place}")
@@ -26,13 +26,13 @@ def test_an_address_that_cannot_be_read_is_one_sentence_without_the_password(
     assert "\n" not in str(caught.value)
 
 
-def test_a_password_may_hold_what_ends_a_host_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_may_hold_url_delimiters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_DATABASE_URL", "postgresql://ada:pa#55?@host:5433/db")
     assert store_at(tmp_path).place == "host:5433/db"
 
 
 @pytest.mark.parametrize("name", ["a?b", "a#b", "a%20b", "a:b@c", "ä b"])
-def test_a_home_may_have_any_name(tmp_path: Path, name: str) -> None:
+def test_the_home_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     home = tmp_path / name / "home"
     store = store_at(home)
     store.examine()
@@ -41,14 +41,14 @@ def test_a_home_may_have_any_name(tmp_path: Path, name: str) -> None:
     assert (home / "holo.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_named_by_url_is_the_one_that_is_made_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_of_a_url_is_made_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DATABASE_VARIABLE, f"sqlite:///{tmp_path / 'a#b' / 'holo.db'}")
     store_at(tmp_path / "unused").examine()
     assert (tmp_path / "a#b" / "holo.db").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["a#b"]
 
 
-def test_who_only_looks_at_a_new_database_makes_every_table(tmp_path: Path) -> None:
+def test_a_reader_creates_all_tables_of_a_new_database(tmp_path: Path) -> None:
     look = "import sys; from pathlib import Path; from holo_tasks.safety.store import store_at\n"
     look += "store_at(Path(sys.argv[1])).examine()"
     subprocess.run([sys.executable, "-c", look, str(tmp_path)], check=True)

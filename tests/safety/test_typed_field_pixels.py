@@ -1,4 +1,4 @@
-"""What a typed text looks like, what of it is left, and what its field is called: by pixels alone."""
+"""Pixel comparisons of typed text, its remaining pieces, and the field's label."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def look(before: Image.Image, after: Image.Image) -> Look:
     return Look(field, picture_of(field, field.after))
 
 
-def test_the_ring_of_a_field_that_has_the_keyboard_is_no_text() -> None:
+def test_a_focus_ring_is_not_text() -> None:
     plain, ringed = look(page(), page(VALUE)), look(page(), page(VALUE, ring="blue"))
     assert text_box(plain, 0, 0) == text_box(ringed, 0, 0)
     assert text_box(ringed, 0, 0).width < FIELD.width - 20
 
 
-def test_a_text_of_which_half_is_covered_is_doubtful_and_all_of_it_is_sure() -> None:
+def test_half_a_text_is_a_possible_find_and_a_whole_one_is_sure() -> None:
     pattern = look(page(), page(VALUE)).pattern
     assert pattern is not None
     screen = page(VALUE)
@@ -80,14 +80,14 @@ def test_a_text_of_which_half_is_covered_is_doubtful_and_all_of_it_is_sure() -> 
         assert least <= found[0][0] <= most
 
 
-def test_a_text_with_a_gap_leaves_nothing_in_a_field_that_was_emptied() -> None:
+def test_a_text_with_a_gap_leaves_no_piece_in_an_emptied_field() -> None:
     seen = look(page(), page("Kranich            9"))
     assert pieces_left(seen, part(page("Kranich")))
     assert not pieces_left(seen, part(page()))
     assert not pieces_left(seen, part(page("what is written over it")))
 
 
-def test_a_field_that_shows_again_what_it_showed_before_is_cleared() -> None:
+def test_a_field_as_before_the_typing_is_cleared() -> None:
     hint = page("Enter password")
     field = typed(hint, page(VALUE))
     assert cleared(field, part(hint))
@@ -96,7 +96,7 @@ def test_a_field_that_shows_again_what_it_showed_before_is_cleared() -> None:
     assert not cleared(field, part(page("Enter password!!!")))
 
 
-def test_with_nothing_around_a_field_any_change_there_is_another_screen() -> None:
+def test_without_edges_any_change_is_another_screen() -> None:
     blank, written, other = (Image.new("RGB", SIZE, "white") for _ in range(3))
     ImageDraw.Draw(written).text((FIELD.left + 8, FIELD.top + 6), VALUE, fill="black")
     field = typed(blank, written)
@@ -120,7 +120,7 @@ BESIDE, ABOVE, RIGHT, BELOW = (60, 86, "Password"), (130, 62, "Account"), (300, 
         ([], []),
     ],
 )
-def test_what_a_field_is_called_stands_to_its_left_and_above_it_or_somewhere_beside(
+def test_a_label_is_left_above_or_anywhere_around_the_field(
     words: list[tuple[int, int, str]], found: list[tuple[int, int, str]]
 ) -> None:
     seen = labels(page(VALUE, words=words), FIELD, WHOLE)
@@ -129,7 +129,7 @@ def test_what_a_field_is_called_stands_to_its_left_and_above_it_or_somewhere_bes
         assert any(0 <= pattern.left - x < 8 and 0 <= pattern.top - y < 8 for x, y, _ in found)
 
 
-def test_a_label_is_found_in_its_window_only() -> None:
+def test_a_label_is_only_found_in_its_window() -> None:
     known = labels(page(VALUE, words=[BESIDE]), FIELD, WHOLE)
     moved = page(words=[(200, 150, "Password")])
     shape = shape_of(moved)
@@ -140,7 +140,7 @@ def test_a_label_is_found_in_its_window_only() -> None:
 
 
 class Reads:
-    """Finds what it is told to, or fails."""
+    """Returns the given masks, or fails."""
 
     def __init__(self, *found: Mask, error: Exception | None = None) -> None:
         self.found, self.error, self.asked = found, error, 0
@@ -157,7 +157,7 @@ def frame(image: Image.Image) -> Frame:
 
 
 @pytest.mark.parametrize("asked_for", [False, True])
-async def test_nothing_is_read_before_there_is_anything_to_look_for(asked_for: bool) -> None:
+async def test_ocr_is_not_used_without_a_lost_field(asked_for: bool) -> None:
     fields, reads = TypedFields(), Reads()
     texts = TypedTexts(fields, reads, asked_for=asked_for)
     await texts.masks(frame(page()))
@@ -167,7 +167,7 @@ async def test_nothing_is_read_before_there_is_anything_to_look_for(asked_for: b
     assert reads.asked == 1 + asked_for
 
 
-async def test_an_error_of_ours_is_no_failure_to_read() -> None:
+async def test_our_own_errors_are_not_ocr_failures() -> None:
     fields = TypedFields(used_before=True)
     texts = TypedTexts(fields, Reads(error=DesktopFailed("The desktop went away.")), asked_for=False)
     with pytest.raises(DesktopFailed, match="went away"):
@@ -175,7 +175,7 @@ async def test_an_error_of_ours_is_no_failure_to_read() -> None:
     assert fields.reads
 
 
-async def test_only_what_is_read_as_a_secret_is_where_a_lost_field_shows() -> None:
+async def test_only_secrets_that_were_read_locate_a_lost_field() -> None:
     for kind in (SECRET, "mail"):
         fields = TypedFields()
         hit = Mask(kind, Box(10, 20, 30, 12))
@@ -189,7 +189,7 @@ async def test_only_what_is_read_as_a_secret_is_where_a_lost_field_shows() -> No
         assert bool(wide) == (kind == SECRET), "as wide as its window"
 
 
-async def test_from_how_wide_the_mask_of_a_value_is_nobody_knows_how_long_it_is() -> None:
+async def test_the_width_of_a_mask_does_not_reveal_the_length() -> None:
     for left, widths, masked in ((16, (30, 64, 96), 96), (16, (97, 180), 192), (340, (30, 60), 60)):
         for width in widths:
             fields = TypedFields()
@@ -199,7 +199,7 @@ async def test_from_how_wide_the_mask_of_a_value_is_nobody_knows_how_long_it_is(
             assert found[0].box.width == masked
 
 
-def test_a_piece_is_found_wherever_it_is() -> None:
+def test_a_piece_is_found_at_any_position() -> None:
     chance = random.Random(1)
     for _ in range(300):
         lines = bytes(chance.choices((0, 1, 2), (6, 1, 1), k=200))

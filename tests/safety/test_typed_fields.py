@@ -1,4 +1,4 @@
-"""A field that a secret was typed into is masked while that shows, wherever, and not on another screen."""
+"""A field with a typed secret is masked while the secret shows, anywhere, and other screens are not masked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELD = Box(150, 100, 201, 25)
 WHOLE = Box(0, 0, *SIZE)
 VALUE = "\u2022 Kranich 9"
 INK = (220, 0, 90)
-"""What the value is drawn with where each pixel of it is counted: nothing else on the screen has this colour."""
+"""Color of a value whose visible pixels are counted. Nothing else on the screen has this color."""
 
 
 def screen(
@@ -32,7 +32,7 @@ def screen(
     outlined: bool = True,
     over: bool = False,
 ) -> Image.Image:
-    """A window with a field that may be moved, and something over its right half."""
+    """Return a window with a field that may be moved, optionally with a cover over its right half."""
     image = Image.new("RGB", SIZE, "#d9d9d9")
     draw = ImageDraw.Draw(image)
     left, top = FIELD.left + move[0], FIELD.top + move[1]
@@ -69,20 +69,20 @@ def covers(outer: Box, inner: Box) -> bool:
     )
 
 
-async def test_the_mask_is_as_wide_as_the_field_whatever_is_in_it() -> None:
+async def test_the_mask_is_as_wide_as_the_field() -> None:
     found = [await boxes(masker_for(text), screen(text)) for text in ("a", VALUE, "a much longer text than that")]
     assert all(len(each) == 1 and covers(each[0], FIELD) for each in found)
     assert found[0] == found[1] == found[2]
     assert found[0][0].width < 220
 
 
-async def test_without_an_outline_it_is_as_wide_as_the_window() -> None:
+async def test_without_an_outline_the_mask_is_as_wide_as_the_window() -> None:
     for text in (VALUE, "ab"):
         (box,) = await boxes(masker_for(text, outlined=False), screen(text, outlined=False))
         assert (box.left, box.width) == (0, SIZE[0])
 
 
-async def test_it_stays_while_more_is_typed_and_goes_once_the_field_is_empty() -> None:
+async def test_the_mask_stays_during_typing_and_ends_with_an_empty_field() -> None:
     masker = masker_for()
     assert await boxes(masker, screen(VALUE + " and more"))
     assert await boxes(masker, screen("shown in plain letters"))
@@ -92,7 +92,7 @@ async def test_it_stays_while_more_is_typed_and_goes_once_the_field_is_empty() -
 
 @pytest.mark.parametrize("move", [(0, 0), (60, 37)])
 @pytest.mark.parametrize("back", [VALUE, VALUE[:5]])
-async def test_it_comes_back_when_what_was_cleared_does(back: str, move: tuple[int, int]) -> None:
+async def test_the_mask_returns_with_the_cleared_text(back: str, move: tuple[int, int]) -> None:
     masker = masker_for()
     (before,) = await boxes(masker, screen(VALUE, move=move))
     assert not await boxes(masker, screen("", move=move))
@@ -101,14 +101,14 @@ async def test_it_comes_back_when_what_was_cleared_does(back: str, move: tuple[i
     assert await boxes(masker, screen("shown in plain letters", move=move)) == [before]
 
 
-async def test_a_value_that_shows_twice_in_its_field_has_no_other_mask() -> None:
+async def test_a_value_twice_in_its_field_has_one_mask() -> None:
     masker = masker_for("Kranich")
     for move in ((0, 0), (60, 37)):
         (one,) = await boxes(masker, screen("Kranich", move=move))
         assert await boxes(masker, screen("KranichKranich", move=move)) == [one]
 
 
-async def test_what_another_field_shows_too_is_masked_as_that_field_and_no_further() -> None:
+async def test_a_value_in_another_field_masks_exactly_that_field() -> None:
     def both(first: str, second: str) -> Image.Image:
         image = screen(first)
         image.paste(screen(second).crop((0, 90, 500, 135)), (0, 190))
@@ -116,18 +116,18 @@ async def test_what_another_field_shows_too_is_masked_as_that_field_and_no_furth
 
     empty, twice, filled = both("", ""), both(VALUE * 2, ""), both("", VALUE)
     masker = TypedFields()
-    masker.typed(fields(both(VALUE, ""), twice, None))  # the second of two, typed one after the other
+    masker.typed(fields(both(VALUE, ""), twice, None))  # the second of two consecutive typings
     (first,) = await boxes(masker, twice)
     assert await boxes(masker, empty) == []
     masker.typed(fields(empty, filled, None))
     (second,) = await boxes(masker, filled)
-    assert (second.left, second.width) == (first.left, first.width), "from where it begins its length could be told"
+    assert (second.left, second.width) == (first.left, first.width), "another left edge would reveal its length"
     assert second.top > first.bottom
     assert await boxes(masker, empty) == []
     assert await boxes(masker, filled) == [second], "the other field is still empty"
 
 
-async def test_every_place_that_shows_it_is_masked() -> None:
+async def test_all_places_with_the_value_are_masked() -> None:
     def twice(text: str) -> Image.Image:
         image = screen(text)
         image.paste(image.crop((0, 90, 500, 135)), (0, 220))
@@ -144,7 +144,7 @@ async def test_every_place_that_shows_it_is_masked() -> None:
     assert await boxes(masker, moved) == found
 
 
-async def test_it_goes_with_the_window_when_that_is_moved() -> None:
+async def test_the_mask_moves_with_the_window() -> None:
     masker = masker_for()
     (before,) = await boxes(masker, screen(VALUE))
     (after,) = await boxes(masker, screen(VALUE, move=(60, 37)))
@@ -153,7 +153,7 @@ async def test_it_goes_with_the_window_when_that_is_moved() -> None:
     assert not await boxes(masker, screen("", move=(60, 37)))
 
 
-async def test_what_lies_over_part_of_it_uncovers_nothing() -> None:
+async def test_a_partly_covered_value_stays_masked() -> None:
     masker = masker_for()
     assert await boxes(masker, screen(VALUE, over=True))
     assert await boxes(masker, screen(VALUE))
@@ -167,7 +167,7 @@ def menu() -> Image.Image:
     return image
 
 
-async def test_on_another_screen_all_is_masked_where_nobody_can_say_that_it_shows_nothing() -> None:
+async def test_a_lost_field_masks_all_of_another_screen() -> None:
     masker = masker_for()
     assert await boxes(masker, menu()) == [WHOLE]
     assert [mask.kind for mask in await masker.masks(frame(menu()))] == [LOST]
@@ -178,7 +178,7 @@ async def test_on_another_screen_all_is_masked_where_nobody_can_say_that_it_show
     assert not await boxes(masker, menu()), "it was cleared before"
 
 
-async def test_a_password_that_shows_as_dots_leaves_other_screens_as_they_are_and_comes_back() -> None:
+async def test_a_dotted_password_masks_no_other_screen_and_returns() -> None:
     dots = "\u2022" * 9
     (typed,) = fields(screen(), screen(dots), None)
     masker = TypedFields()
@@ -187,7 +187,7 @@ async def test_a_password_that_shows_as_dots_leaves_other_screens_as_they_are_an
     assert not await boxes(masker, menu())
     assert await boxes(masker, screen(dots)) == [box]
     assert await boxes(masker, screen(dots, move=(60, 37))) == [Box(box.left + 60, box.top + 37, box.width, box.height)]
-    assert await boxes(masker, screen("Kranich-9", move=(60, 37))), "the program was told to show it"
+    assert await boxes(masker, screen("Kranich-9", move=(60, 37))), "the program reveals it"
     assert await boxes(masker, menu()) == [WHOLE], "it may show in plain letters by now"
     assert await boxes(masker, screen("Kranich-9", move=(20, 70))) == [
         Box(box.left + 20, box.top + 70, box.width, box.height)
@@ -198,7 +198,7 @@ DOTS, CLEAR = "*" * 9, "Kranich-9"
 
 
 def sign_in(text: str, *, hint: bool = False, shown: str = "Show password", zoom: float = 1) -> Image.Image:
-    """A form with two fields and, told to show a password, a line above that moves them down."""
+    """Return a form with two fields. If it reveals a password, a line above moves the fields down."""
     image = Image.new("RGB", SIZE, "#f4f4f4")
     draw, font = ImageDraw.Draw(image), ImageFont.load_default(11 * zoom)
     down = 20 if hint else 0
@@ -226,15 +226,15 @@ def masker_of_dots() -> TypedFields:
     return masker
 
 
-async def test_a_password_that_is_shown_as_its_field_moves_is_masked_there() -> None:
+async def test_a_password_revealed_in_a_moved_field_is_masked() -> None:
     masker = masker_of_dots()
     (dots,) = await boxes(masker, sign_in(DOTS))
     (clear,) = await boxes(masker, sign_in(CLEAR, hint=True, shown="Hide password"))
     assert clear == Box(dots.left, dots.top + 20, dots.width, dots.height)
-    assert await boxes(masker, menu()) == [WHOLE], "it may show there in the clear, too"
+    assert await boxes(masker, menu()) == [WHOLE], "it may show there in the clear"
 
 
-async def test_a_password_whose_label_is_elsewhere_is_lost_until_that_is_gone() -> None:
+async def test_a_password_with_a_moved_label_is_lost_while_the_label_shows() -> None:
     masker = masker_of_dots()
     assert await boxes(masker, sign_in(DOTS))
     review = sign_in("")
@@ -247,7 +247,7 @@ async def test_a_password_whose_label_is_elsewhere_is_lost_until_that_is_gone() 
     assert await boxes(masker, review) == [WHOLE], "each page is looked at"
 
 
-async def test_after_logging_in_and_when_that_failed_a_password_masks_no_window() -> None:
+async def test_a_password_masks_no_window_after_a_login_attempt() -> None:
     masker = masker_of_dots()
     assert await boxes(masker, sign_in(DOTS))
     for _ in range(2):
@@ -258,7 +258,7 @@ async def test_after_logging_in_and_when_that_failed_a_password_masks_no_window(
 
 
 @pytest.mark.parametrize("zoom", [0.9, 1.1, 1.25, 1.5])
-async def test_a_password_is_followed_by_its_signs_when_the_page_is_zoomed_and_shows_it_then(zoom: float) -> None:
+async def test_a_zoomed_password_is_tracked_by_its_dots_and_then_in_the_clear(zoom: float) -> None:
     masker = masker_of_dots()
     assert await boxes(masker, sign_in(DOTS))
     field = Box(0, round(113 * zoom), 500, round(18 * zoom))
@@ -269,7 +269,7 @@ async def test_a_password_is_followed_by_its_signs_when_the_page_is_zoomed_and_s
     assert not await boxes(masker_of_dots(), sign_in("", zoom=zoom))
 
 
-async def test_where_something_can_read_a_password_that_is_not_found_is_lost_until_it_was_read_for() -> None:
+async def test_with_ocr_a_missing_password_is_lost_until_it_was_searched() -> None:
     masker, reader = masker_of_dots(), Reader()
     painter = Painter([masker], [TypedTexts(masker, reader, asked_for=False)])
     assert (await painter.redact(frame(sign_in(DOTS)))).masks
@@ -281,7 +281,7 @@ async def test_where_something_can_read_a_password_that_is_not_found_is_lost_unt
     assert not (await painter.redact(frame(menu()))).masks
 
 
-async def test_what_a_person_typed_into_a_field_that_held_a_secret_is_masked_until_the_field_is_seen_empty() -> None:
+async def test_after_a_person_typed_a_field_is_masked_until_it_is_seen_empty() -> None:
     masker, by_hand = masker_for(), "typed by hand, 12"
     assert not await boxes(masker, screen())
     assert not await boxes(masker, screen(by_hand))
@@ -299,7 +299,7 @@ def form(
     label: str = "Password",
     over: tuple[int, int, int, int] | None = None,
 ) -> Image.Image:
-    """A form whose field shows its text in a colour of its own, without a blend at the edges of letters."""
+    """Return a form whose field shows its text in its own color, without antialiasing."""
     image = Image.new("RGB", SIZE, "#d9d9d9")
     draw = ImageDraw.Draw(image)
     draw.fontmode = "1"
@@ -316,7 +316,7 @@ def form(
 
 
 def typed_form(value: str) -> TypedFields:
-    """The caret stands before the value as it was typed, and behind it as it was looked at."""
+    """Return a typed field with a caret: at the left before the typing, and behind the value after it."""
     masker = TypedFields()
     masker.typed(fields(form(caret=5), form(value, caret=7 + 6 * len(value)), None))
     return masker
@@ -342,10 +342,10 @@ SEEN: dict[str, Callable[[str], Image.Image]] = {
     "scrolled half under a header": lambda value: form(value, at=(0, -60), over=(-9, -9, 510, FIELD.top - 60 + 11)),
     "moved under a tooltip": lambda value: form(value, at=(60, 70), over=(300, 120, 420, 185)),
     "half covered where it was": lambda value: form(value, over=(190, 60, 480, 190)),
-    "a part is left of it": lambda value: form(value, at=(10, 10), over=(0, 0, 205, 300)),
+    "partly covered": lambda value: form(value, at=(10, 10), over=(0, 0, 205, 300)),
     "shown twice": two,
 }
-TOLD_APART = SEEN.keys() - {"zoomed", "a part is left of it"}
+FULLY_TRACKED = SEEN.keys() - {"zoomed", "partly covered"}
 """Where no more is masked than the field."""
 
 
@@ -359,7 +359,7 @@ async def paint(masker: TypedFields, image: Image.Image) -> Image.Image:
 
 
 @pytest.mark.parametrize("how", SEEN)
-async def test_no_pixel_of_a_value_is_left_wherever_and_however_its_field_shows(how: str) -> None:
+async def test_no_pixel_of_a_value_is_left_unmasked(how: str) -> None:
     left = []
     for value in ("tok_9f3A-7Kq2", "Kranich-9"):
         masker = typed_form(value)
@@ -367,11 +367,11 @@ async def test_no_pixel_of_a_value_is_left_wherever_and_however_its_field_shows(
             assert inked(image)
             left.append(await paint(masker, image))
             assert not inked(left[-1])
-        assert (WHOLE in await boxes(masker, SEEN[how](value))) == (how not in TOLD_APART)
+        assert (WHOLE in await boxes(masker, SEEN[how](value))) == (how not in FULLY_TRACKED)
     assert [image.tobytes() for image in left[:3]] == [image.tobytes() for image in left[3:]], "nor is its length told"
 
 
-async def test_a_value_in_other_colours_is_found() -> None:
+async def test_a_value_in_other_colors_is_found() -> None:
     masker = typed_form("tok_9f3A-7Kq2")
     (before,) = await boxes(masker, form("tok_9f3A-7Kq2"))
     dark = ImageOps.invert(form("tok_9f3A-7Kq2", at=(30, 15)))
@@ -381,7 +381,7 @@ async def test_a_value_in_other_colours_is_found() -> None:
 APP, OTHER = Owner("/usr/bin/app", pid=7), Owner("/usr/bin/other", pid=8)
 
 
-async def test_a_lost_field_masks_the_windows_of_its_program_until_its_own_is_gone() -> None:
+async def test_a_lost_field_masks_its_programs_windows_until_its_window_closes() -> None:
     def seen(window: Box | None) -> Frame:
         windows = [OnScreen(WHOLE, (OTHER,), True), OnScreen(Box(0, 0, 450, 250), (APP,), True)]
         windows += [OnScreen(Box(0, 0, 100, 100), (OTHER,), True)]
@@ -402,7 +402,7 @@ async def test_a_lost_field_masks_the_windows_of_its_program_until_its_own_is_go
 
 
 class Reader:
-    """Reads what it is told to, or fails."""
+    """Returns the given masks, or fails."""
 
     def __init__(self) -> None:
         self.sees: list[Mask] = []
@@ -415,7 +415,7 @@ class Reader:
 
 
 @pytest.mark.parametrize("settled", [True, False])
-async def test_where_something_can_read_a_lost_field_masks_no_window_once_nothing_is_read(settled: bool) -> None:
+async def test_with_ocr_a_lost_field_masks_no_window_once_no_value_is_read(settled: bool) -> None:
     masker, reader = masker_for(), Reader()
     painter = Painter([masker], [TypedTexts(masker, reader, asked_for=False)])
 
@@ -432,14 +432,14 @@ async def test_where_something_can_read_a_lost_field_masks_no_window_once_nothin
     assert not await masks(menu()), "it was looked for twice"
     reader.fails = True
     for _ in range(2):
-        assert await masks(menu()) == [Mask(LOST, WHOLE)], "nothing can read any more, and what was read is no proof"
+        assert await masks(menu()) == [Mask(LOST, WHOLE)], "OCR fails now, so earlier results do not count"
     assert len(await masks(screen(VALUE))) == 1
     assert not await masks(screen())
     assert not await masks(menu()), "it was cleared"
 
 
 @pytest.mark.parametrize("hidden", [True, False])
-async def test_where_reading_fails_a_field_that_was_seen_cleared_masks_nothing(hidden: bool) -> None:
+async def test_after_an_ocr_failure_a_cleared_field_masks_nothing(hidden: bool) -> None:
     (typed,) = fields(screen(), screen(DOTS if hidden else VALUE), None)
     masker, reader = TypedFields(), Reader()
     masker.typed([replace(typed, hidden=hidden)])
@@ -454,7 +454,7 @@ async def test_where_reading_fails_a_field_that_was_seen_cleared_masks_nothing(h
     assert not await masks(menu(), 1)
 
 
-async def test_nothing_is_read_before_a_secret_was_typed(caplog: pytest.LogCaptureFixture) -> None:
+async def test_ocr_is_not_used_before_a_secret_was_typed(caplog: pytest.LogCaptureFixture) -> None:
     masker, reader = TypedFields(), Reader()
     reader.fails = True
     painter = Painter([masker], [TypedTexts(masker, reader, asked_for=False)])

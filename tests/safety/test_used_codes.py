@@ -1,4 +1,4 @@
-"""A one-time code is set aside once on all machines that share the database."""
+"""A one-time code is reserved once over all machines that share the database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOW_S = 1_800_000_000.0  # a window of 30 s begins
 
 
 class Machine:
-    """One of those that share a database: with a clock that goes on when somebody waits, and what others do then."""
+    """A machine with the shared database. Its clock advances while it waits, and ``meanwhile`` runs in that time."""
 
     def __init__(self, store: Store) -> None:
         self.now_s, self.slept = NOW_S, list[float]()
@@ -48,23 +48,23 @@ def machines(store_url: str) -> tuple[Machine, Machine]:
     return Machine(Store(store_url)), Machine(Store(store_url))
 
 
-async def test_what_one_machine_has_set_aside_the_other_waits_past(machines: tuple[Machine, Machine]) -> None:
+async def test_a_reserved_code_makes_the_other_machine_wait(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
     first = await here.take()
     assert (first, here.slept) == (OTP.window(NOW_S), [])
     assert (await there.take(), there.slept) == (first + 1, [30.0])
-    here.now_s = NOW_S + 24  # so little is left that it may be over when it is typed
+    here.now_s = NOW_S + 24  # the code might expire before it is typed
     assert (await here.take(), here.slept) == (first + 2, [36.0])
 
 
-async def test_of_many_at_once_each_has_a_window_of_its_own(machines: tuple[Machine, Machine]) -> None:
+async def test_concurrent_reservations_get_different_windows(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
     each = [here, there, *(Machine(here.codes._store) for _ in range(2))]
     taken = await asyncio.gather(*(asyncio.to_thread(one.codes._reserve, OTP, 5) for one in each))
     assert sorted(taken) == [False, False, False, True]
 
 
-async def test_where_others_take_each_next_one_it_is_refused(machines: tuple[Machine, Machine]) -> None:
+async def test_a_code_is_refused_if_others_take_every_next_one(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
     await there.take()
     here.meanwhile = lambda: there.codes._reserve(OTP, OTP.window(here.now_s))
@@ -73,7 +73,7 @@ async def test_where_others_take_each_next_one_it_is_refused(machines: tuple[Mac
     assert sum(here.slept) <= 97
 
 
-async def test_a_clock_that_was_set_back_keeps_nobody_out_and_no_seed_is_written_down(
+async def test_a_clock_set_back_blocks_nobody_and_no_seed_is_stored(
     machines: tuple[Machine, Machine],
 ) -> None:
     here, there = machines
@@ -85,7 +85,7 @@ async def test_a_clock_that_was_set_back_keeps_nobody_out_and_no_seed_is_written
     assert SEED.lower() not in str(row).lower()
 
 
-async def test_the_hands_are_told_which_code_was_set_aside(prefect: str, tmp_path: Path) -> None:
+async def test_the_typed_code_is_the_reserved_one(prefect: str, tmp_path: Path) -> None:
     desktop, secrets = PaintedDesktop(), {"otp": Secret("otp", SEED, "/usr/bin/painted", totp=True)}
     replies = [step("write", content="{{totp:otp}}"), step("answer", content="done")]
     with ScriptedModel(replies) as model:

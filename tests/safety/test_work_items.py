@@ -1,4 +1,4 @@
-"""Lists of work: what is taken first, who may say what came of it, and what becomes of what a dead worker had."""
+"""Work queues: the order of items, the rights of workers, and the items of dead workers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_most_urgent_is_first_then_the_nearest_deadline_then_the_oldest(stor
     assert order == ["urgent", "due", "due later", "old", "new", "low"]
 
 
-def test_what_is_there_is_not_added_again_and_another_payload_adds_nothing(store_url: str) -> None:
+def test_existing_items_are_skipped_and_another_payload_adds_nothing(store_url: str) -> None:
     _, work = filled(store_url, *(NewItem(f"R-{number}", {"n": number}) for number in range(250)))
     again = [NewItem(f"R-{number}", {"n": number}) for number in range(260)]
     assert work.add("reports", again) == 10
@@ -82,7 +82,7 @@ def test_what_is_there_is_not_added_again_and_another_payload_adds_nothing(store
     assert work.counts("reports").ready == 260
 
 
-def test_an_item_goes_to_one_worker_however_many_ask_at_once(store_url: str) -> None:
+def test_an_item_goes_to_one_of_many_concurrent_workers(store_url: str) -> None:
     store, work = filled(store_url, *(NewItem(str(number), {}) for number in range(40)))
     had: list[str] = []
 
@@ -102,13 +102,13 @@ def test_an_item_goes_to_one_worker_however_many_ask_at_once(store_url: str) -> 
     assert work.counts("reports") == Counts(done=40)
 
 
-def test_a_try_that_came_to_nothing_is_made_again_after_a_pause_until_there_were_enough(store_url: str) -> None:
+def test_a_failed_try_is_repeated_after_a_pause_up_to_the_limit(store_url: str) -> None:
     store, work = filled(store_url, NewItem("R-1", {}, most_tries=2))
     with worker(store) as claim:
         assert work.tried(taken(work, claim), "desktop_failed", "The screen is gone.", 600.0) == "ready"
         assert work.take("reports", claim) is None
         assert work.counts("reports") == Counts(waiting=1)
-        with store.transaction() as db:  # the clock was set back meanwhile: no pause lasts that long
+        with store.transaction() as db:  # as if the clock was set back: longer than any pause
             db.execute(sa.update(WORK_ITEMS).values(not_before_s=store.now_s(db) + 86_400))
         assert work.tried(taken(work, claim), "desktop_failed", "The screen is gone.", 0.0) == "exhausted"
     assert work.counts("reports") == Counts(exhausted=1)
@@ -117,7 +117,7 @@ def test_a_try_that_came_to_nothing_is_made_again_after_a_pause_until_there_were
     assert work.counts("reports") == Counts(ready=1, ready_by={"normal": 1})
 
 
-def test_an_item_that_is_wrong_is_not_tried_again(store_url: str) -> None:
+def test_a_wrong_item_is_not_retried(store_url: str) -> None:
     store, work = filled(store_url, NewItem("R-1", {}, due="2026-01-01T00:00:00+00:00"))
     assert work.counts("reports").late == work.due_before("reports", "2026-01-02") == 1
     with worker(store) as claim:
@@ -130,7 +130,7 @@ def test_an_item_that_is_wrong_is_not_tried_again(store_url: str) -> None:
     assert work.counts("reports") == Counts(failed=1)
 
 
-def test_who_leaves_in_good_order_counts_no_try_and_may_not_say_anything_any_more(store_url: str) -> None:
+def test_leaving_counts_no_try_and_later_calls_are_refused(store_url: str) -> None:
     store, work = filled(store_url, NewItem("R-1", {}))
     with worker(store) as claim:
         item = taken(work, claim)
@@ -143,12 +143,12 @@ def test_who_leaves_in_good_order_counts_no_try_and_may_not_say_anything_any_mor
         assert taken(work, claim).tries == 0
 
 
-def test_what_a_killed_worker_had_is_another_ones_at_once_on_its_machine(store_url: str) -> None:
+def test_items_of_a_killed_worker_are_free_at_once_on_its_machine(store_url: str) -> None:
     store, work = filled(store_url, NewItem("R-1", {}))
     with warm.ScriptPopen([sys.executable, "-c", DYING, store_url, str(ROOT)], stdout=subprocess.PIPE) as dying:
         assert dying.stdout is not None
         assert dying.stdout.readline() == b"R-1\n"
-        assert work.return_lapsed() == 0  # it is at work
+        assert work.return_lapsed() == 0  # the worker is alive
         dying.kill()
     assert work.return_lapsed("another list") == 0
     assert work.return_lapsed("reports") == 1
@@ -157,7 +157,7 @@ def test_what_a_killed_worker_had_is_another_ones_at_once_on_its_machine(store_u
 
 
 @pytest.mark.parametrize("set_by_s", [-7200.0, 7200.0])
-def test_a_worker_on_another_machine_is_watched_whatever_the_clock_says(
+def test_a_worker_on_another_machine_is_watched_regardless_of_clocks(
     store_url: str, monkeypatch: pytest.MonkeyPatch, set_by_s: float
 ) -> None:
     monkeypatch.setattr(ledgers, "LEASE_S", 0.4)
@@ -167,17 +167,17 @@ def test_a_worker_on_another_machine_is_watched_whatever_the_clock_says(
         elsewhere = {"holder": "another machine|1|1", "era": "another" if store.local else "epoch"}
         with store.transaction() as db:
             db.execute(sa.update(CLAIMS).values(expires_s=store.now_s(db) + set_by_s, **elsewhere))
-        assert work.return_lapsed() == 0  # it may be alive: it was not watched yet
+        assert work.return_lapsed() == 0  # the worker may be alive, because it was not watched yet
         with store.transaction() as db:
-            db.execute(sa.update(CLAIMS).values(expires_s=store.now_s(db) + set_by_s + 1))  # it renews
+            db.execute(sa.update(CLAIMS).values(expires_s=store.now_s(db) + set_by_s + 1))  # a renewal
         assert work.return_lapsed() == 0
         until(work.return_lapsed)
         with pytest.raises(Killed):
-            work.done(item)  # it comes back, and is refused
+            work.done(item)  # the worker returns, and is refused
     assert work.counts("reports").ready == 1
 
 
-def test_an_item_that_its_workers_die_of_is_not_tried_for_ever(store_url: str) -> None:
+def test_an_item_that_kills_its_workers_is_exhausted(store_url: str) -> None:
     store, work = filled(store_url, NewItem("R-1", {}, most_tries=1))
     with worker(store, "dead") as claim:
         taken(work, claim)

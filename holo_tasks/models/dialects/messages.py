@@ -57,11 +57,11 @@ class Gallery:
         return text_part(self._placeholder) if place < self._gone else image_part(shot)
 
 
-def tagged(told: Told | Correction, tool: str) -> str:
+def tagged(outcome: Told | Correction, tool: str) -> str:
     """Return the outcome of a step in the tags that the models were trained with."""
-    if isinstance(told, Correction) or told.is_error:
-        return f'<error tool="{tool}">\n{told.text}\n</error>'
-    return f'<tool_output tool="{tool}">\n{told.text}\n</tool_output>'
+    if isinstance(outcome, Correction) or outcome.is_error:
+        return f'<error tool="{tool}">\n{outcome.text}\n</error>'
+    return f'<tool_output tool="{tool}">\n{outcome.text}\n</tool_output>'
 
 
 def before_last(messages: list[Message], text: str) -> None:

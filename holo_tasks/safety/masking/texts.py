@@ -152,7 +152,7 @@ class TextMasker:
         readings = [(line.text, *self._reader.again(frame, line.box)) for line, _, _ in parts]
         for n, others in enumerate(readings):
             for other in others[1:]:
-                text = " ".join(other if n == place else told[0] for place, told in enumerate(readings))
+                text = " ".join(other if n == place else variants[0] for place, variants in enumerate(readings))
                 if any(again.sure for again in find(text, (one.kind,))):
                     return True
         return False
