@@ -10,8 +10,7 @@ _PR_SET_DUMPABLE = 4
 
 
 def close_process() -> None:
-    """Make this process non-dumpable: only root may read its `/proc/PID/environ` and `/proc/PID/mem`, and it dumps no
-    core.
+    """Make this process non-dumpable: it dumps no core, and only root may read its memory and environment in `/proc`.
 
     Call it as early as possible. It does not extend to programs that this process starts. Files of the same user stay
     readable for all of the user's programs. Only the files of another user are protected from those.

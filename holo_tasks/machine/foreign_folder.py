@@ -32,7 +32,7 @@ MOST_ENTRIES = 10_000
 PIECE = 1 << 20
 """Bytes per read."""
 MOST_OF_A_NAME = 1_000
-"""Copies of one name that get a number appended."""
+"""Limit of the number that is appended to a copy's name."""
 _REPLACED = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO})
 """Errors on opening an entry that was replaced since it was listed: by nothing, a link, a socket or a device."""
 _NO_LEASES = frozenset({errno.EACCES, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS})
@@ -177,8 +177,9 @@ def copy_in(
 
 
 def _open_draft(folder: int) -> tuple[int, str]:
-    """Open a new file for writing; return the descriptor and, if unnamed files are not supported, its temporary
-    name.
+    """Open a new file for writing; return the descriptor and its temporary name.
+
+    The name is empty if the file system supports unnamed files.
     """
     try:
         return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, FILE, dir_fd=folder), ""

@@ -40,8 +40,9 @@ def load_less() -> None:
 
 
 def _unidecode(text: str) -> str:
-    """Replacement for text_unidecode's function. It returns ASCII unchanged, and imports the real one for other
-    text.
+    """Replacement for text_unidecode's function.
+
+    It returns ASCII unchanged, and imports the real one for other text.
     """
     if text.isascii():
         return text

@@ -15,8 +15,10 @@ one.
 ARENAS, ARENAS_AT_MOST = -8, 2
 LARGE, LARGE_FROM, ABOVE_PICTURE_SIZE = -3, 1 << 20, 32 << 20
 KEPT, KEPT_AT_MOST = -1, 16 << 20
-"""Options of glibc's `mallopt` with their values in bytes. `LARGE` is the size from which a block is mapped separately
-and unmapped when it is freed. `KEPT` is how much free memory at the end of a heap is kept.
+"""Options of glibc's `mallopt` with their values; sizes are in bytes.
+
+`LARGE` is the size from which a block is mapped separately and unmapped when it is freed. `KEPT` is the free memory at
+the end of a heap that is not returned.
 """
 QUIET_S = 1.0
 """Seconds of waiting after which `giving_back` returns memory."""

@@ -24,8 +24,9 @@ def prepare_streams() -> None:
 
 
 def put(line: str, code: int) -> int:
-    """Print the result to stdout; return the exit code. A closed pipe is ignored, but a full disk changes the exit
-    code.
+    """Print the result to stdout; return the exit code.
+
+    A closed pipe is ignored, but a full disk changes the exit code.
     """
     try:
         print(line, flush=True)
@@ -50,8 +51,9 @@ def to_say(text: str, place: str = "") -> str:
 
 
 def release_streams() -> None:
-    """Flush the standard streams, or discard their buffers. Otherwise Python would flush at exit and change the exit
-    code.
+    """Flush the standard streams, or discard their buffers.
+
+    Otherwise Python would flush at exit and change the exit code.
     """
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -1,5 +1,6 @@
-"""Outbox of small JSON files under HOLO_HOME, for updates that could not be delivered. A later command delivers
-them.
+"""Outbox of small JSON files under HOLO_HOME, for updates that could not be delivered.
+
+A later command reads the notes and delivers them.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ class ModelEndpoint:
                 return TransientModelFault(message, maybe_billed=True)
 
     def _server_message(self, words: str) -> str:
-        """Return the first line of a server's message, without the API key."""
+        """Return a server's message in one line of at most 300 characters, without the API key."""
         return _first_line(_text(self._keyless(words)))
 
     def _keyless(self, words: str) -> str:
@@ -305,15 +305,14 @@ def _tool_request(call: object) -> ToolRequest:
 
 
 def _text(value: object) -> str:
-    """Return a value as valid text: lone surrogates, which JSON allows, are replaced; other types become an empty
-    string.
-    """
+    """Return a string with lone surrogates replaced, which JSON allows. Other types become an empty string."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else ""
 
 
 def _usage(usage: object, *, wrote: bool) -> Usage | None:
-    """Return the billed tokens, or ``None`` if they are impossible. Some servers and proxies count nothing and send
-    zeros.
+    """Return the billed tokens, or ``None`` if they are impossible.
+
+    Some servers and proxies count nothing and send zeros.
     """
     prompt = getattr(usage, "prompt_tokens", None)
     completion = getattr(usage, "completion_tokens", None)
@@ -328,8 +327,9 @@ def _count(value: object) -> TypeGuard[int]:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Return the seconds in a Retry-After header, given as seconds or as a date (RFC 9110, 10.2.3); ``None`` if
-    invalid.
+    """Return the seconds in a Retry-After header, or ``None`` if it is invalid.
+
+    It holds seconds or a date (RFC 9110, 10.2.3).
     """
     if not value:
         return None

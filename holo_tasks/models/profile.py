@@ -112,7 +112,7 @@ class Profile(BaseModel):
         return "integers from 0 to 1000" if self.coordinates == "thousandths" else "numbers from 0 to 1"
 
     def sampling(self) -> dict[str, Any]:
-        """Return the request fields for sampling and reasoning. No field is nested in another."""
+        """Return the request fields for sampling and reasoning."""
         fields: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_output_tokens}
         if self.reasoning_effort != "default":
             fields["reasoning_effort"] = self.reasoning_effort

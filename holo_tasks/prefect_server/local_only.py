@@ -48,8 +48,9 @@ def enter(environ: MutableMapping[str, str], *, asked: bool = False) -> bool:
 
 
 def enter_late(environ: MutableMapping[str, str], prefect_url: str | None) -> None:
-    """Turn the mode on after Prefect has started. Raises `InvalidUsage` if Prefect may have been reached through a
-    proxy.
+    """Turn the mode on after Prefect has started.
+
+    Raises `InvalidUsage` if Prefect may have been reached through a proxy.
     """
     host = urlsplit(prefect_url or "http://127.0.0.1").hostname or ""
     proxies = {name: environ[name] for name in environ if name.lower() in PROXIES and environ[name]}

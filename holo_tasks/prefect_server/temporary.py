@@ -62,16 +62,12 @@ ITS_OWN = ("PREFECT_", "PG", "SQLITE_")
 
 
 def configured_api_url(environ: Mapping[str, str]) -> str | None:
-    """Return the Prefect API URL from the environment or the active profile, without importing Prefect; else
-    ``None``.
-    """
+    """Return the Prefect API URL from the environment or the active profile, or ``None``. Prefect is not imported."""
     return configured(environ, "PREFECT_API_URL")
 
 
 def configured(environ: Mapping[str, str], *names: str) -> str | None:
-    """Return the first of the named Prefect settings that is set in the environment or the active profile, or
-    ``None``.
-    """
+    """Return the first of some Prefect settings in the environment or the active profile, or ``None``."""
     if found := next(filter(None, map(environ.get, names)), None):
         return found
     home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
@@ -108,9 +104,7 @@ def is_up(url: str, timeout_s: float = 1.0) -> bool:
 
 
 def state_of(url: str, timeout_s: float = 1.0) -> Literal["up", "away", "other"]:
-    """Return the state of a URL: "up" for a Prefect API, "away" without an answer or if too busy, "other" for anything
-    else.
-    """
+    """Return "up" if a Prefect API answers, "away" for no answer or a busy server, and "other" for anything else."""
     try:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:  # or it raises ValueError
@@ -200,14 +194,16 @@ class TemporaryServer:
             )
 
     def enter(self, environ: MutableMapping[str, str]) -> None:
-        """Set the server's URL and login for Prefect in an environment. Call it before Prefect is imported or
-        started.
+        """Set the server's URL and login for Prefect in an environment.
+
+        Call it before Prefect is imported or started.
         """
         environ["PREFECT_API_URL"], environ["PREFECT_API_AUTH_STRING"] = self.url, self.login
 
     def wait(self) -> str:
-        """Wait until the API answers; return its URL. Raises `InvalidUsage` if the server exits or does not start in
-        time.
+        """Wait until the API answers; return its URL.
+
+        Raises `InvalidUsage` if the server exits or does not start in time.
         """
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
@@ -298,8 +294,9 @@ def _pipe_with(line: str) -> Iterator[int]:
 
 
 def _lock_first_start(home: Path) -> IO[str]:
-    """Lock Prefect's home for its first start, because two servers that create the same database fail; return the lock
-    file.
+    """Lock Prefect's home for its first start; return the lock file.
+
+    Two servers that create the same database at the same time fail. Raises `InvalidUsage` after `PATIENCE_S`.
     """
     try:
         make_private(home)

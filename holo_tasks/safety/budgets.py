@@ -94,8 +94,7 @@ class Budgets:
         return quote
 
     async def alone(self, quote: Quote, meter: str, patience_s: float) -> Quote | None:
-        """Return a quote for a probe call that the known overbilling would make too expensive; ``None`` if it is not
-        allowed.
+        """Return a quote for a probe call that the known overbilling would forbid, or ``None`` if none is allowed now.
 
         Such a probe call is allowed some minutes after the last bill that was too high, one at a time. Without it, a
         server that was repaired would be refused for good, because refused calls bring no bills.
@@ -113,8 +112,9 @@ class Budgets:
         return lone
 
     async def learn(self, quote: Quote, meter: str, seen: Overbilling | None, *, doubtful: bool = False) -> None:
-        """Record the overbilling seen on a call's bill, and end its probe. ``seen`` is ``None`` if the call brought no
-        bill.
+        """Record the overbilling seen on a call's bill, and end its probe.
+
+        ``seen`` is ``None`` if the call brought no bill.
         """
         if (staying := self._renewals.pop(quote.first, None)) is not None:
             staying.cancel()
@@ -151,8 +151,9 @@ class Budgets:
         return min((scope.limits.max_cost_micro or 0) - used.get(scope.key, 0) for scope in scopes)
 
     async def settle(self, hold: str, actual_micro: int, still_held_micro: int = 0) -> None:
-        """Replace a reservation by the bill. ``still_held_micro`` stays reserved for good, because it may be billed
-        later.
+        """Replace a reservation by the bill.
+
+        ``still_held_micro`` stays reserved for good, because it may be billed later.
         """
         if hold:
             await asyncio.to_thread(self.pay, hold, actual_micro, still_held_micro)
@@ -273,8 +274,9 @@ def _durable(guard: Guard) -> list[Guard]:
 
 
 def _each_once(scopes: Sequence[Guard]) -> Iterator[tuple[Guard, int]]:
-    """Yield each scope, outermost first, with 1 if it is to be charged and 0 if an outer scope with the same key
-    was.
+    """Yield each scope, outermost first, with 1 if it is to be charged.
+
+    A scope is yielded with 0 if an outer scope with the same key was charged.
     """
     charged: set[str] = set()
     for scope in scopes:

@@ -75,8 +75,9 @@ class Confirm(BaseModel):
         return call.tool_name in self.kinds if self.kinds is not None else not isinstance(call, _HARMLESS)
 
     async def fits(self, call: AnyCall, gesture: Gesture, owner: Owner, scene: Scene) -> bool:
-        """Return whether an action needs a person's approval by this rule. Anything that cannot be determined counts as
-        a match.
+        """Return whether an action needs a person's approval by this rule.
+
+        Anything that cannot be determined counts as a match.
         """
         if not self.concerns(call):
             return False
@@ -107,8 +108,9 @@ class Confirm(BaseModel):
 
 
 async def _fits(wanted: re.Pattern[str], target: Point | Box, scene: Scene) -> bool:
-    """Return whether the text at a target matches. A button with only an icon, which OCR cannot read, counts as a
-    match.
+    """Return whether the text at a target matches.
+
+    A button with only an icon, which OCR cannot read, counts as a match.
     """
     text = await scene.text(target)
     if wanted.search(text):

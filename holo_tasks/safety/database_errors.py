@@ -117,9 +117,7 @@ def trouble(error: Exception, place: str, *, local: bool) -> StoreLost:
 
 
 def _error_class(cause: BaseException, *, local: bool) -> type[StoreLost]:
-    """Return the error class: `DatabaseAway` and `TransactionAborted` may pass by themselves, `StoreLost` needs a
-    repair.
-    """
+    """Return the error class: only `StoreLost` itself needs a repair, its subclasses may pass."""
     state = getattr(cause, "sqlstate", None)
     if state in ("40P01", "40001"):
         return TransactionAborted

@@ -124,10 +124,10 @@ class Watch:
 
 
 class _Alarm:
-    """One thread that ends all overdue waits of this process. A thread for each wait would take longer than most
-    transactions.
+    """One thread that ends all overdue waits of this process.
 
-    The thread ends when it wakes up and no waits are left. It is not woken up when a wait ends.
+    A thread for each wait would take longer than most transactions. The thread ends when it wakes up and no waits are
+    left. It is not woken up when a wait ends.
     """
 
     def __init__(self) -> None:

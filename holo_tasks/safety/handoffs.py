@@ -159,11 +159,11 @@ class Handoffs:
             return self._read(db, values["id"])
 
     def answer(self, id: str, choice: str, *, note: str = "", by: str, taken: bool = False) -> Handoff:
-        """Record an answer; the first one wins. Raises `InvalidUsage` for an invalid answer, or if the hand-off is
-        closed.
+        """Record an answer; the first one wins.
 
-        ``taken`` is true if Prefect has already accepted the answer for a suspended run. The deadline was checked by
-        Prefect then, and is not checked here.
+        Raises `InvalidUsage` for an invalid answer, or if the hand-off is closed. ``taken`` is true if Prefect has
+        already accepted the answer for a suspended run. The deadline was checked by Prefect then, and is not checked
+        here.
         """
         with self._store.transaction() as db:
             found = self._read(db, id)

@@ -141,9 +141,7 @@ class Claim:
         return self.ledger.unheard(LEASE_S - self.left_s())
 
     async def intend(self, action: str, frame: str) -> int:
-        """Record an action before its first input event; return its number. Raises `Killed` if the claim was taken
-        over.
-        """
+        """Record an action before its first input event; return its number. Raises `Killed` after a takeover."""
         number = await asyncio.to_thread(self.ledger.intend, self, action, frame)
         self.begun[number] = action
         return number
@@ -159,11 +157,11 @@ class Claim:
 
 
 class Ledger:
-    """Record of finished and unfinished work in the shared database. Each call is one transaction, durable when it
-    returns.
+    """Record of finished and unfinished work in the shared database.
 
-    ``token`` names the business item, ``goal`` the kind of work on it. Reusing both with other inputs or another
-    ``work`` raises `TokenConflict`, because the stored result would answer another question.
+    Each call is one transaction, durable when it returns. ``token`` names the business item, ``goal`` the kind of work
+    on it. Reusing both with other inputs or another ``work`` raises `TokenConflict`, because the stored result would
+    answer another question.
     """
 
     def __init__(self, store: Store) -> None:
@@ -175,8 +173,9 @@ class Ledger:
         return self._store
 
     def find(self, token: str, goal: str, inputs: str, work: Work | None = None) -> Finished | None:
-        """Return the stored result of finished work, or ``None``. Raises `TokenConflict` for other inputs or another
-        function.
+        """Return the stored result of finished work, or ``None``.
+
+        Raises `TokenConflict` for other inputs or ``work``.
         """
         with self._store.transaction() as db:
             row = db.execute(sa.select(FINISHED).where(*_matches(FINISHED, token, goal))).one_or_none()
@@ -236,9 +235,7 @@ class Ledger:
 
     @asynccontextmanager
     async def one_of(self, tokens: Sequence[str], goal: str, waits: Callable[[], float]) -> AsyncIterator[Claim]:
-        """Hold the first free claim of several tokens. ``waits`` returns the seconds until the next look if none is
-        free.
-        """
+        """Hold the first free claim of several tokens. ``waits`` returns the seconds until the next look."""
         watches = {token: IdleWatch() for token in tokens}
         while (claim := await self._first_free(watches, goal)) is None:
             await asyncio.sleep(waits())
@@ -323,9 +320,7 @@ class Ledger:
         return str(unanswered(self._store.place, for_s, local=self._store.local))
 
     def disregard(self, claim: Claim) -> None:
-        """Delete the intents of earlier attempts, because they had no effect. Raises `Killed` if the claim was taken
-        over.
-        """
+        """Delete the intents of earlier attempts, which had no effect. Raises `Killed` if the claim was taken over."""
 
         def disregard(db: sa.Connection) -> None:
             self.check(db, claim)
@@ -391,9 +386,7 @@ class Ledger:
             raise
 
     def _try_claim(self, token: str, goal: str, work: Work | None, watch: IdleWatch) -> Claim | None:
-        """Return a claim, or ``None`` if it is not known yet whether it is free. Raises `BeingWorkedOn` if it is
-        not.
-        """
+        """Return a claim, or ``None`` if it may be free later. Raises `BeingWorkedOn` if its holder is alive."""
 
         def take(db: sa.Connection) -> Claim | None:
             asked = boot_s()
@@ -418,9 +411,7 @@ class Ledger:
         return self._store.do(take)
 
     def _bind_to(self, db: sa.Connection, token: str, goal: str, work: Work, *, begun: bool) -> None:
-        """Bind the token and goal to a function. Raises `TokenConflict` if another function has begun or finished the
-        work.
-        """
+        """Bind the token and goal to a function. Raises `TokenConflict` if work of another function exists."""
         other = _other_work(db, token, goal, work)
         if other and (begun or db.execute(sa.select(FINISHED.c.goal).where(*_matches(FINISHED, token, goal))).first()):
             raise _other_work_error(token, goal, other, work)
@@ -533,9 +524,7 @@ def _other_work_error(token: str, goal: str, other: str, work: Work) -> TokenCon
 
 
 def _own_intent(claim: Claim, number: int) -> tuple[sa.ColumnElement[bool], ...]:
-    """Match an intent of this claim. The epoch is needed because numbers start again when earlier intents are
-    deleted.
-    """
+    """Match an intent of this claim. The epoch tells apart equal numbers of other attempts."""
     return (*_matches(INTENTS, claim.token, claim.goal), INTENTS.c.epoch == claim.epoch, INTENTS.c.number == number)
 
 
@@ -565,9 +554,7 @@ def _this_process() -> str:
 
 
 def _has_ended(holder: str) -> bool:
-    """Return whether a claim's process has certainly ended. One that `/proc` hides, or on another machine, may be
-    alive.
-    """
+    """Return whether a claim's process has certainly ended, and is not just hidden or on another machine."""
     machine, _, rest = holder.partition("|")
     pid, _, started = rest.partition("|")
     return machine == _machine() and pid.isdigit() and _started(int(pid)) not in (started, None)

@@ -74,10 +74,9 @@ class Meters:
             db.execute(_update_probe(meter, first).values(heard_s=self._store.now_s(db), era=self._store.era))
 
     def give_up(self, meter: str, first: str, *, doubtful: bool = False) -> None:
-        """End a probe call without a bill.
+        """End a probe call without a bill. The next one may begin at once.
 
-        The next probe call may begin at once. If the call is ``doubtful``, it may have been billed too much, and the
-        next one has to wait `ALONE_S`.
+        A ``doubtful`` call may have been billed too much, so `alone` allows the next check only after `ALONE_S`.
         """
         with self._store.transaction() as db:
             heard_s = self._store.now_s(db) - (0 if doubtful else ALONE_S)

@@ -42,11 +42,10 @@ ProgramText = Annotated[str, Field(min_length=1)]
 
 
 class Rules(Written):
-    """The actions that an agent may perform. A field that is not given forbids nothing, and an empty list allows
-    nothing.
+    """The actions that an agent may perform.
 
-    The rules are checked against the real effect of an action: pixels, keys, and the process that owns the target
-    window.
+    A field that is not given forbids nothing, and an empty list allows nothing. The rules are checked against the real
+    effect of an action: pixels, keys, and the process that owns the target window.
     """
 
     called: ClassVar[str] = "rules"
@@ -78,10 +77,10 @@ class Rules(Written):
     confirm: tuple[Confirm, ...] = Field(default=(), description="Actions that need a person's yes.")
 
     def under(self, allow: Trust | None) -> Rules:
-        """Return these rules with ``trust`` set for a run with ``allow``. The stricter of the two counts; the default
-        is "read".
+        """Return these rules with ``trust`` set for a run with ``allow``.
 
-        Raises `InvalidUsage` if ``allow`` is not ``None``, "read" or "act".
+        The stricter of the two counts; the default is "read". Raises `InvalidUsage` if ``allow`` is not ``None``,
+        "read" or "act".
         """
         if allow is not None and (not isinstance(allow, str) or allow not in get_args(Trust)):
             raise InvalidUsage(f'allow= is "read" or "act", not {allow!r}: act lets the agent use mouse and keyboard.')
@@ -208,9 +207,7 @@ class Rules(Written):
 
 
 def _described(call: AnyCall, gesture: Gesture) -> str:
-    """Return a description of an action for the person who approves it, with the written text up to
-    `SHOWN_CHARACTERS`.
-    """
+    """Return a description of an action for its approver, with up to `SHOWN_CHARACTERS` of the written text."""
     points = points_of(gesture)
     whole = gesture.text.translate(_KEYS_SHOWN) if isinstance(gesture, Write) else ""
     shown = f"{whole[:SHOWN_CHARACTERS]}… ({len(whole)} characters)" if len(whole) > SHOWN_CHARACTERS else whole

@@ -80,10 +80,9 @@ def has_table(db: sa.Connection, name: str) -> bool:
 
 
 def bring_up(db: sa.Connection, tables: sa.MetaData, place: str) -> None:
-    """Migrate a database to the newest version and create missing tables. The caller makes sure that only one process
-    does.
+    """Migrate a database to the newest version and create missing tables.
 
-    Raises `StoreLost` if a newer release has changed the database.
+    The caller makes sure that only one process does. Raises `StoreLost` if a newer release has changed the database.
     """
     for name in KEEPERS:  # importing a module adds its tables to `tables`
         import_module(f"holo_tasks.safety.{name}")

@@ -61,9 +61,7 @@ _TAGGED = re.compile(
 
 
 def fixed(name: str, text: str) -> bool:
-    """Return whether ``text`` in a field called ``name`` is a fixed word of a model's format: a tool, a key or an enum
-    value.
-    """
+    """Return whether ``text`` in a field ``name`` is a fixed word of a model's format: a tool, key or enum value."""
     if name in _KEYS:
         return len(text) == 1 or any(text.lower() in names for names in (NAMED, ALIASES, MODIFIERS))
     return name in _NAMING and text in _WORDS
@@ -181,8 +179,9 @@ class _Question:
 
 
 def _body(body: Mapping[str, Any], scrubber: Scrubber) -> dict[str, Any]:
-    """Return a request body with secret values removed from its messages. System messages hold no user text and
-    stay.
+    """Return a request body with secret values removed from its messages.
+
+    System messages hold no user text and stay.
     """
     if not scrubber:
         return dict(body)

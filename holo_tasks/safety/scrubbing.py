@@ -90,8 +90,9 @@ def hush_error(error: BaseException) -> BaseException:
 
 
 def hush_logs() -> None:
-    """Remove secret values from all log records of this process from now on, including tracebacks. Repeated calls are
-    harmless.
+    """Remove secret values from all log records of this process from now on, including tracebacks.
+
+    Repeated calls are harmless.
     """
     make = logging.getLogRecordFactory()
     if getattr(make, "hushes", False):

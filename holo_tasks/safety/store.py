@@ -73,8 +73,9 @@ class Store:
     """
 
     def __init__(self, url: str, home: Path | None = None) -> None:
-        """Prepare a database. ``home`` is the folder of local state if the database is the default one in that
-        folder.
+        """Prepare a database.
+
+        ``home`` is the folder of local state if the database is the default one in that folder.
         """
         self._home = home
         # The default path is not parsed as a URL, because the folder's name may contain a “?”.
@@ -153,8 +154,9 @@ class Store:
 
     @contextmanager
     def _time_limit(self, patience_s: float) -> Iterator[Watch | None]:
-        """Set the time-out of the transactions of this thread. SQLite enforces it by itself, Postgres needs a
-        `Watch`.
+        """Set the time-out of the transactions of this thread.
+
+        SQLite enforces it by itself, Postgres needs a `Watch`.
         """
         self._thread_state.patience_s = patience_s
         if self.local:
@@ -193,8 +195,9 @@ class Store:
         return engine
 
     def _make_private(self, path: Path) -> None:
-        """Create the file before SQLite does, because SQLite would use the umask. Its side files get the mode of the
-        file.
+        """Create the file before SQLite does, because SQLite would use the umask.
+
+        Its side files get the mode of the file.
         """
         if self._home is None:
             make_private(path.parent)

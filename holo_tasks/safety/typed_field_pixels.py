@@ -27,7 +27,9 @@ SURE, DOUBTFUL, LETTERS = 0.6, 0.3, 24
 A smaller part may be another text with some of the same letters.
 """
 ROWS, ROWS_OF = 4, 0.8
-"""Number of rows that suffice, and the share that they count as: the top or bottom edge of a partly covered text."""
+"""Number of rows that suffice, and the share of them that must match: the top or bottom edge of a partly covered
+text.
+"""
 BORDER = 6
 """Pixels of a field's outline and focus ring."""
 CARET = 3
@@ -244,7 +246,10 @@ def columns(mask: Pixels) -> int:
 
 
 def _matching_share(shape: Pixels, there: Pixels) -> float:
-    """Return the matching share of a text: of its columns or, if nearly all columns match partly, of its rows."""
+    """Return the share of a text's columns that match.
+
+    Returns `ROWS_OF` if at least `ROWS` consecutive rows match over most of the width. Returns 0 for too small a match.
+    """
     changed = ImageChops.difference(shape, there)
     width, height = shape.size
     different, _ = changed.getprojection()

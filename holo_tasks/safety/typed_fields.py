@@ -129,8 +129,9 @@ class _TrackedField:
         return inside is not None and self.field.box.grown(ROOM).encloses(inside)
 
     def follow(self, inside: Box | None) -> None:
-        """Move the places inside the field's window by as much as the window was moved. ``inside`` is the window's new
-        box.
+        """Move the places inside the field's window by as much as the window was moved.
+
+        ``inside`` is the window's new box.
         """
         before = self.inside
         if inside is None or before is None or inside == before:
@@ -325,8 +326,7 @@ class _FrameSearch:
         return {(0, 0): False}, False
 
     def _elsewhere(self, known: _TrackedField, live: dict[Move, bool]) -> list[Box]:
-        """Look for the field's text at new places, and add these to ``live``; return the boxes of other fields that
-        hold it.
+        """Add new places of the field's text to ``live``; return the boxes of other fields that hold the text.
 
         If the text occurs twice in one field, the field has one place. If it occurs in another known field, that field
         is masked. Masks around each occurrence would reveal the length of the text.

@@ -22,8 +22,9 @@ class Written(BaseModel):
 
     @classmethod
     def read(cls, values: Any) -> Self:
-        """Validate plain values, as read from TOML, YAML or JSON. Raises `InvalidUsage` that names the first
-        problem.
+        """Validate plain values, as read from TOML, YAML or JSON.
+
+        Raises `InvalidUsage` that names the first problem.
         """
         try:
             return cls.model_validate(values)

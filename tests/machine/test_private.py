@@ -1,6 +1,4 @@
-"""Created files and folders are private regardless of the umask, and existing ones are made private if they are
-ours.
-"""
+"""Created files and folders are private regardless of the umask, and existing ones of ours are made private."""
 
 from __future__ import annotations
 

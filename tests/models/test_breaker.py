@@ -169,8 +169,9 @@ async def converse(endpoint: ModelEndpoint) -> Reply:
 
 @pytest.mark.parametrize("down", [10, 13])
 async def test_ten_conversations_do_not_flood_a_server_that_is_down(down: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten requests are out when the server goes down. After that, one at a time probes, and all continue after the
-    first reply.
+    """Ten requests are out when the server goes down.
+
+    After that, one at a time probes, and all continue after the first reply.
     """
     monkeypatch.setattr(breakers, "REST_S", 0.05)
     busy = Busy(down, 10)

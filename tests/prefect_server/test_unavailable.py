@@ -1,6 +1,4 @@
-"""A needed service is away or busy: it is retried, and if it stays away the run ends as unavailable without any
-work.
-"""
+"""A needed service is away or busy: it is retried, and a run without it ends as unavailable before any work."""
 
 from __future__ import annotations
 

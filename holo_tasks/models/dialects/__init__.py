@@ -1,6 +1,4 @@
-"""Dialects: how a conversation is written for a family of models, and how its replies are parsed
-(`core.model.Dialect`).
-"""
+"""Dialects: how conversations are written for a family of models, and how replies are parsed (`core.model.Dialect`)."""
 
 from __future__ import annotations
 

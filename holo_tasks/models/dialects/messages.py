@@ -32,8 +32,9 @@ def image_part(shot: Shot) -> Message:
 
 
 class Gallery:
-    """Writes the observations of a transcript. Evicted pictures are replaced by a placeholder; ``shown`` holds the
-    others.
+    """Writes the observations of a transcript.
+
+    Evicted pictures are replaced by a placeholder; ``shown`` holds the others.
     """
 
     def __init__(self, transcript: Transcript, profile: Profile) -> None:

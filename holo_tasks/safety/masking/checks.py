@@ -53,8 +53,9 @@ def is_iban(text: str) -> bool:
 
 
 def is_us_ssn(digits: str) -> bool:
-    """Return whether nine digits may be a US social security number. It has no checksum, but some parts are never
-    issued.
+    """Return whether nine digits may be a US social security number.
+
+    It has no checksum, but some parts are never issued.
     """
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     return area not in ("000", "666") and area[0] != "9" and group != "00" and serial != "0000"

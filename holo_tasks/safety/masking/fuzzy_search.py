@@ -36,8 +36,9 @@ class Folded:
 
 
 def folded_secret(text: str) -> Folded:
-    """Fold a text for the search of secrets: confused characters become equal, spaces and small punctuation are
-    removed.
+    """Fold a text for the search of secrets.
+
+    Confused characters become equal; spaces and small punctuation are removed.
     """
     return _folded(text, lambda character: character not in _IGNORED, _CONFUSED)
 
@@ -94,11 +95,10 @@ def name_in(name: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def approximate(wanted: str, text: str, allowed: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a text that match with at most ``allowed`` wrong, missing or extra characters (Sellers'
-    algorithm).
+    """Yield the ranges of a text that match with at most ``allowed`` wrong, missing or extra characters.
 
-    The fuzzy patterns of `regex` are not used, because they return only one of several overlapping matches. Here the
-    time is bounded by the product of both lengths.
+    This is Sellers' algorithm. The fuzzy patterns of `regex` are not used, because they return only one of several
+    overlapping matches. Here the time is bounded by the product of both lengths.
     """
     if allowed == 0:
         start = -1

@@ -99,8 +99,9 @@ _DATES = re.compile(r"\d{1,4}([.\-/])\d{1,2}\1\d{1,4}")
 
 
 def _cards(text: str) -> Iterator[Found]:
-    """Yield card numbers in runs of digits: runs of a valid length, and parts of longer runs that are grouped as on a
-    card.
+    """Yield card numbers in runs of digits.
+
+    A card number is a run of a valid length, or a part of a longer run that is grouped as on a card.
     """
     for run in _RUN.finditer(text):
         groups = list(re.finditer(r"\d+", run.group()))

@@ -48,9 +48,7 @@ class Row:
         return " ".join(line.text for line in self.lines)
 
     def parts(self, start: int, end: int) -> list[tuple[ReadLine, int, int]]:
-        """Return the lines that a range of the row's text covers, each with the start and end in the line's own
-        text.
-        """
+        """Return the lines that a range of the row's text covers, each with its own start and end."""
         found, offset = [], 0
         for line in self.lines:
             first, last = max(0, start - offset), min(len(line.text), end - offset)
@@ -79,7 +77,7 @@ def rows_of(lines: Sequence[ReadLine]) -> list[Row]:
 
 
 def wraps_of(rows: Sequence[Row]) -> list[Row]:
-    """Return each pair of rows in which the second may continue the text of the first below it."""
+    """Return merged rows for each pair in which the second may continue the text of the first below it."""
     found = []
     for row in rows:
         first = row.lines[0].box

@@ -23,8 +23,9 @@ class Pattern:
         self._regex = regex.compile(pattern, regex.IGNORECASE)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the ranges of all matches. Raises `RedactionFailed` if the text is too long or the search takes too
-        long.
+        """Return the ranges of all matches.
+
+        Raises `RedactionFailed` if the text is too long or the search takes too long.
         """
         if len(text) > LONGEST:
             raise RedactionFailed(

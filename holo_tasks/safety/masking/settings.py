@@ -83,8 +83,9 @@ class Windows(BaseModel):
 
 
 class Redaction(Written):
-    """Which parts of a frame are painted over before it leaves the machine. If a detector fails, the frame is not
-    sent.
+    """Which parts of a frame are painted over before it leaves the machine.
+
+    If a detector fails, the frame is not sent.
     """
 
     called: ClassVar[str] = "redaction"

@@ -159,8 +159,9 @@ class TextMasker:
 
 
 def _is_whole(text: str, start: int, end: int, *, number: bool) -> bool:
-    """Return whether a range is not a part of a longer word or number. A number must have at least half of its
-    characters read as digits.
+    """Return whether a range is not a part of a longer word or number.
+
+    A number must have at least half of its characters read as digits.
     """
     belongs = str.isdigit if number else str.isalnum
     alone = not (belongs(text[start - 1 : start]) or belongs(text[end : end + 1]))

@@ -83,9 +83,7 @@ class Wireframe:
 
 
 class _ScreenContent:
-    """OCR and the outline finder in the form of a masker, so that their failures and time-outs are handled like a
-    masker's.
-    """
+    """OCR and the outline finder as a masker, so that their failures and time-outs are handled alike."""
 
     def __init__(self, reader: LineReader, outlines: OutlineFinder) -> None:
         self._reader = reader

@@ -33,8 +33,9 @@ class Extent:
 
 
 def part_of(frame: Frame, line: ReadLine, start: int, end: int) -> Box:
-    """Return the box of the words that a range of a line touches, or the line's box if its words cannot be
-    separated.
+    """Return the box of the words that a range of a line touches.
+
+    Returns the line's box if its words cannot be separated.
     """
     text = line.text
     if not text[:start].strip() and not text[end:].strip():
