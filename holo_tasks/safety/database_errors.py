@@ -103,13 +103,13 @@ def is_time_out(error: sa.exc.SQLAlchemyError) -> bool:
     return type(getattr(error, "orig", None)).__name__ == "ConnectionTimeout"
 
 
-def unanswered(place: str, waited_s: float, *, local: bool = False) -> DatabaseAway:
+def no_answer_error(place: str, waited_s: float, *, local: bool = False) -> DatabaseAway:
     """Return the error for a database that does not answer."""
     advice = "see what keeps it locked or its disk busy" if local else "see that its server is well and can be reached"
     return DatabaseAway(f"The database {place} has not answered for {waited_s:.0f} s; {advice}.")
 
 
-def trouble(error: Exception, place: str, *, local: bool) -> StoreLost:
+def error_for(error: Exception, place: str, *, local: bool) -> StoreLost:
     """Return the error to raise for an error of SQLAlchemy, a driver or the file system."""
     cause = getattr(error, "orig", None) or error
     what, advice = _of_sqlite(cause) if local else _of_postgres(cause)

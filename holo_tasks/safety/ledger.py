@@ -25,7 +25,7 @@ from holo_tasks.core.visible_text import exact
 from holo_tasks.machine.clock import boot_s
 from holo_tasks.machine.proc import process, stat_of
 from holo_tasks.safety import budgets
-from holo_tasks.safety.database_errors import unanswered
+from holo_tasks.safety.database_errors import no_answer_error
 from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store, add
 
 LEASE_S = 10.0
@@ -317,7 +317,7 @@ class Ledger:
 
     def unheard(self, for_s: float) -> str:
         """Return the error text for a database that has not answered for ``for_s`` seconds."""
-        return str(unanswered(self._store.place, for_s, local=self._store.local))
+        return str(no_answer_error(self._store.place, for_s, local=self._store.local))
 
     def disregard(self, claim: Claim) -> None:
         """Delete the intents of earlier attempts, which had no effect. Raises `Killed` if the claim was taken over."""

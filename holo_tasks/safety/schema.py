@@ -1,7 +1,7 @@
 """Schema version of the shared database, and the migrations between versions.
 
-A new table needs no migration. Add it to `store.TABLES` in its module, and add the module's name to `KEEPERS`. It is
-created when a database without it is next opened.
+A new table needs no migration. Add it to `store.TABLES` in its module, and add the module's name to `TABLE_MODULES`. It
+is created when a database without it is next opened.
 
 A changed table needs a migration. Change its `sa.Table`, and append a function to `STEPS` that makes the same change in
 SQL that both SQLite and Postgres understand::
@@ -50,7 +50,7 @@ STEPS: tuple[Step, ...] = (_items_by_goal,)
 """Migrations from each version to the next, starting at version 1. A database without a version table has version 1."""
 OLDEST_POSTGRES = 14
 """Oldest supported major version of Postgres; older ones get no security updates. Tests run on 15, 16 and 18."""
-KEEPERS = (
+TABLE_MODULES = (
     "approvals",
     "budgets",
     "handoffs",
@@ -79,12 +79,12 @@ def has_table(db: sa.Connection, name: str) -> bool:
     return sa.inspect(db).has_table(name)
 
 
-def bring_up(db: sa.Connection, tables: sa.MetaData, place: str) -> None:
+def migrate(db: sa.Connection, tables: sa.MetaData, place: str) -> None:
     """Migrate a database to the newest version and create missing tables.
 
     The caller makes sure that only one process does. Raises `StoreLost` if a newer release has changed the database.
     """
-    for name in KEEPERS:  # importing a module adds its tables to `tables`
+    for name in TABLE_MODULES:  # importing a module adds its tables to `tables`
         import_module(f"holo_tasks.safety.{name}")
     there = set(sa.inspect(db).get_table_names())
     wanted = set(tables.tables)

@@ -33,7 +33,7 @@ FREE_TEXT = frozenset(
     | {"state", "wanted", "how", "name", "to", "told", "macro", "why", "windows", "press_once", "waiting_for", "unseen"}
 )
 """Event fields with free text, which are scrubbed."""
-AS_IT_IS = frozenset(
+UNCHANGED = frozenset(
     {"kind", "status", "outcome", "purpose", "source", "finish_reason", "confidence", "tool_name", "gesture_kind"}
     | {"run_id", "flow_run_id", "token", "library", "model", "endpoint", "display", "signed_by", "media_type"}
     | {"layer", "target", "items", "correction", "playbook", "macros"}

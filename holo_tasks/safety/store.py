@@ -28,7 +28,7 @@ from holo_tasks.machine.clock import era
 from holo_tasks.machine.private import close_to_others, make_private, private_file, private_folder
 from holo_tasks.safety import schema
 from holo_tasks.safety.database_address import DATABASE_VARIABLE, checked, pinned, place_of
-from holo_tasks.safety.database_errors import TransactionAborted, is_time_out, trouble, unanswered
+from holo_tasks.safety.database_errors import TransactionAborted, error_for, is_time_out, no_answer_error
 from holo_tasks.safety.database_time_limit import Watch
 from holo_tasks.safety.scrubbing import hushed
 
@@ -112,8 +112,8 @@ class Store:
             except sa.exc.SQLAlchemyError as error:
                 if watch is not None and (watch.fired or is_time_out(error)):
                     watch.fired = True
-                    raise unanswered(self.place, watch.waited_s) from None
-                raise trouble(error, self.place, local=self.local) from None
+                    raise no_answer_error(self.place, watch.waited_s) from None
+                raise error_for(error, self.place, local=self.local) from None
 
     def do(self, work: Callable[[sa.Connection], T], patience_s: float = PATIENCE_S) -> T:
         """Run ``work`` in a transaction, and once more if the database aborted it in favor of another transaction.
@@ -175,13 +175,13 @@ class Store:
                     schema.check_server(connection, self.place)
                     # Concurrent creation of the same table would fail.
                     connection.execute(sa.text("SELECT pg_advisory_xact_lock(484951001)"))
-                schema.bring_up(connection, TABLES, self.place)
+                schema.migrate(connection, TABLES, self.place)
         except ImportError as error:
             raise InvalidUsage(
                 f"The database {self.place} cannot be opened ({error}); install prefect-holo[postgres]."
             ) from None
         except OSError as error:
-            raise trouble(error, self.place, local=self.local) from None
+            raise error_for(error, self.place, local=self.local) from None
         return engine
 
     def _file_engine(self) -> sa.Engine:

@@ -68,9 +68,9 @@ from holo_tasks.safety.typed_field_pixels import (
 )
 
 KIND = "typed"
-ROOM = 8
+FIELD_MARGIN = 8
 """Pixels. A window that extends no further than this beyond a field contains nothing but the field."""
-NEAR = 32
+AROUND_MARGIN = 32
 """Pixels around a redrawn field that are kept for later comparisons."""
 LOOKS, PLACES, FIELDS = 4, 8, 16
 """Limits on the appearances and the places of a field, and on the number of fields. Beyond them the oldest that do not
@@ -85,10 +85,11 @@ logger = logging.getLogger(__name__)
 class _TrackedField:
     """A field that a secret was typed into.
 
-    ``places`` maps each offset at which the field was seen to whether it was cleared there. ``away`` is true if the
-    field was seen to show nowhere. ``judged`` is true if OCR or the rest of its window indicates that it shows nowhere;
-    this may be revoked. ``missed`` are the boxes of its program's windows while the field is not found. ``lost`` are
-    the same boxes while the field may still show. ``warned`` is true once the warning about a lost field was logged.
+    ``places`` maps each offset at which the field was seen to whether it was cleared there. ``seen_nowhere`` is true if
+    the field was seen to show nowhere. ``judged`` is true if OCR or the rest of its window indicates that it shows
+    nowhere; this may be revoked. ``missed`` are the boxes of its program's windows while the field is not found.
+    ``lost`` are the same boxes while the field may still show. ``warned`` is true once the warning about a lost field
+    was logged.
     """
 
     field: Typed
@@ -97,7 +98,7 @@ class _TrackedField:
     inside: Box | None
     hidden: bool
     labels: list[Pattern]
-    away: bool = False
+    seen_nowhere: bool = False
     judged: bool = False
     missed: list[Box] = made(default_factory=list)
     lost: list[Box] = made(default_factory=list)
@@ -118,15 +119,15 @@ class _TrackedField:
         return self.field.box.moved(*move)
 
     @property
-    def quiet(self) -> bool:
+    def shows_nowhere(self) -> bool:
         """Whether the field is known to show nowhere."""
-        return self.away or self.judged or all(self.places.values())
+        return self.seen_nowhere or self.judged or all(self.places.values())
 
     @property
     def drawn_alone(self) -> bool:
         """Whether a window draws nothing but this field, so that the field is wherever the window is."""
         inside = self.field.inside
-        return inside is not None and self.field.box.grown(ROOM).encloses(inside)
+        return inside is not None and self.field.box.grown(FIELD_MARGIN).encloses(inside)
 
     def follow(self, inside: Box | None) -> None:
         """Move the places inside the field's window by as much as the window was moved.
@@ -178,8 +179,8 @@ class TypedFields:
         """Track the fields of one typing. ``fields`` is empty if the typed text shows nowhere."""
         self.any = True
         self._known += [_TrackedField.of(field) for field in fields]
-        quiet = [known for known in self._known if known.quiet]
-        for known in quiet[: max(0, len(self._known) - FIELDS)]:
+        droppable = [known for known in self._known if known.shows_nowhere]
+        for known in droppable[: max(0, len(self._known) - FIELDS)]:
             self._known.remove(known)
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:
@@ -206,7 +207,7 @@ class TypedFields:
         self.reads = False
         for known in self._known:
             known.judged = False
-            known.lost = [] if known.quiet else known.missed
+            known.lost = [] if known.shows_nowhere else known.missed
         return self._lost()
 
     def _lost(self) -> list[Mask]:
@@ -216,7 +217,7 @@ class TypedFields:
         if frame.holds != self._holds:
             self._holds = frame.holds
             for known in self._known:
-                known.away = known.away or all(known.places.values())
+                known.seen_nowhere = known.seen_nowhere or all(known.places.values())
                 known.places = dict.fromkeys(known.places, False)
         screen = Image.frombytes("RGB", (frame.size.width, frame.size.height), frame.rgb)
         search = _FrameSearch(frame, screen, self._known, reads=self.reads)
@@ -253,10 +254,10 @@ class _FrameSearch:
         found = self._elsewhere(known, live)
         shown = [known.box(move) for move, was_cleared in live.items() if not was_cleared] + found
         known.places = {**{move: was for move, was in known.places.items() if move not in live}, **live}
-        if known.drawn_alone and inside is not None and not live and not known.quiet:
-            return [*shown, inside.grown(ROOM // 2)]
+        if known.drawn_alone and inside is not None and not live and not known.shows_nowhere:
+            return [*shown, inside.grown(FIELD_MARGIN // 2)]
         known.missed, known.lost, known.part_seen = [], [], False
-        if not (live or gone or known.away or all(known.places.values()) or known.drawn_alone):
+        if not (live or gone or known.seen_nowhere or all(known.places.values()) or known.drawn_alone):
             known.missed = self._program(known)
             if known.hidden and not self._reads:
                 live, known.judged = self._by_label(known)
@@ -265,7 +266,7 @@ class _FrameSearch:
             if all(live.values()):
                 known.places = dict.fromkeys(known.places, True)
             else:
-                known.away = known.judged = False
+                known.seen_nowhere = known.judged = False
             known.places = {**known.places, **live}
             known.doubted = False
         elif known.missed and not known.judged:
@@ -396,10 +397,10 @@ def _redrawn_at(look: Look, screen: Pixels, row: Box, inside: Box) -> Typed:
     field, was = look.field, text_box(look, 0, 0)
     size = row.width / max(1, was.width)
     above, height = round(size * (was.center.y - field.box.top)), round(size * field.box.height)
-    top = min(row.top, row.center.y - above) - ROOM // 2
-    bottom = max(row.bottom, row.center.y - above + height) + ROOM // 2
+    top = min(row.top, row.center.y - above) - FIELD_MARGIN // 2
+    bottom = max(row.bottom, row.center.y - above + height) + FIELD_MARGIN // 2
     box = Box(inside.left, top, inside.width, bottom - top).cut_to(inside)
-    around = box.grown(NEAR).cut_to(inside)
+    around = box.grown(AROUND_MARGIN).cut_to(inside)
     after = screen.crop(around.corners)
     before, paper = after.copy(), screen.getpixel((max(0, row.left - 1), row.top))
     before.paste(paper, row.grown(2).moved(-around.left, -around.top).corners)  # type: ignore[arg-type]

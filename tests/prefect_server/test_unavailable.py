@@ -18,7 +18,7 @@ from holo_blocks.loading import load_block
 from holo_tasks.core.errors import DatabaseAway, InvalidUsage, StoreLost, Unavailable
 from holo_tasks.machine.patience import Patience, is_away, patience_s, tells, waited
 from holo_tasks.prefect_server.temporary import require_server, state_of
-from holo_tasks.safety.database_errors import trouble
+from holo_tasks.safety.database_errors import error_for
 from tests.support.command_line import CommandLine, Ended, until
 from tests.support.outage import Crowd, Outage
 from tests.support.postgres import Postgres
@@ -192,7 +192,7 @@ async def test_an_unknown_host_is_not_retried(monkeypatch: pytest.MonkeyPatch, n
     ("failed to resolve host 'db': [Errno -3] Temporary failure in name resolution", DatabaseAway),
 ])  # fmt: skip
 def test_a_database_on_an_unknown_host_is_not_retried(said: str, kind: type[StoreLost]) -> None:
-    assert type(trouble(OSError(said), "postgresql://db/holo", local=False)) is kind
+    assert type(error_for(OSError(said), "postgresql://db/holo", local=False)) is kind
 
 
 async def test_a_block_is_loaded_again_while_prefect_is_busy(prefect: str, monkeypatch: pytest.MonkeyPatch) -> None:

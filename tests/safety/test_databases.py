@@ -103,7 +103,7 @@ class TestItsForm:
     def test_all_modules_with_tables_are_listed(self) -> None:
         modules = Path(schema.__file__).parent.glob("*.py")
         with_tables = {path.stem for path in modules if " = sa.Table(" in path.read_text()}
-        assert with_tables == set(schema.KEEPERS)
+        assert with_tables == set(schema.TABLE_MODULES)
 
     def test_an_older_database_is_migrated_once(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         used(open_store(store_url))

@@ -24,7 +24,7 @@ from holo_tasks.run.stored_results import stored
 from holo_tasks.safety import scrubbing
 from holo_tasks.safety.kill_requests import Kills
 from holo_tasks.safety.run_list import RunBook
-from holo_tasks.safety.scrubbed_model import AS_IT_IS, FREE_TEXT, ScrubbedRecorder, scrubbed
+from holo_tasks.safety.scrubbed_model import FREE_TEXT, UNCHANGED, ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import Hidden, check_open, hush_error, hush_logs, hushed, hushing
 from holo_tasks.safety.store import Store
 from tests.support.painted_desktop import PaintedDesktop
@@ -206,7 +206,7 @@ def test_every_event_field_is_free_text_or_listed_as_fixed() -> None:
     for kind in get_args(get_args(events.AnyEvent)[0]):
         for name, field in kind.model_fields.items():
             numbers = field.annotation in (int, bool, int | None, list[int])
-            assert numbers or (name in FREE_TEXT) != (name in AS_IT_IS), f"{kind.__name__}.{name}"
+            assert numbers or (name in FREE_TEXT) != (name in UNCHANGED), f"{kind.__name__}.{name}"
 
 
 async def test_events_keep_their_names_and_digests() -> None:
