@@ -28,7 +28,7 @@ print(sum(approvals.take(f"action {n}", "frame", "token T") is not None for n in
 NAIVE = """
 def take(self, action, frame, scope):
     with self._store.transaction() as db:
-        found = db.execute(sa.select(APPROVALS).where(*_is(scope, action, frame), _ROW.granted_by != "")).first()
+        found = db.execute(sa.select(APPROVALS).where(*_matches(scope, action, frame), _ROW.granted_by != "")).first()
     if found is None or found.taken: return None
     time.sleep(0.01)
     with self._store.transaction() as db:
@@ -37,7 +37,7 @@ def take(self, action, frame, scope):
 import time
 import holo_tasks.safety.approvals as module
 from holo_tasks.safety.approvals import *
-from holo_tasks.safety.approvals import sa, _is, _ROW
+from holo_tasks.safety.approvals import sa, _matches, _ROW
 module.Approvals.take = take
 """
 
