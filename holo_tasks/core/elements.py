@@ -185,8 +185,12 @@ class ElementTree:
         return found
 
     def focused(self) -> Element | None:
-        """Return the element that gets the keys, as far as programs say: of several the last of the active window."""
-        found = [element for element in self.elements if FOCUSED in element.states]
+        """Return the element that gets the keys, as far as programs say: of several the last of the active window.
+
+        Qt marks the current entry of a closed combo box as focused, so elements that are not on the screen come last.
+        """
+        focused = [element for element in self.elements if FOCUSED in element.states]
+        found = [element for element in focused if element.on_screen] or focused
         active = [each for each in found if ACTIVE in self.elements[self._tops[each.id]].states]
         return next(iter(reversed(active or found)), None)
 

@@ -264,6 +264,35 @@ class Judged(Event):
     state: str = ""
 
 
+class FieldRead(Event):
+    """A field was read back after a text was typed into it.
+
+    ``outcome`` says how the field's text relates to the typed one: exact, or for example completed or cut_off; unread
+    has its reason in ``why``. ``held`` is the field's text, only where it differs; ``field`` is the field's name.
+    ``by`` is the source: accessibility, or text that OCR read.
+    """
+
+    kind: Literal["field_read"] = "field_read"
+    outcome: Literal[
+        "exact",
+        "cleared",
+        "formatted",
+        "case",
+        "reformatted",
+        "completed",
+        "cut_off",
+        "lost",
+        "corrected",
+        "empty",
+        "another",
+        "unread",
+    ]
+    field: str = ""
+    held: str = ""
+    by: str = ""
+    why: str = ""
+
+
 class LookedAgain(Event):
     """The screen changed between the look it was decided on and the input: nothing was pressed."""
 
@@ -458,6 +487,7 @@ AnyEvent: TypeAlias = Annotated[
     | ActionDone
     | ActionFailed
     | Judged
+    | FieldRead
     | LookedAgain
     | Repeated
     | StepTimed

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from holo_tasks.core.calibration import Correction
 from holo_tasks.core.codes import NO_CODES, Codes
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.known_elements import Tell
 from holo_tasks.core.model import Model
@@ -16,6 +18,25 @@ from holo_tasks.core.ports import BudgetStore, Desktop, Encoder, Journal, Record
 from holo_tasks.loop.consent import Approver
 from holo_tasks.loop.corrections import CORRECTIONS
 from holo_tasks.loop.element_tree import Elements
+
+
+@dataclass(frozen=True)
+class FieldText:
+    """The text that OCR reads in a field. ``was_empty`` is about the screen before; a text that reaches the field's end
+    ``is_full``, so that some of it may be out of sight.
+    """
+
+    text: str
+    was_empty: bool
+    is_full: bool
+
+
+class ReadsField(Protocol):
+    """Reads the field that was typed into."""
+
+    async def __call__(self, before: Frame, after: Frame, at: Point | None) -> FieldText | None:
+        """Return the text of the field at a point or, without one, where the screen changed; ``None`` if unsure."""
+        ...
 
 
 class Person(Protocol):
@@ -63,6 +84,8 @@ class Doors:
     correction: Correction | None = None
     elements: Elements | None = None
     """What programs tell of their elements, where the desktop can be asked for that."""
+    field_text: ReadsField | None = None
+    """OCR of the field that was typed into, where no program tells of it."""
 
     @property
     def tell(self) -> Tell | None:

@@ -40,6 +40,8 @@ class Elements:
     desktop: TellsElements
     tell: Tell = as_it_is
     unseen: bool = True
+    latest: ElementTree | None = field(default=None, repr=False)
+    """The tree that the last action was decided on, if it was at hand."""
     _asked: bool = False
     _misses: int = 0
     _rests: int = 0
@@ -111,6 +113,7 @@ class Elements:
         Nobody waits for a program that hangs: what is not there at once is left out.
         """
         self._rests -= self._rests > 0
+        self.latest = None
         ahead, self._ahead = self._ahead, None
         before = await self._finished(ahead) if ahead else None
         if isinstance(gesture, Pause) or self._rests:
@@ -121,6 +124,7 @@ class Elements:
         self._misses = 0 if tree else self._misses + 1
         if self._misses >= MOST_MISSES or (tree and not tree.elements):
             self._misses, self._rests = 0, RESTS
+        self.latest = tree
         element = hit_by(tree, gesture) if tree else None
         if tree is None or element is None:
             return {}

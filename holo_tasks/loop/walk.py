@@ -47,6 +47,7 @@ from holo_tasks.loop.event_values import plain
 from holo_tasks.loop.gesture_limits import seconds_for, secrets_in, typed_until
 from holo_tasks.loop.made_presses import MadePresses
 from holo_tasks.loop.predict import Till, predict, prompt_tokens
+from holo_tasks.loop.read_back import ReadBack
 from holo_tasks.loop.take_picture import Seen, corners, frame_taken, part_of, shot_of
 from holo_tasks.loop.words import DROPPED, TAKE_STOCK, told_of
 
@@ -89,6 +90,7 @@ class Walk:
     """Whether a wait goes on while the screen stays the very same."""
     held: tuple[Box, ...] = ()
     presses: MadePresses = field(default_factory=MadePresses, repr=False)
+    typed: ReadBack = field(default_factory=ReadBack, repr=False)
     step: int = 0
     seen: Seen | None = None
     _corrections: Corrections | None = field(default=None, repr=False)
@@ -270,6 +272,7 @@ class Walk:
                 element=await elements.hit(gesture, seen.masks) if elements else {},
             )
         )
+        await self.typed.prepare(self.doors, gesture)
         intent = await self._intend(call, seen) if acting else None
         clicked, tabbed = self._keyed(seen.frame)
         self._focus = (None, None, 0)
@@ -425,7 +428,8 @@ class Walk:
         if isinstance(call, WaitCall) and self.waits_on:
             await self._wait_on(before, call.seconds)
         verdict = await self._judged(before)
-        sentence, after, labels = verdict.sentence, self._seen(), self.safe_to_repeat
+        after, labels = self._seen(), self.safe_to_repeat
+        sentence = verdict.sentence + await self.typed.sentence(self.doors, before, after, self._done, self._note)
         # Of what is done on another machine it may come later still that it did something.
         near = not getattr(self.doors.desktop, "far", "")
         if verdict.outcome == "unchanged" and labels and repeat and near:

@@ -1,0 +1,97 @@
+"""Numbers and dates that programs write in another format than a person: whether two texts have the same value."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from contextlib import suppress
+from itertools import permutations
+
+_SIGNS = re.compile(r"[^\d.,'’\s+\-eE]")
+_NUMBER = re.compile(r"[+-]?\d[\d.,'’\s]*(?:[eE][+-]?\d+)?")
+_GROUPED = re.compile(r"\d{1,3}(?:([.,'’\s])\d{3})(?:\1\d{3})*")
+_DATE = re.compile(r"(\d{1,4})([./\-\s])(\d{1,2})\2(\d{1,4})")
+EXACT_DIGITS = 6
+"""Accessibility tells the number of a spin button with six significant digits."""
+
+
+def signs_of(text: str) -> str:
+    """Return what stands around the digits of a number: a currency, a unit, a percent sign."""
+    return "".join(_SIGNS.findall(text)).casefold()
+
+
+def numbers_of(text: str) -> frozenset[float]:
+    """Return the values that a text may have as a number.
+
+    ``1,234`` has two: a comma may separate thousands or decimals. The set is empty if the text is not a number.
+    """
+    plain = _SIGNS.sub("", text).strip()
+    if not _NUMBER.fullmatch(plain) or re.search(r"\d\D*[^\d.,'’\s+\-eE]+\D*\d", text):
+        return frozenset()
+    sign, plain = (-1.0 if plain[0] == "-" else 1.0), plain.lstrip("+-")
+    mantissa, _, power = plain.lower().partition("e")
+    found = set()
+    for whole, fraction in _readings(mantissa.strip()):
+        with suppress(ValueError, OverflowError):
+            found.add(sign * float(f"{whole or 0}.{fraction or 0}e{power or 0}"))
+    return frozenset(found)
+
+
+def same_number(one: str, other: str) -> bool:
+    """Say whether two texts have the same value as numbers, under some reading of their separators."""
+    first, second = numbers_of(one), numbers_of(other)
+    rough = "e" in other.casefold()
+    return any(a == b or (rough and f"{a:.{EXACT_DIGITS}g}" == f"{b:.{EXACT_DIGITS}g}") for a in first for b in second)
+
+
+def is_rounded(typed: str, shown: str) -> bool:
+    """Say whether a number is shown with fewer decimals than it was typed with, as the cell of a sheet does."""
+    decimals = {len(fraction) for _, fraction in _readings(_SIGNS.sub("", shown).strip().lstrip("+-"))}
+    return any(
+        abs(a - b) <= 0.5 * 10.0**-places + 1e-12
+        for places in decimals
+        for a in numbers_of(typed)
+        for b in numbers_of(shown)
+    )
+
+
+def same_date(one: str, other: str) -> bool:
+    """Say whether two texts are the same date beyond doubt: one reading each, or the same parts in the same order."""
+    first, second = _DATE.fullmatch(one.strip()), _DATE.fullmatch(other.strip())
+    if first is None or second is None:
+        return False
+    if _parts(first) == _parts(second):
+        return True
+    days = _days(first)
+    return len(days) == 1 and bool(days & _days(second))
+
+
+def _readings(mantissa: str) -> list[tuple[str, str]]:
+    """Return digits before and after the decimal separator, for each way to read the separators."""
+    found = []
+    if mantissa.isdecimal():
+        found.append((mantissa, ""))
+    if _GROUPED.fullmatch(mantissa):
+        found.append((re.sub(r"\D", "", mantissa), ""))
+    for separator in ".,":
+        whole, there, fraction = mantissa.rpartition(separator)
+        if there and (not fraction or fraction.isdecimal()) and (not whole or whole.isdecimal()):
+            found.append((whole, fraction))
+        elif there and fraction.isdecimal() and (grouped := _GROUPED.fullmatch(whole)) and grouped[1] != separator:
+            found.append((re.sub(r"\D", "", whole), fraction))
+    return found
+
+
+def _parts(date: re.Match[str]) -> list[int]:
+    """Return the numbers of a date in their order; a year of two digits is one of this century."""
+    first, second, third = (int(date[each]) for each in (1, 3, 4))
+    return [first, second, 2000 + third if len(date[4]) == 2 and len(date[1]) < 3 else third]
+
+
+def _days(date: re.Match[str]) -> set[datetime.date]:
+    found = set()
+    for year, month, day in permutations(_parts(date)):
+        with suppress(ValueError):
+            if year > 31:
+                found.add(datetime.date(year, month, day))
+    return found

@@ -1,0 +1,165 @@
+"""Read a field back after a text was typed into it: by the accessibility tree, else by OCR of the field alone.
+
+Fields of secrets are not read, nor is a text that names a secret compared with anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from holo_tasks.core import events
+from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.errors import HoloError
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.gestures import Gesture, Write
+from holo_tasks.core.known_elements import known_element
+from holo_tasks.core.outside import is_placeholder
+from holo_tasks.core.pressed_elements import hit_by
+from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
+from holo_tasks.core.typed_field import FieldNow, field_now
+from holo_tasks.core.typed_text import TypedText, clearly_differs, compare, matches_shown, plain
+from holo_tasks.core.verdicts import changed_box
+from holo_tasks.loop.take_picture import Seen
+
+if TYPE_CHECKING:
+    from holo_tasks.loop.doors import Doors
+
+Note: TypeAlias = Callable[[events.Event], Awaitable[None]]
+PATIENCE_S = 0.5
+"""The longest wait for the tree. A program answers in 2 to 40 ms; LibreOffice Calc takes 110 to 140 ms."""
+AGAIN_S = 0.06
+"""A program may tell of a new text a moment after it drew it, so a difference is read twice."""
+DRAWS_CASE = ("chrom", "gecko", "webkit")
+"""Toolkits whose tree tells a text in the case that a style sheet draws, which is not what the field holds."""
+
+
+@dataclass
+class ReadBack:
+    """The check of the last typed text in one sub-goal.
+
+    ``shows`` is the text that a playbook or a script expects in the field instead; empty if it expects what it types.
+    """
+
+    shows: str = ""
+    result: TypedText | None = None
+    _write: Write | None = field(default=None, repr=False)
+    _tree: ElementTree | None = field(default=None, repr=False)
+
+    async def prepare(self, doors: Doors, gesture: Gesture) -> None:
+        """Note which field a gesture is about to type into, as far as its program tells."""
+        self.result = self._write = self._tree = None
+        if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
+            return
+        self._write = gesture
+        tree = None if doors.elements is None else doors.elements.latest or await _read(doors)
+        target = None if tree is None else hit_by(tree, gesture)
+        owner = await doors.desktop.owner_at(gesture.at) if target is not None else None
+        if target is not None and owner is not None and owner.pid in (0, target.pid):
+            self._tree = tree
+
+    async def sentence(self, doors: Doors, before: Seen, after: Seen, done: Gesture | None, note: Note) -> str:
+        """Read the field back and note the result; return what the model is told of it, with a blank before it.
+
+        Returns an empty string if the gesture typed nothing, and if nothing differs.
+        """
+        write, self._write = self._write, None
+        if write is None or done is not write or write.text[:1] in "\t\r\n":
+            return ""
+        self.result = result = await self._checked(doors, write, before, after)
+        held = plain(result.held) if result.differs else ""
+        await note(events.FieldRead(outcome=result.kind, field=result.field, held=held, by=result.by, why=result.why))
+        return f" {result.sentence}" if result.differs else ""
+
+    async def _checked(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText:
+        """Return the comparison of the field with the text that was typed, or with the one that it is to hold."""
+        result = await self._by_tree(doors, write, before, after)
+        if result is None:
+            result = await self._by_picture(doors, write, before, after)
+        if self.shows and result.held:
+            result = replace(result, kind="exact" if matches_shown(self.shows, result.held) else "another")
+        return replace(result, typed=self.shows or write.text)
+
+    async def _by_tree(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText | None:
+        """Return the comparison with what programs tell; ``None`` if no program told of the field before."""
+        tree, self._tree = self._tree, None
+        if tree is None:
+            return None
+        found = await self._compared(doors, write, tree, before, after)
+        if found.differs:
+            await asyncio.sleep(AGAIN_S)
+            found = await self._compared(doors, write, tree, before, after)
+        return found
+
+    async def _compared(self, doors: Doors, write: Write, tree: ElementTree, before: Seen, after: Seen) -> TypedText:
+        now = await _read(doors)
+        held = None if now is None else field_now(tree, write, now)
+        if now is None or held is None:
+            return TypedText("unread", why="the field is not told any more" if now else "the program did not answer")
+        assert doors.elements is not None
+        element, elements = held.element, doors.elements
+        told = known_element(now, element, after.masks, elements.tell, unseen=elements.unseen)
+        if (told.value, elements.tell(held.before)) != (element.value, held.before):
+            return TypedText("unread", why="something of the field is masked")
+        kind = compare(write, held.before, element.value, in_cell=held.in_cell, others_changed=held.others_changed)
+        if kind == "case" and _draws_case(now, element.pid):
+            return TypedText("unread", why="the program tells its text in another case")
+        found = TypedText(kind, "", element.value, held.before, told.name, "accessibility")
+        if found.differs and (why := _doubt(held, before.frame, after.frame)):
+            return TypedText("unread", why=why)
+        return replace(found, before="") if write.overwrite else found
+
+    async def _by_picture(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText:
+        """Return the comparison with what OCR reads in the field; a difference only where it is clear."""
+        if doors.field_text is None:
+            return TypedText("unread", why="no program tells of the field")
+        seen = await doors.field_text(before.redacted, after.redacted, write.at)
+        text = "" if seen is None else seen.text
+        if seen is None or not text or not (seen.was_empty or write.overwrite) or "\n" in write.text:
+            return TypedText("unread", why="the field cannot be read beyond doubt")
+        kind = compare(write, "", text)
+        if kind in ("exact", "case", "formatted"):
+            return TypedText("exact", "", text, by="text")
+        if kind == "cleared" or seen.is_full or not clearly_differs(write.text, text):
+            return TypedText("unread", why="the field cannot be read beyond doubt")
+        if write.press_enter and kind in ("another", "lost"):
+            return TypedText("unread", why="the field may hold the next entry")
+        tell = doors.tell or str
+        return TypedText(kind, "", text, by="text") if tell(text) == text else TypedText("unread", why="it is masked")
+
+
+def _doubt(held: FieldNow, before: Frame, after: Frame) -> str:
+    """Return why a difference does not count, empty if it does."""
+    if held.moved_on:
+        return "the program moved on to another field"
+    if held.element.value == held.before and _is_redrawn(held.element.box, before, after):
+        return "the program does not tell the text of the field"
+    return ""
+
+
+def _is_redrawn(box: Box, before: Frame, after: Frame) -> bool:
+    """Say whether more of a field has changed than a text caret."""
+    if before.size != after.size:
+        return True
+    part = box.clipped(after.size)
+    changed = changed_box(before.crop(part), after.crop(part)) if part is not None else None
+    return changed is not None and (changed.width > CARET_WIDE or changed.height > CARET_TALL)
+
+
+def _draws_case(tree: ElementTree, pid: int) -> bool:
+    toolkits = (each.toolkit.casefold() for each in tree.applications if each.pid == pid)
+    return any(toolkit.startswith(DRAWS_CASE) for toolkit in toolkits)
+
+
+async def _read(doors: Doors) -> ElementTree | None:
+    """Return the tree of this moment, ``None`` if the programs do not answer in time."""
+    if doors.elements is None:
+        return None
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await doors.elements.desktop.elements()
+    except (TimeoutError, HoloError):  # the next use of the desktop raises the error
+        return None

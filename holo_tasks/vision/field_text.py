@@ -1,0 +1,79 @@
+"""OCR of the one field that a text was typed into: a small crop, for programs without an accessibility tree."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.verdicts import changed_box
+from holo_tasks.loop.doors import FieldText
+from holo_tasks.vision.colors import differing, most_common
+from holo_tasks.vision.input_fields import field_in
+from holo_tasks.vision.ocr_reader import Reader, shared_reader
+
+if TYPE_CHECKING:
+    import numpy as np
+
+REACH = 120
+"""How far above and below the change the field is looked for, in pixels."""
+TALLEST = 60
+"""What changed over more pixels in height is more than a text in a field of one line."""
+RIM, CARET, LIKE = 4, 3, 12
+SURE = 0.85
+"""A text that OCR reads with less confidence, from 0 to 1, does not count."""
+
+
+class FieldReader:
+    """Reads fields; a `loop.doors.ReadsField`. OCR is loaded at the first field that it is needed for."""
+
+    def __init__(self, reader: Reader | None = None) -> None:
+        self._reader = reader
+
+    async def __call__(self, before: Frame, after: Frame, at: Point | None) -> FieldText | None:
+        return await asyncio.to_thread(self._read, before, after, at)
+
+    def _read(self, before: Frame, after: Frame, at: Point | None) -> FieldText | None:
+        changed = changed_box(before, after)
+        if before.size != after.size or changed is None or (at is None and changed.height > TALLEST):
+            return None
+        at = at or changed.center
+        part = Box(0, at.y - REACH, after.size.width, 2 * REACH).clipped(after.size)
+        if part is None or not part.contains(at):
+            return None
+        then, now = _picture(before.crop(part)), _picture(after.crop(part))
+        box = field_in(now, Point(at.x, at.y - part.top))
+        if box is None or box.height > TALLEST:
+            return None
+        corners = (box.left, box.top, box.right, box.bottom)
+        old, new = _ink(then.crop(corners)), _ink(now.crop(corners))
+        if old is None or new is None:
+            return None
+        lines = (self._reader or shared_reader()).read_piece(_pixels(now.crop(corners)))
+        text = " ".join(line.text for line in lines) if all(line.score >= SURE for line in lines) else ""
+        return FieldText(text, _is_blank(old), bool(new[:, -RIM:].any() or new[:, :RIM].any()))
+
+
+def _picture(frame: Frame) -> Image.Image:
+    return Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
+
+
+def _pixels(picture: Image.Image) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    import numpy as np
+
+    return np.asarray(picture)
+
+
+def _ink(picture: Image.Image) -> Any:
+    """Return where a field has another color than its paper, without its rim; ``None`` if the field is too small."""
+    inside = _pixels(picture)[RIM:-RIM, RIM:-RIM]
+    return differing(inside, most_common(inside), LIKE) if min(inside.shape[:2]) > 2 * RIM else None
+
+
+def _is_blank(ink: Any) -> bool:
+    """Say whether a field shows nothing but a text caret."""
+    columns = ink.any(axis=0).nonzero()[0]
+    return bool(columns.size == 0 or columns[-1] - columns[0] < CARET)
