@@ -76,6 +76,7 @@ from holo_tasks.safety.typed_fields import TypedFields
 from holo_tasks.safety.used_codes import UsedCodes
 from holo_tasks.telemetry.watch_factory import watch_for
 from holo_tasks.vision.control_text import ScreenText, can_read
+from holo_tasks.vision.field_text import FieldReader
 
 TITLE_CHARACTERS = 200
 SILENT_S = 5.0
@@ -173,6 +174,7 @@ async def open_agent(
                 else OnRequest(Approvals(store), run_id=run_id, trace=trace, flow_run_id=inside),
                 reader=ScreenText() if (options.policy.confirm or labels) and can_read() else None,
                 elements=elements_of(desktop, redaction, values, codes),
+                field_text=FieldReader() if can_read() else None,
                 typed=typed.typed,
                 codes=codes,
                 one_time=UsedCodes(store, seeds) if seeds else None,

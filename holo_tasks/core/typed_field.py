@@ -45,10 +45,10 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
 
     Returns ``None`` if no program tells of it, if it is gone, or if it is protected as a password's is.
     """
-    target, stays = hit_by(before, write), not (write.press_enter or set(write.text) & set("\t\r\n"))
+    target, stays = _field_of(before, hit_by(before, write)), not (write.press_enter or set(write.text) & set("\t\r\n"))
     if target is None or target.protected:
         return None
-    focused = after.focused()
+    focused = _field_of(after, after.focused())
     if not takes_text(target):
         # A table tells of no empty cells, and a label passes the press on to its field.
         found = focused if stays and takes_text(focused) else _cell_of(before, write, target, after)
@@ -69,6 +69,13 @@ def is_same(one: Element, other: Element) -> bool:
     if one.role == CELL and one.name != other.name:
         return False
     return one.box == other.box or (bool(one.name) and one.name == other.name and one.box.intersects(other.box))
+
+
+def _field_of(tree: ElementTree, element: Element | None) -> Element | None:
+    """Return the field that an element is a part of, as the view in a text area of Qt; else the element itself."""
+    if element is None or takes_text(element):
+        return element
+    return next((above for above in tree.ancestors(element) if takes_text(above)), element)
 
 
 def _again(target: Element, after: ElementTree) -> Element | None:

@@ -44,7 +44,7 @@ SAME_VALUE: frozenset[Kind] = SILENT | {"formatted"}
 LONGEST, MOST_SHOWN = 990, 60
 LIKE = 0.6
 """Two texts are like one another from this ratio up, as a word and its correction are."""
-CLEAR = 0.34
+CLEAR = 0.3
 """OCR differs clearly from the typed text if so much of it is another text."""
 OBJECT = "\ufffc"
 _BULLETS = frozenset("•●*·⬤∙")
@@ -88,7 +88,7 @@ class TypedText:
         if self.kind in SAME_VALUE:
             return ""
         said = self._sentence(f"The field ‘{quoted(self.field)}’" if self.field else "The field").removesuffix(".")
-        return f"{said}: give `shows:` with the text that it is to hold if that is right."
+        return f"{said}: give `shows` with the text that it is to hold, if that is right."
 
     def _sentence(self, field: str) -> str:
         typed, held = excerpts(self.typed, self.held)

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from holo_tasks.loop.doors import Doors
 
 Note: TypeAlias = Callable[[events.Event], Awaitable[None]]
-PATIENCE_S = 0.5
-"""The longest wait for the tree. A program answers in 2 to 40 ms; LibreOffice Calc takes 110 to 140 ms."""
+PATIENCE_S, MOST_MISSES, BRIEFLY_S = 1.5, 2, 0.1
+"""The longest wait for the tree; after so many waits in vain in a row it is a short one.
+
+Most programs answer in 2 to 40 ms. LibreOffice Calc takes 110 to 140 ms, and more on a busy machine.
+"""
 AGAIN_S = 0.06
 """A program may tell of a new text a moment after it drew it, so a difference is read twice."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
@@ -41,21 +44,25 @@ DRAWS_CASE = ("chrom", "gecko", "webkit")
 class ReadBack:
     """The check of the last typed text in one sub-goal.
 
-    ``shows`` is the text that a playbook or a script expects in the field instead; empty if it expects what it types.
+    ``shows`` is for the next gesture: the text that a playbook or a script expects in the field instead of the typed
+    one, empty if it expects the typed one. ``result`` is the result for the last gesture, if that typed a text.
     """
 
     shows: str = ""
     result: TypedText | None = None
+    _expected: str = ""
     _write: Write | None = field(default=None, repr=False)
     _tree: ElementTree | None = field(default=None, repr=False)
+    _misses: int = 0
 
     async def prepare(self, doors: Doors, gesture: Gesture) -> None:
         """Note which field a gesture is about to type into, as far as its program tells."""
         self.result = self._write = self._tree = None
+        self._expected, self.shows = self.shows, ""
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
             return
         self._write = gesture
-        tree = None if doors.elements is None else doors.elements.latest or await _read(doors)
+        tree = None if doors.elements is None else doors.elements.latest or await self._read(doors)
         target = None if tree is None else hit_by(tree, gesture)
         owner = await doors.desktop.owner_at(gesture.at) if target is not None else None
         if target is not None and owner is not None and owner.pid in (0, target.pid):
@@ -79,9 +86,9 @@ class ReadBack:
         result = await self._by_tree(doors, write, before, after)
         if result is None:
             result = await self._by_picture(doors, write, before, after)
-        if self.shows and result.held:
-            result = replace(result, kind="exact" if matches_shown(self.shows, result.held) else "another")
-        return replace(result, typed=self.shows or write.text)
+        if self._expected and result.held:
+            result = replace(result, kind="exact" if matches_shown(self._expected, result.held) else "another")
+        return replace(result, typed=self._expected or write.text)
 
     async def _by_tree(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText | None:
         """Return the comparison with what programs tell; ``None`` if no program told of the field before."""
@@ -95,7 +102,7 @@ class ReadBack:
         return found
 
     async def _compared(self, doors: Doors, write: Write, tree: ElementTree, before: Seen, after: Seen) -> TypedText:
-        now = await _read(doors)
+        now = await self._read(doors)
         held = None if now is None else field_now(tree, write, now)
         if now is None or held is None:
             return TypedText("unread", why="the field is not told any more" if now else "the program did not answer")
@@ -111,6 +118,21 @@ class ReadBack:
         if found.differs and (why := _doubt(held, before.frame, after.frame)):
             return TypedText("unread", why=why)
         return replace(found, before="") if write.overwrite else found
+
+    async def _read(self, doors: Doors) -> ElementTree | None:
+        """Return the tree of this moment, ``None`` if the programs do not answer in time."""
+        if doors.elements is None:
+            return None
+        try:
+            async with asyncio.timeout(PATIENCE_S if self._misses < MOST_MISSES else BRIEFLY_S):
+                tree = await doors.elements.desktop.elements()
+        except TimeoutError:
+            self._misses += 1
+            return None
+        except HoloError:  # the next use of the desktop raises the error
+            return None
+        self._misses = 0
+        return tree
 
     async def _by_picture(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText:
         """Return the comparison with what OCR reads in the field; a difference only where it is clear."""
@@ -152,14 +174,3 @@ def _is_redrawn(box: Box, before: Frame, after: Frame) -> bool:
 def _draws_case(tree: ElementTree, pid: int) -> bool:
     toolkits = (each.toolkit.casefold() for each in tree.applications if each.pid == pid)
     return any(toolkit.startswith(DRAWS_CASE) for toolkit in toolkits)
-
-
-async def _read(doors: Doors) -> ElementTree | None:
-    """Return the tree of this moment, ``None`` if the programs do not answer in time."""
-    if doors.elements is None:
-        return None
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            return await doors.elements.desktop.elements()
-    except (TimeoutError, HoloError):  # the next use of the desktop raises the error
-        return None

@@ -16,18 +16,20 @@ class Intent:
     """What a script says of a step beside what is done: whether it is safe to repeat, and the state it leads to.
 
     ``held`` is where the screen says what item it is about, in pixels of what the walk is shown: nothing is pressed
-    unless it looks the same there by then.
+    unless it looks the same there by then. ``shows`` is the text that a field holds after a text was typed into it, if
+    that is another one.
     """
 
     safe: bool = False
     expect: str = ""
     held: tuple[Box, ...] = ()
+    shows: str = ""
 
 
 def heed(walk: Walk, intent: Intent, safe_to_repeat: tuple[str, ...]) -> None:
     """Have a walk heed what a script says of its next step; whose click may be repeated without a word of it."""
     walk.safe_to_repeat = ("*",) if intent.safe else safe_to_repeat
-    walk.held = intent.held
+    walk.held, walk.typed.shows = intent.held, intent.shows
 
 
 class Brain(Protocol):

@@ -209,6 +209,9 @@ class Write(Part):
     text: str
     overwrite: bool = False
     press_enter: bool = False
+    shows: str | None = Field(
+        default=None, description="the text that the field holds afterwards, if it is another one; * for anything"
+    )
 
     @model_validator(mode="before")
     @classmethod

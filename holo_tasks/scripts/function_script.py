@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -58,7 +59,7 @@ class FunctionBrain:
         elif self._work.done():
             raise GaveUp(f"The script's answer was not accepted: {heard[1].text if heard else ''}", layer=SCRIPT)
         elif self._told is not None:
-            self._told.set_result(heard[1] if heard else None)
+            self._told.set_result(_read_back(heard[1], walk) if heard else None)
         await self._step_or_end(walk)
         if self._step.done():
             step, self.intent = self._step.result()
@@ -144,6 +145,13 @@ def values_of(function: Function, values: Mapping[str, Any]) -> dict[str, Any]:
     model = model_of(function)
     checked = checked_by(model, f"The script {function.__name__!r}", values)
     return {name: getattr(checked, name) for name in model.model_fields}
+
+
+def _read_back(told: Told, walk: Walk) -> Told:
+    """Return the result of a step, as an error if the field that was typed into holds another text."""
+    read = walk.typed.result
+    wrong = read is not None and told.tool_name == "write" and not told.is_error and read.problem
+    return replace(told, text=wrong, is_error=True) if wrong else told
 
 
 def _answer(value: Any) -> Step:

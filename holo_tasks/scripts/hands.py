@@ -138,10 +138,20 @@ class Hands:
         return await self._do({"scroll": turn, "thought": f"Scroll {direction}."}, timeout_seconds)
 
     async def write(
-        self, text: str, *, overwrite: bool = False, press_enter: bool = False, expect: str | None = None
+        self,
+        text: str,
+        *,
+        overwrite: bool = False,
+        press_enter: bool = False,
+        shows: str | None = None,
+        expect: str | None = None,
     ) -> str:
-        """Type text into whatever has the keyboard; ``{{secret:NAME}}`` stands for a secret."""
-        how = {"text": text, "overwrite": overwrite, "press_enter": press_enter}
+        """Type text into whatever has the keyboard; ``{{secret:NAME}}`` stands for a secret.
+
+        Raises `GaveUp` if the field holds another text, number or date afterwards. ``shows`` is the text that it is to
+        hold instead, with ``*`` for any text.
+        """
+        how = {"text": text, "overwrite": overwrite, "press_enter": press_enter, "shows": shows}
         return await self._do({"write": how, "thought": "Write.", "expect": expect}, 0)
 
     async def hotkey(self, *keys: str, safe: bool = False, expect: str | None = None) -> str:
@@ -245,7 +255,7 @@ class Hands:
                     raise GaveUp(f"{action.thought.removesuffix('.')}: {why}", layer=SCRIPT) from None
                 await self.wait(PAUSE_S)
                 continue
-            told = await self._brain.offer(Step.model_validate(step), Intent(action.safe, action.expect or ""))
+            told = await self._brain.offer(Step.model_validate(step), _intent_of(action))
             if told is None:
                 continue  # it was not done: the screen had changed
             if told.is_error:
@@ -253,6 +263,11 @@ class Hands:
                     f"{action.thought} That was not accepted: {told.text}", layer=SCRIPT
                 )
             return told.text
+
+
+def _intent_of(action: Action) -> Intent:
+    shows = action.write.shows if action.write is not None else None
+    return Intent(action.safe, action.expect or "", shows=shows or "")
 
 
 def _typed(value: Value, kind: str) -> Any:

@@ -104,9 +104,13 @@ class PlaybookBrain:
         if action is not None and action.wait is None:
             self._before, self._acted_s = _picture(walk), None
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
-        self.intent = Intent() if action is None else Intent(action.safe, action.expect or "", held)
+        self.intent = Intent() if action is None else self._intended(action, held)
         self._ears.gave(step, walk)
         return step
+
+    def _intended(self, action: Action, held: tuple[Box, ...]) -> Intent:
+        shows = action.write.shows if action.write is not None else None
+        return Intent(action.safe, action.expect or "", held, fill(shows, self.values) if shows else "")
 
     def _held(self, decision: Decision, sight: Sight) -> tuple[Box, ...]:
         """Return where the screen says which item the step is about."""
@@ -210,9 +214,21 @@ class PlaybookBrain:
         call = step.tool_call.model_dump(mode="json")
         self._past.append(Turn(step.tool_call.tool_name, step.thought, call, told.text, told.is_error))
         if given is not None and not told.is_error:
+            self._check_field(given, walk)
             self._note_fitted(given)
             if step.tool_call.tool_name != "wait":
                 self._acted_s = walk.doors.now_s()
+
+    def _check_field(self, given: Decision, walk: Walk) -> None:
+        """Raise `DoesNotFit` if the step typed a text, and its field holds another one than the playbook says."""
+        read, action = walk.typed.result, given.action
+        rule = next((rule for rule in self.rules if rule.id == given.rule), None)
+        if read is None or action is None or action.write is None or rule is None or not read.problem:
+            return
+        place = next(number for number, each in enumerate(rule.do) if each is action)
+        done = tuple(each.do[at].thought for each, at in Past(self.rules, self.values, self._past).done)
+        self._stopped = Misfit(rule, place, "effect", "the field holds another text than the one typed", done=done)
+        raise DoesNotFit(f"{self._stopped.sentence} {read.problem}", self._stopped)
 
     def _note_fitted(self, given: Decision) -> None:
         rule = next((rule for rule in self.rules if rule.id == given.rule), None)

@@ -45,7 +45,9 @@ class FieldReader:
         if part is None or not part.contains(at):
             return None
         then, now = _picture(before.crop(part)), _picture(after.crop(part))
-        box = field_in(now, Point(at.x, at.y - part.top))
+        place = Point(at.x, at.y - part.top)
+        # Before, the field was empty: nothing in it looks like an edge, as the text caret behind a text does.
+        box = field_in(then, place) or field_in(now, place)
         if box is None or box.height > TALLEST:
             return None
         corners = (box.left, box.top, box.right, box.bottom)
@@ -54,7 +56,7 @@ class FieldReader:
             return None
         lines = (self._reader or shared_reader()).read_piece(_pixels(now.crop(corners)))
         text = " ".join(line.text for line in lines) if all(line.score >= SURE for line in lines) else ""
-        return FieldText(text, _is_blank(old), bool(new[:, -RIM:].any() or new[:, :RIM].any()))
+        return FieldText(text, _is_blank(old), bool(new[:, -RIM:].any()))
 
 
 def _picture(frame: Frame) -> Image.Image:
@@ -69,7 +71,7 @@ def _pixels(picture: Image.Image) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 def _ink(picture: Image.Image) -> Any:
     """Return where a field has another color than its paper, without its rim; ``None`` if the field is too small."""
-    inside = _pixels(picture)[RIM:-RIM, RIM:-RIM]
+    inside = _pixels(picture)[RIM // 2 : -RIM // 2, RIM:-RIM]
     return differing(inside, most_common(inside), LIKE) if min(inside.shape[:2]) > 2 * RIM else None
 
 

@@ -82,6 +82,7 @@ def _lines(step: Step) -> list[tuple[str, str, str]]:
     lines += [("bad", "Not permitted", permit.rule) for permit in step.refusals]
     lines += [("bad", "Action failed", text) for text in step.failures]
     lines += [("warn", "Looked again", step.moved)] if step.moved else []
+    lines += [("warn", "Field holds", step.field_holds)] if step.field_holds else []
     lines += [("warn", "Clicked once more", step.repeated)] if step.repeated else []
     lines += [("warn", "Still waiting", f"The program was waiting for {step.waiting_for}")] if step.waiting_for else []
     lines += [("warn", "Asked to take stock", step.stuck)] if step.stuck else []

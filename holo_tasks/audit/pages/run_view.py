@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from holo_tasks.audit.pages.formatting import clock, moment, ordinal
 from holo_tasks.core import events as e
+from holo_tasks.core.typed_text import SILENT
 
 MAX_STORY_BYTES = 256_000_000
 """Largest trace that is held in memory as a story, in bytes of events. A run of ten thousand steps has a tenth."""
@@ -68,6 +69,8 @@ class Step:
     questions: list[str] = field(default_factory=list)
     moved: str = ""
     """Why the action was not done: the change at its target on the screen."""
+    field_holds: str = ""
+    """The text of the field that was typed into, if it is another one than the typed text."""
     repeated: str = ""
     """Why the action was repeated."""
     stuck: str = ""
@@ -345,6 +348,8 @@ def _add_to_action(step: Step, event: e.AnyEvent) -> None:
             step.failures.append(event.reason)
         case e.Judged():
             step.verdict = event
+        case e.FieldRead(outcome=outcome) if outcome not in SILENT:
+            step.field_holds = f"‘{event.held}’ ({outcome.replace('_', ' ')})"
         case e.LookedAgain():
             step.moved = event.reason
         case e.Repeated():
