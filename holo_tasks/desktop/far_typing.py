@@ -78,4 +78,4 @@ class FarTyping:
         with Offer(self._display, text) as offer:
             self._interrupt.sleep(SETTLES_S)
             press([keyboard.keycode(keynames.CONTROL), keyboard.keycode(ord("v"))])
-            return "" if offer.await_fetched(self._paste_s, self._interrupt) else NOT_FETCHED
+            return "" if offer.await_fetched(self._paste_s, self._interrupt.sleep) else NOT_FETCHED

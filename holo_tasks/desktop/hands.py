@@ -39,6 +39,7 @@ from holo_tasks.desktop.pointer import Pointer
 from holo_tasks.desktop.secret_store import SecretStore
 from holo_tasks.desktop.typing_watch import Landing
 from holo_tasks.desktop.typist import BATCH, Typist
+from holo_tasks.desktop.wide_characters import WideCharacters
 from holo_tasks.desktop.xlink import XLink
 
 MOST_CLICKS, MOST_NOTCHES, MOST_REPEATS = 10, 200, 200
@@ -71,6 +72,7 @@ class Hands:
         self._bound = bound
         self._far = far
         self._windows = CodeWindows(gate.sleep)
+        self._wide = WideCharacters(link, gate.sleep)
         self._value_events = 0
         self.typed: list[Typed] = []
 
@@ -176,6 +178,7 @@ class Hands:
             self._check_keys()
         if client := self._far.client(gesture.at):
             self._far.check([_standing_for(part) if isinstance(part, Secret) else part for part in parts], client)
+        are_lost = not client and self._wide.are_lost(parts, gesture.at)
         said = ""
         secrets = [part for part in parts if isinstance(part, Secret)]
         for secret in secrets:
@@ -191,10 +194,14 @@ class Hands:
                 if gesture.overwrite:
                     self._clear_field()
                 for part in parts:
+                    if said:
+                        break
                     if isinstance(part, Secret):
                         self._write_secret(self._valued(part, tickets), self._gate.field)
                     elif client and untypable(part):
                         said = self._far.paste(part, self._press_codes, self._keyboard)
+                    elif are_lost:
+                        said = self._wide.write(part, self._typist.type, self._press_codes, self._keyboard)
                     else:
                         self._typist.type(part)
                 if gesture.press_enter and not said:

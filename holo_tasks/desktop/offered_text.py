@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,7 +13,6 @@ import xcffib.xproto
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop.clipboard import CLIPBOARD
-from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.xlink import XLink
 
 NOW, ATOM, INTEGER = 0, 4, 19
@@ -52,11 +52,11 @@ class Offer:
         self._thread.join()
         self._link.close()  # and nobody has the clipboard any more
 
-    def await_fetched(self, seconds: float, interrupt: Interrupt) -> bool:
+    def await_fetched(self, seconds: float, sleep: Callable[[float], None]) -> bool:
         """Wait until somebody has fetched it; say whether that was so in time."""
         until = time.monotonic() + seconds
         while not self.fetched and time.monotonic() < until:
-            interrupt.sleep(POLL_S)
+            sleep(POLL_S)
         return self.fetched > 0
 
     def _serve(self) -> None:

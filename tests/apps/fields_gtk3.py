@@ -1,0 +1,42 @@
+"""Entries of GTK 3 that take a text as it is, complete it, or cut it off; each has its label.
+
+/usr/bin/python3 fields_gtk3.py
+"""
+
+import gi
+
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk  # noqa: E402
+
+window, rows = Gtk.Window(title="Fields"), Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+words, completion = Gtk.ListStore(str), Gtk.EntryCompletion(inline_completion=True, popup_completion=False)
+words.append(["Apple"])
+completion.set_model(words)
+completion.set_text_column(0)
+combo = Gtk.ComboBoxText.new_with_entry()
+combo.append_text("Austria")
+chat = Gtk.Entry()
+chat.connect("activate", lambda entry: entry.set_text(""))
+shouted = Gtk.Entry()
+shouted.connect("activate", lambda entry: entry.set_text(entry.get_text().upper()))
+fields = {
+    "Plain": Gtk.Entry(),
+    "Holder": Gtk.Entry(placeholder_text="Your name"),
+    "Completed": Gtk.Entry(completion=completion),
+    "Short": Gtk.Entry(max_length=4),
+    "Number": Gtk.SpinButton.new_with_range(0, 100, 1),
+    "Country": combo,
+    "Chat": chat,
+    "Shouted": shouted,
+    "Password": Gtk.Entry(visibility=False),
+    "Notes": Gtk.TextView(),
+}
+for name, field in fields.items():
+    label = Gtk.Label.new_with_mnemonic(f"_{name}")
+    label.set_mnemonic_widget(field.get_child() if isinstance(field, Gtk.ComboBox) else field)
+    rows.add(label)
+    rows.add(field)
+window.add(rows)
+window.connect("destroy", Gtk.main_quit)
+window.show_all()
+Gtk.main()

@@ -1,0 +1,29 @@
+"""Fields of Qt 6 (PySide6) that take a text as it is, complete it, mask it, or cut it off.
+
+python fields_qt.py
+"""
+
+import sys
+
+from PySide6.QtWidgets import QApplication, QComboBox, QCompleter, QFormLayout, QLineEdit, QSpinBox, QTextEdit, QWidget
+
+app = QApplication(sys.argv)
+window = QWidget(windowTitle="Fields")
+form, completer, combo = QFormLayout(window), QCompleter(["Apple"]), QComboBox(editable=True)
+completer.setCompletionMode(QCompleter.CompletionMode.InlineCompletion)
+combo.addItems(["Austria", "Belgium"])
+fields = {
+    "Plain": QLineEdit(),
+    "Mask": QLineEdit(inputMask="99/99/9999;_"),
+    "Short": QLineEdit(maxLength=4),
+    "Number": QSpinBox(maximum=50),
+    "Completed": QLineEdit(),
+    "Country": combo,
+    "Password": QLineEdit(echoMode=QLineEdit.EchoMode.Password),
+    "Notes": QTextEdit(),
+}
+fields["Completed"].setCompleter(completer)
+for name, field in fields.items():
+    form.addRow(name, field)
+window.show()
+app.exec()

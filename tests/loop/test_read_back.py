@@ -1,0 +1,282 @@
+"""Fields of real programs are read back after a text was typed: a difference is told, and nothing else is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import openpyxl
+import pytest
+from tk_python import tk_python
+
+from holo_tasks.core.errors import ScreenChanged
+from holo_tasks.core.frame import Mask
+from holo_tasks.core.gestures import Hotkey
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.walk import Walk
+from holo_tasks.safety.masking.places import FixedRegions
+from holo_tasks.safety.redaction import Painter
+from holo_tasks.vision.control_text import can_read
+from holo_tasks.vision.field_text import FieldReader
+from tests.accessibility.conftest import APPS, DEBIAN_PYTHON, has_gtk
+from tests.accessibility.test_programs import FLAGS, until_there
+from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, walk_of
+
+pytestmark = pytest.mark.desktop
+PATIENCE_S = 60.0
+CALC = Path("/usr/lib/libreoffice/program/libsclo.so")
+PAGE = """<!doctype html><meta charset=utf-8><title>Fields</title>
+<style>body, input, textarea { font: 16px sans-serif }</style>
+<p><label>Empty <input autofocus></label> <label>Holder <input placeholder="Your name"></label>
+<p><label>Short <input maxlength=4></label> <label>Drawn <input style="text-transform: uppercase"></label>
+<p><label>Mask <input id=mask></label> <label>Price <input id=price></label>
+<p><label>List <input list=words></label><datalist id=words><option>Apple</datalist>
+<label>Number <input type=number></label>
+<p><label>Notes <textarea rows=2></textarea></label> <label id=count>Comment 0/50 <input id=comment></label>
+<div contenteditable aria-label=Rich style="border: 1px solid; width: 300px">old</div>
+<p><label>Chat <input id=chat></label> <label>Password <input type=password></label>
+<label>Old <input value="Old text"></label>
+<p><label>1 <input size=1 maxlength=1 class=code></label> <label>2 <input size=1 maxlength=1 class=code></label>
+<script>
+mask.oninput = () => { mask.value = mask.value.replace(/\\D/g, "").slice(0, 5) };
+price.onblur = () => { price.value = parseFloat(price.value.replace(",", ".")).toFixed(2) + " €" };
+chat.onkeydown = (key) => { if (key.key == "Enter") chat.value = "" };
+comment.oninput = () => { count.firstChild.data = "Comment " + comment.value.length + "/50 " };
+for (const box of document.querySelectorAll(".code"))
+  box.oninput = () => { if (box.value) [...document.querySelectorAll("input")].at(-1).focus() };
+</script>"""
+
+
+@dataclass
+class Stage:
+    """A program whose fields are typed into, by a model's steps."""
+
+    walk: Walk
+    recorder: MemoryRecorder
+
+    async def tab(self, times: int = 1) -> None:
+        await self.press("tab", times)
+
+    async def press(self, key: str, times: int = 1) -> None:
+        await self.walk.doors.desktop.do(Hotkey((key,), times))
+        await self.walk.look(after_action=True)
+
+    async def write(self, text: str, **how: object) -> str:
+        """Type a text; return what is told of the field."""
+        step = a_step("write", content=text, **how)
+        while True:
+            before = self.walk.seen
+            assert before is not None
+            try:
+                await self.walk.act(step)
+                break
+            except ScreenChanged:  # a program still draws what came before
+                await self.walk.look()
+        said = await self.walk.verify(before, step.tool_call, started_s=self.walk.doors.now_s())
+        await self.walk.record(self.recorder.of("field_read")[-1].model_copy())  # all that was noted is written
+        return said.partition("The field")[2].strip()
+
+    @property
+    def outcome(self) -> str:
+        return str(self.recorder.of("field_read")[-1].outcome)
+
+
+@asynccontextmanager
+async def stage(
+    app: list[str], ready: Callable[[VirtualDesktop], object] | None = None, **how: object
+) -> AsyncIterator[Stage]:
+    redactor = how.pop("redactor", None)
+    async with VirtualDesktop(app=app, app_timeout_s=PATIENCE_S, **how) as desktop:  # type: ignore[arg-type]
+        recorder = MemoryRecorder()
+        walk = walk_of(as_model(MemoryModel([])), desktop=desktop, recorder=recorder, redactor=redactor)  # type: ignore[arg-type]
+        walk.doors = replace(walk.doors, elements=Elements(desktop), field_text=FieldReader() if can_read() else None)
+        if ready is not None:
+            await ready(desktop)  # type: ignore[misc]
+        await walk.look()
+        yield Stage(walk, recorder)
+
+
+def gtk() -> list[str]:
+    if not has_gtk("3.0"):
+        pytest.skip("needs the Debian packages python3-gi and gir1.2-gtk-3.0")
+    return [DEBIAN_PYTHON, str(APPS / "fields_gtk3.py")]
+
+
+async def first_field(desktop: VirtualDesktop) -> None:
+    await until_there(desktop, "text field", "Plain")
+
+
+async def test_gtk_completes_and_cuts_off_and_the_model_is_told(tmp_path: Path) -> None:
+    async with stage(gtk(), first_field) as form:
+        assert await form.write("Zoë 🙂") == ""
+        assert await form.write(" King") == ""
+        await form.tab()
+        assert await form.write("Ada") == ""
+        await form.tab()
+        assert await form.write("Ap") == "holds ‘Apple’, not ‘Ap’."
+        await form.tab()
+        assert await form.write("abcdef") == "holds ‘abcd’, not ‘abcdef’."
+        assert await form.write("x") == "holds ‘abcd’ as before and did not take ‘x’."
+        await form.tab()
+        assert await form.write("200", press_enter=True) == "holds ‘100’ after ‘200’ was typed."
+        assert await form.write("50", overwrite=True, press_enter=True) == ""
+        await form.tab()
+        assert await form.write("Austria") == ""
+        await form.tab(2)
+        assert await form.write("hello", press_enter=True) == ""
+        assert form.outcome == "cleared"
+        await form.tab()
+        assert await form.write("loud", press_enter=True) == "holds ‘LOUD’, not ‘loud’."
+        assert await form.write("quiet\tpw", overwrite=True) == ""
+        await form.tab()
+        assert await form.write("one\ntwo") == ""
+        assert form.outcome == "exact"
+
+
+async def test_a_password_field_is_not_read() -> None:
+    async with stage(gtk(), first_field) as form:
+        await form.tab(9)
+        assert await form.write("abcdef") == ""
+        read = form.recorder.of("field_read")[-1]
+        assert (read.outcome, read.held, read.field) == ("unread", "", "")
+
+
+async def test_what_is_under_a_mask_is_not_told() -> None:
+    async with stage(gtk(), first_field) as form:
+        tree = await form.walk.doors.desktop.elements()  # type: ignore[attr-defined]
+        short = tree.find("text field", "Short")[0]
+        form.walk.doors = replace(form.walk.doors, redactor=Painter([FixedRegions([Mask("customer", short.box)])]))
+        await form.walk.look()
+        await form.tab(3)
+        assert await form.write("abcdef") == ""
+        assert form.recorder.of("field_read")[-1].why == "something of the field is masked"
+
+
+async def test_qt_masks_and_cuts_off_and_its_other_fields_say_nothing() -> None:
+    pytest.importorskip("PySide6", reason="needs the package PySide6, a test dependency")
+    async with stage([sys.executable, str(APPS / "fields_qt.py")], first_field) as form:
+        assert await form.write("Zoë 🙂") == ""
+        await form.tab()
+        assert "holds ‘12/31/2024’" in await form.write("12312024")
+        assert form.outcome == "formatted"
+        await form.tab()
+        assert await form.write("abcdef") == "holds ‘abcd’, not ‘abcdef’."
+        await form.tab()
+        assert await form.write("20") == ""
+        assert "did not take" in await form.write("999") or form.outcome != "exact"
+        await form.tab()
+        assert await form.write("Ap") == "holds ‘Apple’, not ‘Ap’."
+        await form.tab()
+        assert await form.write("Austria") == ""
+        await form.tab()
+        assert await form.write("secret") == ""
+        await form.tab()
+        assert await form.write("one\ntwo") == ""
+        assert form.outcome == "exact"
+
+
+async def test_a_page_reformats_and_loses_characters_and_what_it_only_draws_is_no_difference(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(PAGE, encoding="utf-8")
+    app = shlex.split(f"chromium {FLAGS} --user-data-dir={tmp_path}/profile --app=file://{tmp_path}/page.html")
+
+    async def there(desktop: VirtualDesktop) -> None:
+        await until_there(desktop, "text field", "Empty")
+
+    async with stage(app, there, env={"HOME": str(tmp_path)}) as form:
+        said = [await form.write("Zoë")]
+        for text in ("Ada", "abcdef", "up", "a1b2c3"):
+            await form.tab()
+            said.append(await form.write(text))
+        assert said == ["", "", "holds ‘abcd’, not ‘abcdef’.", "", "holds ‘123’, not ‘a1b2c3’."]
+        await form.tab()
+        assert await form.write("1,5\t") == "holds ‘1.50 €’, not ‘1,5’."  # and the keyboard is in the next field
+        assert await form.write("Ap") == ""  # the list below offers Apple, and the field holds what was typed
+        await form.tab()
+        assert await form.write("007") == ""
+        await form.tab()
+        assert await form.write("one\ntwo") == ""
+        await form.tab()
+        assert await form.write("fine") == ""  # the label counts
+        await form.tab()
+        assert await form.write("new ") == ""
+        await form.tab()
+        assert await form.write("hello", press_enter=True) == ""
+        await form.tab()
+        assert await form.write("secret") == ""
+        await form.tab()
+        assert await form.write("New", overwrite=True) == ""
+        await form.tab()
+        assert await form.write("42") == ""  # each digit has a box of its own
+        assert form.outcome == "unread"
+
+
+async def test_calc_completes_and_corrects_a_cell_that_is_empty_before(tmp_path: Path) -> None:
+    if not os.access(CALC, os.R_OK):
+        pytest.skip("needs the Debian packages libreoffice-calc and libreoffice-gtk3")
+    book = openpyxl.Workbook()
+    for row in (("Apple", 1), (None, 2), (None, 3)):
+        book.active.append(row)  # type: ignore[union-attr]
+    book.save(tmp_path / "stock.xlsx")
+    profile = f"-env:UserInstallation=file://{tmp_path}/profile"
+    app = ["libreoffice", profile, "--nologo", "--norestore", "--calc", str(tmp_path / "stock.xlsx")]
+
+    async def at_second_row(desktop: VirtualDesktop) -> None:
+        await until_there(desktop, "cell", "A1")
+        for keys in (("esc",), ("ctrl", "home"), ("down",)):
+            await desktop.do(Hotkey(keys))
+        end = time.monotonic() + PATIENCE_S
+        while not any(each.value == "A2" for each in (await desktop.elements()).elements):
+            assert time.monotonic() < end
+            await asyncio.sleep(0.1)
+
+    async with stage(app, at_second_row) as sheet:
+        assert await sheet.write("App", press_enter=True) == "holds ‘Apple’, not ‘App’."
+        assert await sheet.write("IBan", press_enter=True) == "holds ‘Iban’, not ‘IBan’."
+        assert await sheet.write("teh dog", press_enter=True) == "holds ‘the dog’, not ‘teh dog’."
+        assert [await sheet.write(text, press_enter=True) for text in ("Zoë", "1234.5", "=1+1")] == [""] * 3
+        assert await sheet.write("3\t4\n") == ""
+        read = sheet.recorder.of("field_read")
+        assert {each.by for each in read} == {"accessibility"}
+
+
+@pytest.mark.skipif(not can_read(), reason="needs OCR, the extra rehearsal")
+async def test_tk_tells_nothing_so_its_field_is_read_by_ocr() -> None:
+    async with stage([tk_python(), str(APPS / "fields_tk.py")]) as form:
+        assert await form.write("Ada Lovelace") == ""
+        assert (form.outcome, form.recorder.of("field_read")[-1].by) == ("exact", "text")
+        assert await form.write(" King") == ""
+        await form.tab()
+        assert await form.write("12ab34") == "holds ‘1234’, not ‘12ab34’."
+
+
+@pytest.mark.skipif(not can_read(), reason="needs OCR, the extra rehearsal")
+@pytest.mark.skipif(shutil.which("java") is None, reason="needs the Debian package default-jdk-headless and Swing")
+async def test_a_mask_of_swing_loses_letters_and_its_fields_take_wide_characters_from_the_clipboard(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "held"
+
+    async def shown(desktop: VirtualDesktop) -> None:
+        await until(lambda: log.exists())
+
+    async def until(reached: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while not reached():
+            assert time.monotonic() < end, log.exists() and log.read_text()
+            await asyncio.sleep(0.05)
+
+    async with stage(["java", str(APPS / "FieldsSwing.java"), str(log)], shown) as form:
+        assert await form.write("a🙂b") == ""
+        await until(lambda: log.read_text() == "a🙂b|")
+        await form.tab()
+        assert await form.write("12ab34") == "holds ‘1234’, not ‘12ab34’."
+        await until(lambda: log.read_text() == "a🙂b|1234")
