@@ -132,6 +132,11 @@ def clearly_differs(typed: str, read: str) -> bool:
     return distance >= 2 and distance >= CLEAR * max(len(one), len(other))
 
 
+def is_seen_as(typed: str, read: str) -> bool:
+    """Say whether OCR cannot tell a text from the typed one."""
+    return _as_seen(typed) == _as_seen(read)
+
+
 def matches_shown(pattern: str, held: str) -> bool:
     """Say whether a field holds the text that a playbook or a script expects; ``*`` stands for any text."""
     parts = (re.escape(plain(part)) for part in pattern.split("*"))

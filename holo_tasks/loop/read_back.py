@@ -21,12 +21,12 @@ from holo_tasks.core.outside import is_placeholder
 from holo_tasks.core.pressed_elements import hit_by
 from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
 from holo_tasks.core.typed_field import FieldNow, field_now
-from holo_tasks.core.typed_text import TypedText, clearly_differs, compare, matches_shown, plain
+from holo_tasks.core.typed_text import Kind, TypedText, clearly_differs, compare, is_seen_as, matches_shown, plain
 from holo_tasks.core.verdicts import changed_box
 from holo_tasks.loop.take_picture import Seen
 
 if TYPE_CHECKING:
-    from holo_tasks.loop.doors import Doors
+    from holo_tasks.loop.doors import Doors, FieldText
 
 Note: TypeAlias = Callable[[events.Event], Awaitable[None]]
 PATIENCE_S, MOST_MISSES, BRIEFLY_S = 1.5, 2, 0.1
@@ -34,8 +34,11 @@ PATIENCE_S, MOST_MISSES, BRIEFLY_S = 1.5, 2, 0.1
 
 Most programs answer in 2 to 40 ms. LibreOffice Calc takes 110 to 140 ms, and more on a busy machine.
 """
-AGAIN_S = 0.06
-"""A program may tell of a new text a moment after it drew it, so a difference is read twice."""
+AGAIN_S, LATE_S, MOST_READS = 0.06, 0.25, 4
+"""A program may tell of a new text a moment after it drew it, and a busy one draws it late.
+
+So a difference counts only if two reads in a row agree, by the tree or by OCR.
+"""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
 """Toolkits whose tree tells a text in the case that a style sheet draws, which is not what the field holds."""
 
@@ -87,7 +90,7 @@ class ReadBack:
         if result is None:
             result = await self._by_picture(doors, write, before, after)
         if self._expected and result.held:
-            result = replace(result, kind="exact" if matches_shown(self._expected, result.held) else "another")
+            result = replace(result, kind=_kind_of_expected(self._expected, result))
         return replace(result, typed=self._expected or write.text)
 
     async def _by_tree(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText | None:
@@ -96,10 +99,14 @@ class ReadBack:
         if tree is None:
             return None
         found = await self._compared(doors, write, tree, before, after)
-        if found.differs:
+        for _ in range(MOST_READS):
+            if not found.differs:
+                return found
             await asyncio.sleep(AGAIN_S)
-            found = await self._compared(doors, write, tree, before, after)
-        return found
+            last, found = found, await self._compared(doors, write, tree, before, after)
+            if found == last:
+                return found
+        return TypedText("unread", why="the field keeps changing")
 
     async def _compared(self, doors: Doors, write: Write, tree: ElementTree, before: Seen, after: Seen) -> TypedText:
         now = await self._read(doors)
@@ -115,7 +122,7 @@ class ReadBack:
         if kind == "case" and _draws_case(now, element.pid):
             return TypedText("unread", why="the program tells its text in another case")
         found = TypedText(kind, "", element.value, held.before, told.name, "accessibility")
-        if found.differs and (why := _doubt(held, before.frame, after.frame)):
+        if kind != "exact" and (why := _doubt(held, before.frame, after.frame)):
             return TypedText("unread", why=why)
         return replace(found, before="") if write.overwrite else found
 
@@ -138,19 +145,40 @@ class ReadBack:
         """Return the comparison with what OCR reads in the field; a difference only where it is clear."""
         if doors.field_text is None:
             return TypedText("unread", why="no program tells of the field")
-        seen = await doors.field_text(before.redacted, after.redacted, write.at)
-        text = "" if seen is None else seen.text
-        if seen is None or not text or not (seen.was_empty or write.overwrite) or "\n" in write.text:
-            return TypedText("unread", why="the field cannot be read beyond doubt")
-        kind = compare(write, "", text)
-        if kind in ("exact", "case", "formatted"):
-            return TypedText("exact", "", text, by="text")
-        if kind == "cleared" or seen.is_full or not clearly_differs(write.text, text):
-            return TypedText("unread", why="the field cannot be read beyond doubt")
-        if write.press_enter and kind in ("another", "lost"):
-            return TypedText("unread", why="the field may hold the next entry")
-        tell = doors.tell or str
-        return TypedText(kind, "", text, by="text") if tell(text) == text else TypedText("unread", why="it is masked")
+        shown, last = after.redacted, TypedText("unread", why="the field keeps changing")
+        for _ in range(MOST_READS):
+            found = _judged(write, await doors.field_text(before.redacted, shown, write.at))
+            if found.kind == "exact" or not found.held:
+                return found
+            if found == last:
+                tell = doors.tell or str
+                return found if tell(found.held) == found.held else TypedText("unread", why="it is masked")
+            await asyncio.sleep(LATE_S)
+            shown, last = (await doors.redactor.redact(await doors.desktop.look())).frame, found
+        return replace(last, kind="unread", held="")
+
+
+def _judged(write: Write, seen: FieldText | None) -> TypedText:
+    """Return the comparison with a text that OCR read; it keeps the text also where the difference is not clear."""
+    text = "" if seen is None else seen.text
+    unsure = TypedText("unread", held=text, by="text", why="the field cannot be read beyond doubt")
+    if seen is None or not text or not (seen.was_empty or write.overwrite) or "\n" in write.text:
+        return replace(unsure, held="")
+    kind = compare(write, "", text)
+    if kind in ("exact", "case", "formatted") or is_seen_as(write.text, text):
+        return TypedText("exact", "", text, by="text")
+    if kind == "cleared" or seen.is_full or not clearly_differs(write.text, text):
+        return unsure
+    if write.press_enter and kind in ("another", "lost"):
+        return replace(unsure, why="the field may hold the next entry")
+    return TypedText(kind, "", text, by="text")
+
+
+def _kind_of_expected(expected: str, result: TypedText) -> Kind:
+    """Return how a field's text relates to the one that a playbook or a script expects."""
+    if matches_shown(expected, result.held):
+        return "exact"
+    return "unread" if result.by == "text" and not clearly_differs(expected, result.held) else "another"
 
 
 def _doubt(held: FieldNow, before: Frame, after: Frame) -> str:
