@@ -1,0 +1,124 @@
+"""Playbooks and scripts end with an error if a field holds another text than they typed, unless they say which."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.gestures import Write
+from holo_tasks.core.step import Step
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.executor import Executor
+from holo_tasks.loop.loop import pursue
+from holo_tasks.loop.script_port import Brain, heed
+from holo_tasks.loop.walk import Walk
+from holo_tasks.scripts.hands import Hands
+from holo_tasks.scripts.script import Script
+from tests.accessibility.conftest import APPS, DEBIAN_PYTHON, has_gtk
+from tests.accessibility.test_programs import until_there
+from tests.support.shots import MemoryModel, as_model, walk_of
+
+pytestmark = [
+    pytest.mark.desktop,
+    pytest.mark.skipif(not has_gtk("3.0"), reason="needs the Debian packages python3-gi and gir1.2-gtk-3.0"),
+]
+PLAYBOOK = """name: fields
+goals:
+  fill:
+    rules:
+      - id: fill
+        screen: {{role: text field, name: {field}}}
+        once: true
+        do:
+          - click: {{role: text field, name: {field}}}
+            thought: Go to the field.
+          - write: {{text: {text}, overwrite: true{shows}}}
+            thought: Write the text.
+      - id: end
+        after: fill
+        screen: {{role: text field, name: Plain}}
+        do:
+          - answer: done
+            thought: It is written.
+"""
+
+
+@pytest.fixture(scope="module")
+def desktop() -> Iterator[VirtualDesktop]:
+    """One program for all tests; each has an event loop of its own."""
+    app = [DEBIAN_PYTHON, str(APPS / "fields_gtk3.py")]
+    started = asyncio.run(VirtualDesktop.start(app=app, app_timeout_s=60))
+    asyncio.run(until_there(started, "text field", "Plain"))
+    yield started
+    asyncio.run(started.close())
+
+
+async def done(walk: Walk, brain: Brain) -> str:
+    """Return a script's answer; the walk heeds what it says of each step, as a layer has it."""
+
+    async def decide(walk: Walk, final: bool) -> Step:
+        step = await brain.decide(walk)
+        heed(walk, brain.intent, ())
+        return step
+
+    try:
+        return (await pursue(Executor(walk, Walk.act), read=str, decide=decide, max_steps=20)).text
+    finally:
+        await brain.close()
+
+
+async def walk_on(desktop: VirtualDesktop) -> Walk:
+    for field in (await desktop.elements()).find("text field"):
+        if field.name in ("Plain", "Short", "Completed"):
+            await desktop.do(Write("-", overwrite=True, at=field.box.center))
+    await desktop.look(after_action=True)
+    walk = walk_of(as_model(MemoryModel([])), desktop=desktop)
+    walk.doors = replace(walk.doors, elements=Elements(desktop))
+    return walk
+
+
+def playbook(folder: Path, field: str, text: str, shows: str = "") -> Script:
+    file = folder / "fields.playbook.yaml"
+    file.write_text(PLAYBOOK.format(field=field, text=text, shows=shows and f", shows: '{shows}'"), encoding="utf-8")
+    return Script(file, "fill")
+
+
+async def fill(hands: Hands, field: str, text: str, shows: str) -> str:
+    await hands.click(role="text field", name=field)
+    await hands.write(text, overwrite=True, shows=shows or None)
+    return "done"
+
+
+@pytest.mark.parametrize(("field", "text", "held"), [("Short", "abcdef", "abcd"), ("Completed", "Ap", "App*")])
+async def test_a_playbook_says_which_text_is_right_or_gives_up(
+    desktop: VirtualDesktop, tmp_path: Path, field: str, text: str, held: str
+) -> None:
+    with pytest.raises(GaveUp, match=f"‘{field}’ holds ‘{held.rstrip('*')}(le)?’, not ‘{text}’: give `shows`"):
+        await done(await walk_on(desktop), playbook(tmp_path, field, text).brain())
+    assert await done(await walk_on(desktop), playbook(tmp_path, field, text, held).brain()) == "done"
+    with pytest.raises(GaveUp, match="not ‘else’"):
+        await done(await walk_on(desktop), playbook(tmp_path, field, text, "else").brain())
+
+
+async def test_a_script_says_which_text_is_right_or_gives_up(desktop: VirtualDesktop) -> None:
+    def script(shows: str, text: str = "abcdef", field: str = "Short") -> Script:
+        return Script(fill, field=field, text=text, shows=shows)
+
+    with pytest.raises(GaveUp, match=r"The field ‘Short’ holds ‘abcd’, not ‘abcdef’: give `shows`"):
+        await done(await walk_on(desktop), script("").brain())
+    assert await done(await walk_on(desktop), script("abcd").brain()) == "done"
+    assert await done(await walk_on(desktop), script("*").brain()) == "done"
+    # What is expected of one text is expected of no other one.
+    assert await done(await walk_on(desktop), script("", "abc").brain()) == "done"
+    assert await done(await walk_on(desktop), script("", "Zoë 🙂", "Plain").brain()) == "done"
+
+
+async def test_a_text_that_arrived_as_it_was_typed_ends_no_playbook(desktop: VirtualDesktop, tmp_path: Path) -> None:
+    for text in ("Zoë", "1234.5", "two words"):
+        assert await done(await walk_on(desktop), playbook(tmp_path, "Plain", f"'{text}'").brain()) == "done"
