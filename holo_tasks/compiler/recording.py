@@ -11,6 +11,7 @@ from holo_tasks.audit.reader import Trace
 from holo_tasks.core import events
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.outside import apart
+from holo_tasks.core.typed_text import SAME_VALUE
 
 POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll": ("at",), "write": ("at",)}
 """Where on the screen a gesture goes, by its kind and the names of its points."""
@@ -57,6 +58,8 @@ class Done:
     begun_at: str = ""
     came_to: str = ""
     """The states that it was decided in, and that was there when the next step was; empty for none that is known."""
+    field_holds: str = ""
+    """The text of the field that was typed into, if it is another value than the typed text."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,8 @@ def _take_in(one: _Open, event: events.Event) -> None:
         case events.Judged() if one.is_done:
             one.state = event.state
             _keep(one, event)
+        case events.FieldRead(outcome=outcome) if one.steps and outcome not in SAME_VALUE:
+            one.steps[-1] = replace(one.steps[-1], field_holds=event.held)
 
 
 def _keep(one: _Open, judged: events.Judged) -> None:

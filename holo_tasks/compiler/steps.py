@@ -41,9 +41,9 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
         case "move_to":
             return [_on("move_to", "Move to {}.", at)]
         case "write":
-            return [_typing(told, values)]
+            return [_typing(step, values)]
         case "write_at":
-            return [_on("click", "Click {}.", at), _typing(told, values)]
+            return [_on("click", "Click {}.", at), _typing(step, values)]
         case "scroll":
             over = at()
             turn = {"at": short(over), "direction": told["direction"], "notches": told.get("scroll_size", 3)}
@@ -115,7 +115,10 @@ def _on(kind: str, thought: str, at: Callable[[], Target]) -> Action:
     return {kind: short(target), "thought": thought.format(in_words(target))}
 
 
-def _typing(told: Mapping[str, Any], values: Mapping[str, Value]) -> Action:
+def _typing(step: Done, values: Mapping[str, Value]) -> Action:
+    told = step.arguments
     text = templated(str(told["content"]), values)
-    how = {name: True for name in ("overwrite", "press_enter") if told.get(name)}
+    how: dict[str, Any] = {name: True for name in ("overwrite", "press_enter") if told.get(name)}
+    if step.field_holds:  # of another item's text nobody knows what the program makes of it
+        how["shows"] = "*" if "{" in text else step.field_holds
     return {"write": {"text": text, **how}, "thought": f"Type {text}."}
