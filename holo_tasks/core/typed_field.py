@@ -34,7 +34,7 @@ class FieldNow:
 
 
 def takes_text(element: Element | None) -> bool:
-    """Say whether an element is a field whose text its program tells."""
+    """Say whether an element is a field whose text the tree contains."""
     if element is None or element.protected or not element.on_screen:
         return False
     return EDITABLE in element.states and element.role not in HOLD_MORE
@@ -43,7 +43,7 @@ def takes_text(element: Element | None) -> bool:
 def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow | None:
     """Return the field that a text was typed into, as it is after the typing.
 
-    Returns ``None`` if no program tells of it, if it is gone, or if it is protected as a password's is.
+    Returns ``None`` if the field is in neither tree, if it has disappeared, or if it is a password field.
     """
     target, stays = _field_of(before, hit_by(before, write)), not (write.press_enter or set(write.text) & set("\t\r\n"))
     if target is None or target.protected:

@@ -45,7 +45,7 @@ LONGEST, MOST_SHOWN = 990, 60
 LIKE = 0.6
 """Two texts are like one another from this ratio up, as a word and its correction are."""
 CLEAR = 0.3
-"""OCR differs clearly from the typed text if so much of it is another text."""
+"""The share of characters in which OCR must differ from the typed text, from 0 to 1."""
 OBJECT = "\ufffc"
 _BULLETS = frozenset("•●*·⬤∙")
 _ARITHMETIC = re.compile(r"[\d\s.,()]+(?:[-+*/×÷^]\s*[\d\s.,()]+)+=?")
@@ -79,12 +79,12 @@ class TypedText:
 
     @property
     def sentence(self) -> str:
-        """The difference in one sentence, for whoever typed; empty if there is none."""
+        """The difference as one sentence for a model; an empty string without a difference."""
         return self._sentence("The field") if self.differs else ""
 
     @property
     def problem(self) -> str:
-        """The difference as the error of a playbook or a script; empty if the field has the value that was typed."""
+        """The difference as the error of a playbook or a script; an empty string if the field has the typed value."""
         if self.kind in SAME_VALUE:
             return ""
         said = self._sentence(f"The field ‘{quoted(self.field)}’" if self.field else "The field").removesuffix(".")
@@ -102,10 +102,10 @@ class TypedText:
 
 
 def compare(write: Write, before: str, held: str, *, in_cell: bool = False, others_changed: bool = False) -> Kind:
-    """Say how a field's text relates to the text that was typed.
+    """Return the relation of a field's text to the typed text.
 
     ``in_cell`` is for a cell of a sheet, which rounds numbers. ``others_changed`` says that other fields of the window
-    hold other texts now, as after Enter in a form that goes on to the next record.
+    changed as well, for example after Enter in a form that shows the next record.
     """
     entered = write.press_enter or "\n" in write.text
     if is_unreadable(held) or is_unreadable(before):
@@ -149,7 +149,7 @@ def plain(text: str) -> str:
 
 
 def is_unreadable(text: str) -> bool:
-    """Say whether a program tells a text that does not stand for all that its field holds."""
+    """Say whether a text from the accessibility tree may differ from the field's contents."""
     signs = set(text) - {" "}
     hidden = len(signs) == 1 and (signs <= _BULLETS or (len(text) > 2 and signs == {"#"}))
     return len(text) > LONGEST or OBJECT in text or is_placeholder(text) or hidden
@@ -172,7 +172,7 @@ def excerpts(typed: str, held: str) -> tuple[str, str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Yield what of a text may have gone into one field: all of it, or the part before Tab or Enter."""
+    """Yield the parts of a text that one field may have received: all of it, or the part before Tab or Enter."""
     for form in dict.fromkeys((text, text.partition("\t")[0], re.split(r"[\t\r\n]", text, maxsplit=1)[0])):
         if typed := plain(form):
             yield typed
@@ -211,7 +211,7 @@ def _relation(typed: str, text: str, in_cell: bool) -> Kind:
 
 
 def _is_inserted(typed: str, before: str, held: str) -> bool:
-    """Say whether a text stands in another one, in place of nothing or of a part that was selected."""
+    """Say whether a text was inserted into another one, or replaced a selected part of it."""
     at = held.find(typed)
     while at >= 0:
         rest = held[at + len(typed) :]
@@ -229,7 +229,7 @@ def _arrived(before: str, held: str) -> str:
 
 
 def _is_masked(typed: str, text: str) -> bool:
-    """Say whether a mask has put separators between the digits of a number that is no amount, such as a phone's."""
+    """Say whether a mask has put separators between digits, for example of a phone number; amounts do not count."""
     if not any(sign.isdigit() for sign in typed) or (numbers_of(typed) and numbers_of(text)):
         return False
     added = len(text) - len(typed)

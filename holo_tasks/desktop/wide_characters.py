@@ -1,7 +1,7 @@
 """Characters above U+FFFF in Java windows: AWT cuts their key symbols to 16 bits, so other characters would arrive.
 
 Measured with OpenJDK 17: typed by keys, 🙂 (U+1F642) arrives in a text field of Swing as U+F642; pasted, it is whole.
-Tk 8.6.13, GTK 3, Qt 6, Chromium and LibreOffice read such keys as they are.
+Tk 8.6.13, GTK 3, Qt 6, Chromium and LibreOffice read such keys correctly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from holo_tasks.desktop.owners import passed, pressed
 from holo_tasks.desktop.xlink import Refused, XLink
 
 OF_JAVA = frozenset({"FocusProxy", "Content window"})
-"""AWT calls the windows so in which it gets its keys and draws, whatever started the program."""
+"""The names of AWT's inner windows: the one that receives its keys, and the one that it draws in."""
 PASTE_S = 3.0
 NOT_FETCHED = (
     "The text up to {text} was typed, and the program did not take {text} from the clipboard. The rest was not typed: "
@@ -54,7 +54,7 @@ class WideCharacters:
     def write(
         self, text: str, type_: Callable[[str], None], press: Callable[[Sequence[int]], None], keyboard: Keyboard
     ) -> str:
-        """Type a text and paste what the keys cannot carry; return what was left out and why, or nothing."""
+        """Type a text and paste its wide characters; return a sentence if some text is missing, else an empty one."""
         for part in _parts(text):
             if _WIDE.fullmatch(part) is None:
                 type_(part)

@@ -59,7 +59,7 @@ class ReadBack:
     _misses: int = 0
 
     async def prepare(self, doors: Doors, gesture: Gesture) -> None:
-        """Note which field a gesture is about to type into, as far as its program tells."""
+        """Keep the tree that contains the field which a gesture is about to type into."""
         self.result = self._write = self._tree = None
         self._expected, self.shows = self.shows, ""
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
@@ -72,9 +72,9 @@ class ReadBack:
             self._tree = tree
 
     async def sentence(self, doors: Doors, before: Seen, after: Seen, done: Gesture | None, note: Note) -> str:
-        """Read the field back and note the result; return what the model is told of it, with a blank before it.
+        """Read the field back and record the result; return the difference as a sentence with a leading blank.
 
-        Returns an empty string if the gesture typed nothing, and if nothing differs.
+        Returns an empty string if the gesture typed nothing, and without a difference.
         """
         write, self._write = self._write, None
         if write is None or done is not write or write.text[:1] in "\t\r\n":
@@ -94,7 +94,7 @@ class ReadBack:
         return replace(result, typed=self._expected or write.text)
 
     async def _by_tree(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText | None:
-        """Return the comparison with what programs tell; ``None`` if no program told of the field before."""
+        """Return the comparison by the tree; ``None`` if the field was not in the tree before."""
         tree, self._tree = self._tree, None
         if tree is None:
             return None
@@ -142,7 +142,7 @@ class ReadBack:
         return tree
 
     async def _by_picture(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText:
-        """Return the comparison with what OCR reads in the field; a difference only where it is clear."""
+        """Return the comparison by OCR of the field; only a clear difference counts."""
         if doors.field_text is None:
             return TypedText("unread", why="no program tells of the field")
         shown, last = after.redacted, TypedText("unread", why="the field keeps changing")

@@ -220,7 +220,10 @@ class PlaybookBrain:
                 self._acted_s = walk.doors.now_s()
 
     def _check_field(self, given: Decision, walk: Walk) -> None:
-        """Raise `DoesNotFit` if the step typed a text, and its field holds another one than the playbook says."""
+        """Raise `GaveUp` if the step typed a text, and its field holds another one than the playbook says.
+
+        That is no misfit for a model to mend in one step: the playbook would go on whatever the model does.
+        """
         read, action = walk.typed.result, given.action
         rule = next((rule for rule in self.rules if rule.id == given.rule), None)
         if read is None or action is None or action.write is None or rule is None or not read.problem:
@@ -228,7 +231,7 @@ class PlaybookBrain:
         place = next(number for number, each in enumerate(rule.do) if each is action)
         done = tuple(each.do[at].thought for each, at in Past(self.rules, self.values, self._past).done)
         self._stopped = Misfit(rule, place, "effect", "the field holds another text than the one typed", done=done)
-        raise DoesNotFit(f"{self._stopped.sentence} {read.problem}", self._stopped)
+        raise GaveUp(f"{self._stopped.sentence} {read.problem}", layer=PLAYBOOK)
 
     def _note_fitted(self, given: Decision) -> None:
         rule = next((rule for rule in self.rules if rule.id == given.rule), None)
