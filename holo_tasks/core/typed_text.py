@@ -44,16 +44,15 @@ SAME_VALUE: frozenset[Kind] = SILENT | {"formatted"}
 LONGEST, MOST_SHOWN = 990, 60
 LIKE = 0.6
 """Two texts are like one another from this ratio up, as a word and its correction are."""
-CLEAR = 0.3
-"""The share of characters in which OCR must differ from the typed text, from 0 to 1."""
+FEWEST = 2
+"""OCR overlooks or makes up a single character at times."""
 OBJECT = "\ufffc"
 _BULLETS = frozenset("•●*·⬤∙")
 _ARITHMETIC = re.compile(r"[\d\s.,()]+(?:[-+*/×÷^]\s*[\d\s.,()]+)+=?")
 _ADDRESS = re.compile(
     r"\w[\w+.-]*://\S*|(?:about|data|file):\S+|localhost\S*|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[:/]\S*)?"
 )
-_LOOK_ALIKE = str.maketrans("oIl|!iszbgq", "01111152899")
-_UNSEEN = re.compile(r"[\s.,;:'’`\"_|-]")
+_LOOK_ALIKE = str.maketrans("oliszbgq", "01152899")
 
 
 @dataclass(frozen=True)
@@ -125,16 +124,22 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
     return found
 
 
-def clearly_differs(typed: str, read: str) -> bool:
-    """Say whether a text that OCR read is another one than the typed text, whatever slips OCR makes."""
+def compare_seen(typed: str, read: str) -> Kind:
+    """Return the relation of a text that OCR read in a field to the typed text.
+
+    OCR takes letters for one another, so a difference counts only if at least two characters were added or are missing,
+    and all others are the same.
+    """
     one, other = _as_seen(typed), _as_seen(read)
-    distance = _distance(one, other)
-    return distance >= 2 and distance >= CLEAR * max(len(one), len(other))
-
-
-def is_seen_as(typed: str, read: str) -> bool:
-    """Say whether OCR cannot tell a text from the typed one."""
-    return _as_seen(typed) == _as_seen(read)
+    if one == other:
+        return "exact"
+    if not one or not other or abs(len(one) - len(other)) < FEWEST:
+        return "unread"
+    if one in other:
+        return "completed"
+    if one.startswith(other):
+        return "cut_off"
+    return "lost" if _is_subsequence(other, one) else "unread"
 
 
 def matches_shown(pattern: str, held: str) -> bool:
@@ -260,15 +265,5 @@ def _solid(text: str) -> str:
 
 
 def _as_seen(text: str) -> str:
-    """Return a text without the differences that OCR does not see."""
-    return _UNSEEN.sub("", plain(text)).casefold().translate(_LOOK_ALIKE)
-
-
-def _distance(one: str, other: str) -> int:
-    """Return how many characters must be added, left out or replaced to make one text of another."""
-    row = list(range(len(other) + 1))
-    for place, sign in enumerate(one, start=1):
-        left, row[0] = row[0], place
-        for column, theirs in enumerate(other, start=1):
-            left, row[column] = row[column], min(left + (sign != theirs), row[column] + 1, row[column - 1] + 1)
-    return row[-1]
+    """Return the letters and digits of a text, without the differences that OCR does not see."""
+    return _letters(plain(text)).casefold().translate(_LOOK_ALIKE)

@@ -21,7 +21,7 @@ from holo_tasks.core.outside import is_placeholder
 from holo_tasks.core.pressed_elements import hit_by
 from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
 from holo_tasks.core.typed_field import FieldNow, field_now
-from holo_tasks.core.typed_text import Kind, TypedText, clearly_differs, compare, is_seen_as, matches_shown, plain
+from holo_tasks.core.typed_text import Kind, TypedText, compare, compare_seen, matches_shown, plain
 from holo_tasks.core.verdicts import changed_box
 from holo_tasks.loop.take_picture import Seen
 
@@ -39,6 +39,8 @@ AGAIN_S, LATE_S, MOST_READS = 0.06, 0.25, 4
 
 So a difference counts only if two reads in a row agree, by the tree or by OCR.
 """
+LATE = "did not answer in time"
+"""The tree says so if a program was too busy to answer within the desktop's own patience."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
 """Toolkits whose tree tells a text in the case that a style sheet draws, which is not what the field holds."""
 
@@ -132,7 +134,8 @@ class ReadBack:
             return None
         try:
             async with asyncio.timeout(PATIENCE_S if self._misses < MOST_MISSES else BRIEFLY_S):
-                tree = await doors.elements.desktop.elements()
+                while LATE in (tree := await doors.elements.desktop.elements()).why_not:
+                    await asyncio.sleep(AGAIN_S)
         except TimeoutError:
             self._misses += 1
             return None
@@ -164,21 +167,19 @@ def _judged(write: Write, seen: FieldText | None) -> TypedText:
     unsure = TypedText("unread", held=text, by="text", why="the field cannot be read beyond doubt")
     if seen is None or not text or not (seen.was_empty or write.overwrite) or "\n" in write.text:
         return replace(unsure, held="")
-    kind = compare(write, "", text)
-    if kind in ("exact", "case", "formatted") or is_seen_as(write.text, text):
-        return TypedText("exact", "", text, by="text")
-    if kind == "cleared" or seen.is_full or not clearly_differs(write.text, text):
+    kind = compare_seen(write.text, text)
+    # A unit or a button may stand in the field, and the end of a long text may be out of sight.
+    doubtful = (kind == "completed" and not seen.was_empty) or (kind != "exact" and seen.is_full)
+    if doubtful or (write.press_enter and kind == "lost"):
         return unsure
-    if write.press_enter and kind in ("another", "lost"):
-        return replace(unsure, why="the field may hold the next entry")
-    return TypedText(kind, "", text, by="text")
+    return replace(unsure, kind=kind, why="") if kind != "unread" else unsure
 
 
 def _kind_of_expected(expected: str, result: TypedText) -> Kind:
-    """Return how a field's text relates to the one that a playbook or a script expects."""
+    """Return the relation of a field's text to the one that a playbook or a script expects."""
     if matches_shown(expected, result.held):
         return "exact"
-    return "unread" if result.by == "text" and not clearly_differs(expected, result.held) else "another"
+    return compare_seen(expected, result.held) if result.by == "text" else "another"
 
 
 def _doubt(held: FieldNow, before: Frame, after: Frame) -> str:

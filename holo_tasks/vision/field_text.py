@@ -9,6 +9,7 @@ from PIL import Image
 
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.mask_signs import signs
 from holo_tasks.core.verdicts import changed_box
 from holo_tasks.loop.doors import FieldText
 from holo_tasks.vision.colors import differing, most_common
@@ -52,8 +53,8 @@ class FieldReader:
             return None
         corners = (box.left, box.top, box.right, box.bottom)
         old, new = _ink(then.crop(corners)), _ink(now.crop(corners))
-        if old is None or new is None:
-            return None
+        if old is None or new is None or signs(then.crop(corners), now.crop(corners)):
+            return None  # too small to be read, or the same sign for each character, as for a password
         lines = (self._reader or shared_reader()).read_piece(_pixels(now.crop(corners)))
         text = " ".join(line.text for line in lines) if all(line.score >= SURE for line in lines) else ""
         return FieldText(text, _is_blank(old), bool(new[:, -RIM:].any()))

@@ -21,6 +21,7 @@ from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.frame import Mask
 from holo_tasks.core.gestures import Hotkey
 from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.loop import read_back
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.masking.places import FixedRegions
@@ -33,6 +34,14 @@ from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, w
 
 pytestmark = pytest.mark.desktop
 PATIENCE_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the tree be waited for: on a busy machine LibreOffice takes seconds to tell of a sheet."""
+    monkeypatch.setattr(read_back, "PATIENCE_S", 30.0)
+
+
 CALC = Path("/usr/lib/libreoffice/program/libsclo.so")
 PAGE = """<!doctype html><meta charset=utf-8><title>Fields</title>
 <style>body, input, textarea { font: 16px sans-serif }</style>
