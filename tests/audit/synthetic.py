@@ -269,6 +269,9 @@ def one_step(
         ),
         0.06,
     )
+    if kind == "Write" and goal < 3:
+        held = {"outcome": "completed", "held": "T-2041 / open"} if goal == 1 else {"outcome": "exact"}
+        telling.say(e.FieldRead(**place, field="Transaction no.", by="accessibility", **held))
     telling.kept.append(after)
     telling.say(e.StepTimed(**place, **timed, act_us=41_000, total_us=sum(timed.values()) + 41_000 + 27_000))
     return cost

@@ -190,6 +190,14 @@ def test_the_element_that_an_action_hit_is_named(told):
     assert all(f"‘{html.escape(name)}’ in ledger" in page for name in named)
 
 
+def test_the_text_of_a_field_is_shown_where_it_is_another_one_than_the_typed_text(told):
+    _, folder, page = told
+    read = [record.event for record in open_trace(folder).records() if record.event.kind == "field_read"]
+    assert {event.outcome for event in read} == {"completed", "exact"}
+    assert page.count("<b>Field holds</b>‘T-2041 / open’ (completed)") == 1
+    assert page.count("<b>Field holds</b>") == 1
+
+
 def test_a_program_that_was_still_waiting_is_shown_with_the_cause(told):
     page = told.page
     assert page.count("<b>Still waiting</b>The program was waiting for its server (10.0.0.5:443)") == 1

@@ -497,6 +497,22 @@ def test_a_form_that_stays_is_done_with_when_it_says_so(home: Path, says: bool) 
     ]
 
 
+def test_a_playbook_expects_the_text_that_the_program_made_of_the_typed_one(home: Path) -> None:
+    empty, named, filled = form("", "", "Ready"), form("Baker Ltd", "", "Ready"), form("Baker Ltd", "Leeds", "Ready")
+    acts = [
+        Act(empty, click="Name"),
+        Act(empty, write="Baker", holds="Baker Ltd"),
+        Act(named, click="City"),
+        Act(named, write="Leeds"),
+        Act(filled, click="Keep"),
+    ]
+    trace = record(home, "completed", "Add a supplier.", acts, form("Baker Ltd", "Leeds", "Stored"), "")
+    playbook, _, _ = compiled(home, trace)
+    writes = [action.write for rule in playbook.rules_of("look-up") for action in rule.do if action.write is not None]
+    # Of another item's text nobody knows what the program makes.
+    assert [(each.text, each.shows) for each in writes] == [("{name}", "*"), ("{city}", None)]
+
+
 def test_the_command_says_what_it_made_and_what_it_refuses(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from holo_tasks.cli.commands import exit_code
 

@@ -115,6 +115,8 @@ class Act:
     at: Point | None = None
     element: Mapping[str, str] = field(default_factory=dict)
     """What the program says is hit."""
+    holds: str = ""
+    """The text of the field after the typing, if it is another one."""
 
 
 def page(*texts: tuple[int, int, str], fields: Sequence[tuple[int, int, str]] = ()) -> Page:
@@ -194,6 +196,8 @@ async def _record_part(recorder: Any, subgoal: int, part: Part, status: events.S
         judged = {"outcome": outcome, "before": before.sha256, "after": after.sha256, "changed_box": []}
         judged |= {"state": pages[number].state}
         await tell(events.Judged.model_validate(judged), number)
+        if act.holds:
+            await tell(events.FieldRead(outcome="completed", held=act.holds, by="accessibility"), number)
     said, steps = _said(part), len(part.acts) + 1
     told = {"note": None, "thought": "Done.", "tool_name": "answer", "arguments": {"content": said}, "label": "answer"}
     await tell(events.Decided.model_validate(told), steps)
