@@ -82,3 +82,11 @@ def test_an_editor_that_opens_in_a_cell_is_the_field() -> None:
     found = field_now(tree_of(window(WHOLE), focused(table)), TYPED, tree_of(window(WHOLE), table, editor))
     assert found is not None
     assert found.element.value == "Apple"
+
+
+def test_a_closed_list_does_not_have_the_keyboard() -> None:
+    """Qt marks the current entry of a closed combo box as focused."""
+    tree = form(focused(field("Name")), focused(element("list item", "Austria")))
+    found = tree.focused()
+    assert found is not None
+    assert found.name == "Name"
