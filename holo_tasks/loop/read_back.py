@@ -150,9 +150,10 @@ class ReadBack:
             return TypedText("unread", why="no program tells of the field")
         shown, last = after.redacted, TypedText("unread", why="the field keeps changing")
         for _ in range(MOST_READS):
-            found = _judged(write, await doors.field_text(before.redacted, shown, write.at))
-            late = len(found.held) < len(write.text)
-            if found.kind == "exact" or not found.held or not (found.differs or late):
+            seen = await doors.field_text(before.redacted, shown, write.at)
+            found = _judged(write, seen)
+            late = seen is not None and seen.was_empty and len(seen.text) < len(write.text)
+            if found.kind == "exact" or not (found.differs or late):
                 return replace(found, held="") if found.kind == "unread" else found
             if found == last:
                 tell = doors.tell or str
