@@ -24,6 +24,8 @@ REACH = 120
 TALLEST = 60
 """What changed over more pixels in height is more than a text in a field of one line."""
 RIM, CARET, LIKE = 4, 3, 12
+EDGES = " |[]"
+"""OCR reads the text caret and the edges of a field as these."""
 SURE = 0.85
 """A text that OCR reads with less confidence, from 0 to 1, does not count."""
 
@@ -57,7 +59,7 @@ class FieldReader:
             return None  # too small to be read, or the same sign for each character, as for a password
         lines = (self._reader or shared_reader()).read_piece(_pixels(now.crop(corners)))
         text = " ".join(line.text for line in lines) if all(line.score >= SURE for line in lines) else ""
-        return FieldText(text, _is_blank(old), bool(new[:, -RIM:].any()))
+        return FieldText(text.strip(EDGES), _is_blank(old), bool(new[:, -RIM:].any()))
 
 
 def _picture(frame: Frame) -> Image.Image:

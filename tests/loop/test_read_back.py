@@ -20,7 +20,7 @@ from tk_python import tk_python
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.frame import Mask
 from holo_tasks.core.gestures import Hotkey
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import Settle, VirtualDesktop
 from holo_tasks.loop import read_back
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.walk import Walk
@@ -34,6 +34,8 @@ from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, w
 
 pytestmark = pytest.mark.desktop
 PATIENCE_S = 60.0
+SLOW = Settle(first_change_s=3.0, quiet_s=0.5)
+"""Swing draws what is typed late on a busy machine."""
 
 
 @pytest.fixture(autouse=True)
@@ -283,7 +285,7 @@ async def test_a_mask_of_swing_loses_letters_and_its_fields_take_wide_characters
             assert time.monotonic() < end, log.exists() and log.read_text()
             await asyncio.sleep(0.05)
 
-    async with stage(["java", str(APPS / "FieldsSwing.java"), str(log)], shown) as form:
+    async with stage(["java", str(APPS / "FieldsSwing.java"), str(log)], shown, settle=SLOW) as form:
         assert await form.write("a🙂b") == ""
         await until(lambda: log.read_text() == "a🙂b|")
         await form.tab()
