@@ -1,8 +1,11 @@
-"""The model's toolbox: every action it may ask for, exactly as it writes it.
+"""The calls that a model may make, in the form in which it writes them.
 
-Positions are in thousandths of the picture that was sent: whole numbers from Holo, fractions from models that think
-in [0, 1]. The names and fields are those of the public Holo documentation; `core.toolbox` gives a model those it was
-trained with.
+Positions are in thousandths of the picture that was sent: whole numbers from Holo, fractions from models that use [0,
+1]. Names and fields are those of the public Holo documentation. `core.toolbox` offers a model the names it was trained
+with.
+
+The docstrings and field descriptions of the calls are part of the tool schemas that models get. Changing them changes
+prompts and cache keys.
 """
 
 from __future__ import annotations
@@ -131,7 +134,7 @@ class AskHumanCall(ToolCall):
 
 
 class MacroCall(ToolCall):
-    """Have a whole sequence of actions done that a sub-goal offers by name; each model calls it by that name."""
+    """Run a macro that the sub-goal offers. Each model calls it by the macro's own name."""
 
     tool_name: Literal["macro"]
     name: str
@@ -165,11 +168,11 @@ ACTING = (
     HotkeyCall,
     HoldAndTapKeyCall,
 )
-"""The calls that send input events. Waiting, answering and asking touch nothing."""
+"""The calls that send input events. Waiting, answering and asking send none."""
 
 
 def label(call: AnyCall) -> str:
-    """Say in a few words what a call does, as it appears in run names and reports."""
+    """Return a short description of a call for run names and reports."""
     match call:
         case ClickCall(button="left"):
             text = f"click {_quoted(call.element)}"
@@ -201,7 +204,7 @@ def label(call: AnyCall) -> str:
         case MacroCall():
             given = ", ".join(f"{name} {_quoted(str(value))}" for name, value in call.arguments.items())
             text = f"macro {call.name}" + (f" with {given}" if given else "")
-    # A model's words end up on terminals: nothing in them may be taken for a command.
+    # A model's text ends up on terminals, so control characters must not reach them.
     return "".join("�" if unicodedata.category(character) in ("Cc", "Cs") else character for character in text)
 
 

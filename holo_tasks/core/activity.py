@@ -1,24 +1,25 @@
-"""Signs of work that a program showed after the last input."""
+"""Signs that a program worked on the last input."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 PATIENCE_S = 15.0
-"""How many seconds after an input a desktop waits for a program that still works on it, unless told otherwise."""
+"""Default of the seconds after an input for which a desktop waits for a program that still works on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
     """Signs that the programs on a desktop worked on the last input, up to the capture of a frame.
 
-    ``known`` is false if the desktop cannot see any of these signs; then the other fields mean nothing. ``sent`` is
-    true if a program sent bytes over the network after the input, ``computed`` if a program used CPU time beyond its
-    usual rate, and ``repainted`` if anything on the screen was repainted. ``waiting_for`` says what the program was
-    still working on at the capture, when the patience was over: for example ``"its server"``. It is empty if the
-    program was done. ``detail`` names the address or the program that the wait was for, for people on this machine.
-    ``waited_ns`` is the time in nanoseconds that the capture was put off for work in flight, and for that alone.
-    ``unseen`` names the signs that the desktop cannot see, each with the reason.
+    ``known`` is false if the desktop cannot observe any of these signs; the other fields then mean nothing. ``sent`` is
+    true if a program sent bytes over the network after the input. ``computed`` is true if a program used more CPU time
+    than usual. ``repainted`` is true if anything on the screen was repainted.
+
+    ``waiting_for`` names the work that was still in progress at the capture, when the patience was over, such as ``"its
+    server"``. It is empty if the program was done. ``detail`` names the address or program that the wait was for; it is
+    for people on this machine. ``waited_ns`` is the time in nanoseconds by which work in progress delayed the capture.
+    ``unseen`` names the signs that the desktop cannot observe, each with the reason.
     """
 
     known: bool = False
@@ -32,7 +33,7 @@ class Activity:
 
     @property
     def what_for(self) -> str:
-        """The work that was still in flight, with the address or the program if that is known."""
+        """The work that was still in progress, with its address or program if known."""
         return f"{self.waiting_for} ({self.detail})" if self.detail else self.waiting_for
 
     @property

@@ -1,6 +1,6 @@
-"""Limits on a piece of work, and what it has used up.
+"""Limits on a piece of work, and its consumption.
 
-Recording and checking are two verbs: what happened is always recorded, also when it breaks a limit.
+Recording and checking are separate: consumption is always recorded, even if it exceeds a limit.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ WINDOW_S = 300.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Ceilings on money, input actions, time and model calls; None is no ceiling.
+    """Upper limits of money, input actions, time and model calls; ``None`` means no limit.
 
-    Time runs from the start of the scope. Calls are counted over the last five minutes, wherever that window lies.
-    Raises `InvalidUsage` for what is no ceiling: below 0, a time of 0, half an action.
+    Time runs from the start of the scope. Calls are counted in a sliding window of five minutes. Raises `InvalidUsage`
+    for invalid limits: negative numbers, a time of 0, fractions of actions.
     """
 
     max_cost_usd: float | None = None
@@ -54,10 +54,11 @@ def _positive(name: str, value: float | None, *, zero: bool = False) -> None:
 
 @dataclass
 class Guard:
-    """One scope's limits and spending. Scopes nest: all ancestors are charged, the outermost is checked first.
+    """The limits and consumption of one scope. Scopes nest: all ancestors are charged, and the outermost is checked
+    first.
 
-    ``started_s`` and all times are on the monotonic clock, in seconds; the caller brings the clock. A scope with a
-    ``key`` is kept in the shared database as well, under that key, and so outlives this process.
+    ``started_s`` and all other times are seconds on the monotonic clock, passed in by the caller. A scope with a
+    ``key`` is also stored in the shared database under that key, so it outlives this process.
     """
 
     name: str
@@ -73,15 +74,15 @@ class Guard:
     unpriced_calls: int = 0
     overbilling: dict[str, Overbilling] = field(default_factory=dict, repr=False)
     doubts: int = 0
-    """The calls since the last reply of which nobody knows whether they were billed."""
+    """Calls since the last reply whose billing is unknown."""
     cut_off: bool = False
-    """Whether a reply of this model was longer than it was allowed: the next ones are not made shorter to save."""
+    """Whether a reply of this model exceeded its limit. Later replies are then not shortened to save money."""
     calls_s: list[float] = field(default_factory=list, repr=False)
     stops: int = 0
     stopped_s: float = 0.0
 
     def lineage(self) -> list[Guard]:
-        """This scope and all around it, outermost first."""
+        """Return this scope and its ancestors, outermost first."""
         chain: list[Guard] = []
         scope: Guard | None = self
         while scope is not None:
@@ -90,7 +91,9 @@ class Guard:
         return chain[::-1]
 
     def key_of(self, name: str) -> str:
-        """Return the key of a scope inside this one, the same in a later attempt that does the same in this order."""
+        """Return the key of a nested scope. A later attempt that opens the same scopes in the same order gets the same
+        keys.
+        """
         if not self.key:
             return ""
         self.opened[name] = self.opened.get(name, 0) + 1
@@ -98,7 +101,7 @@ class Guard:
 
     @property
     def deadline_s(self) -> float | None:
-        """The earliest deadline of this scope and all around it."""
+        """The earliest deadline of this scope and its ancestors."""
         times = [
             scope.started_s + scope.limits.timeout_seconds
             for scope in self.lineage()
@@ -107,20 +110,22 @@ class Guard:
         return min(times, default=None)
 
     def stop_clocks(self, now_s: float) -> None:
-        """Let no time run here and in all scopes around: a person has the screen. As often as `start_clocks`."""
+        """Stop the clocks of this scope and its ancestors, because a person has the screen. Calls nest with
+        `start_clocks`.
+        """
         for scope in self.lineage():
             scope.stopped_s = scope.stopped_s if scope.stops else now_s
             scope.stops += 1
 
     def start_clocks(self, now_s: float) -> None:
-        """Let time run on: deadlines are as much later as the clocks stood still."""
+        """Start the clocks again. Deadlines move by the time that the clocks were stopped."""
         for scope in self.lineage():
             scope.stops -= 1
             if not scope.stops:
                 scope.started_s += now_s - scope.stopped_s
 
     def left_s(self, now_s: float) -> float:
-        """Return the seconds that this scope by itself has left; infinity while its clock stands still."""
+        """Return the seconds left for this scope alone; infinity while its clock is stopped."""
         seconds = self.limits.timeout_seconds
         return math.inf if seconds is None or self.stops else self.started_s + seconds - now_s
 
@@ -130,13 +135,13 @@ class Guard:
 
     @property
     def cost_limit_micro(self) -> int | None:
-        """The lowest limit on money around here."""
+        """The lowest money limit of this scope and its ancestors."""
         limits = [scope.limits.max_cost_micro for scope in self.lineage()]
         return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def headroom_micro(self) -> int | None:
-        """Micro-USD that may still be spent; None when no scope limits money."""
+        """Micro-USD that may still be spent, or ``None`` without a money limit."""
         left = [
             limit - scope.spent_micro - scope.held_micro
             for scope in self.lineage()
@@ -145,20 +150,20 @@ class Guard:
         return min(left, default=None)
 
     def check_time(self, now_s: float) -> None:
-        """Raise `LimitReached` when a deadline has passed."""
+        """Raise `LimitReached` if a deadline has passed."""
         for scope in self.lineage():
             if scope.left_s(now_s) <= 0:
                 raise out_of_time(scope)
 
     def check_action(self) -> None:
-        """Raise `LimitReached` when one more action would be too many."""
+        """Raise `LimitReached` if one more action would exceed a limit."""
         for scope in self.lineage():
             most = scope.limits.max_actions
             if most is not None and scope.actions >= most:
                 raise too_many_actions(scope)
 
     def check_calls(self, now_s: float) -> None:
-        """Raise `LimitReached` when one more call would be too many for five minutes."""
+        """Raise `LimitReached` if one more call would exceed the limit for five minutes."""
         for scope in self.lineage():
             most = scope.limits.max_calls_per_5_minutes
             scope.calls_s = [at_s for at_s in scope.calls_s if at_s > now_s - WINDOW_S]
@@ -172,13 +177,13 @@ class Guard:
                 scope.calls_s.append(now_s)
 
     def late(self) -> LimitReached | None:
-        """Return the error of the scope whose deadline comes first; None where there is no deadline."""
+        """Return the error of the scope with the earliest deadline, or ``None`` without a deadline."""
         timed = [scope for scope in self.lineage() if scope.limits.timeout_seconds is not None]
         first = min(timed, key=lambda scope: scope.started_s + (scope.limits.timeout_seconds or 0), default=None)
         return None if first is None else out_of_time(first)
 
     def reserve(self, worst_micro: int) -> None:
-        """Hold the worst case of a call in every scope, or raise `LimitReached` and hold nothing."""
+        """Reserve the worst-case cost of a call in every scope. Raises `LimitReached` without reserving anything."""
         for scope in self.lineage():
             most = scope.limits.max_cost_micro
             if most is not None and scope.spent_micro + scope.held_micro + worst_micro > most:
@@ -187,31 +192,31 @@ class Guard:
             scope.held_micro += worst_micro
 
     def settle(self, worst_micro: int, actual_micro: int, still_held_micro: int = 0) -> None:
-        """Replace a held worst case by the bill; ``still_held_micro`` may be billed yet."""
+        """Replace a reservation by the bill. ``still_held_micro`` stays reserved because it may still be billed."""
         for scope in self.lineage():
             scope.held_micro += still_held_micro - worst_micro
             scope.spent_micro += actual_micro
 
     def learn(self, meter: str, seen: Overbilling) -> None:
-        """Remember by how much a server bills more than it was asked for, so that the next worst case holds."""
+        """Remember by how much a server bills more than requested, so that the next worst case holds."""
         bills = self.lineage()[0].overbilling
         bills[meter] = bills.get(meter, Overbilling()).after(seen)
 
     def doubt(self) -> None:
-        """Count a call of which nobody knows whether it was billed."""
+        """Count a call whose billing is unknown."""
         self.lineage()[0].doubts += 1
 
     def trust(self) -> None:
-        """There was a reply: doubts are over."""
+        """Reset the count of doubtful calls after a reply."""
         self.lineage()[0].doubts = 0
 
     @property
     def in_doubt(self) -> bool:
-        """Whether nobody knows if the last call was billed."""
+        """Whether it is unknown if the last call was billed."""
         return self.lineage()[0].doubts > 0
 
     def expected(self, meter: str) -> Overbilling:
-        """Return by how much a server is expected to bill more than it is asked for."""
+        """Return by how much a server is expected to bill more than requested."""
         return self.lineage()[0].overbilling.get(meter, Overbilling())
 
     def count_action(self) -> None:
@@ -224,19 +229,19 @@ class Guard:
 
     @property
     def total_micro(self) -> int | None:
-        """What was spent, or None when some call had no known price."""
+        """The money spent in micro-USD, or ``None`` if the price of any call is unknown."""
         return None if self.unpriced_calls else self.spent_micro
 
 
 def unpriced(model: str) -> InvalidUsage:
-    """The error of a limit on money over a model whose price nobody knows: it is never taken to be nothing."""
+    """Return the error for a money limit with a model of unknown price. An unknown price never counts as zero."""
     return InvalidUsage(
         f"The price of {model} is not known, so a limit in USD cannot be kept; give its prices or drop the limit."
     )
 
 
 def too_expensive(scope: Guard, worst_micro: int, spent_micro: int, held_micro: int) -> LimitReached:
-    """The error of a scope whose money does not cover the worst case of another call."""
+    """Return the error for a scope whose money does not cover the worst case of another call."""
     held = (
         f" and {usd(held_micro)} are held for calls whose bill is not known (each failed call may be on the bill, and "
         "holds its worst case)"
@@ -252,7 +257,7 @@ def too_expensive(scope: Guard, worst_micro: int, spent_micro: int, held_micro: 
 
 
 def too_many_actions(scope: Guard) -> LimitReached:
-    """The error of a scope that has done all the actions it may."""
+    """Return the error for a scope that has used up its actions."""
     return LimitReached(
         f"{scope.name} reached its limit of {scope.limits.max_actions} actions; raise max_actions or split the goal.",
         limit="max_actions",
@@ -261,7 +266,7 @@ def too_many_actions(scope: Guard) -> LimitReached:
 
 
 def too_many_calls(scope: Guard) -> LimitReached:
-    """The error of a scope that asks its model too often."""
+    """Return the error for a scope with too many model calls in five minutes."""
     return LimitReached(
         f"{scope.name} reached its limit of {scope.limits.max_calls_per_5_minutes} model calls in five minutes; it may "
         "be stuck. Look at its report, then raise max_calls_per_5_minutes or split the goal.",
@@ -271,7 +276,7 @@ def too_many_calls(scope: Guard) -> LimitReached:
 
 
 def out_of_time(scope: Guard) -> LimitReached:
-    """The error of a scope whose time is up."""
+    """Return the error for a scope whose time is over."""
     return LimitReached(
         f"{scope.name} ran out of its {scope.limits.timeout_seconds:g} s; raise timeout_seconds (on the command "
         "line --timeout) or split the goal.",

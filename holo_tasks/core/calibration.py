@@ -1,9 +1,9 @@
-"""How far clicks, toolkits and models are off, and what may be done about it: pure statistics.
+"""Measure how far clicks, toolkits and models miss their targets, and derive corrections. Statistics only.
 
-Three errors are kept apart. The *path* is how far a click lands from where it was sent. A *toolkit* may tell positions
-in pixels of its own. A *model* may be off by the same way each time, or in proportion, as where its picture was made
-smaller without a word. What is found is corrected only where it is larger than what it scatters by: else a correction
-would move clicks about for no reason. Nothing is ever moved back onto a picture: what is off it is refused.
+Three errors are separate. The *path* error is the distance from where a click was sent to where it lands. A *toolkit*
+may report positions in scaled pixels. A *model* may have a constant or proportional error, for example if its picture
+was downscaled silently. An error is corrected only if it is larger than its spread: otherwise a correction would move
+clicks without need. Coordinates off the picture are never moved back onto it; they are refused.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from itertools import combinations
 from holo_tasks.core.geometry import Box, Point
 
 FEWEST = 5
-"""Fewer samples say nothing about how much they scatter."""
+"""Least number of samples from which a spread can be estimated."""
 LEAST_BIAS = 1.5
-"""Thousandths of the picture: below that it is the rounding of the coordinates themselves."""
+"""Thousandths of the picture. A smaller bias is the rounding of the coordinates."""
 LESS = 0.6
-"""A correction is worth it if samples that it was not made from are then off by less than so much of before."""
+"""A correction is used if it reduces the error of samples that it was not made from to less than this share."""
 SURELY = 2.0
-"""A bias counts as larger than the spread if it is by so much: a few samples tell either with an error."""
+"""A bias must exceed the spread by this factor, because both are estimated from few samples."""
 WILD = 8.0
 SNAP, SLACK = 0.25, 3.0
-"""Toolkits scale by quarters; their boxes are off by a few pixels for borders and rounding."""
+"""Toolkits scale in quarters. Borders and rounding change their boxes by up to ``SLACK`` pixels."""
 LEAST_FACTOR, LARGEST_FACTOR = 0.5, 4.0
 
 Pair = tuple[float, float]
-"""Where something is, and where it was said to be, along one side of the picture."""
+"""The true position and the position that the model gave, along one side of the picture."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a calibration holds for.
+    """The conditions under which a calibration is valid.
 
-    ``display`` is "virtual" for a desktop of our own, whose number is another each time. ``area`` is what is seen of
-    it, as left, top, width and height; ``scale`` names the scalings that are set. ``quality`` is what makes the
-    pictures that the model is sent, with its numbers.
+    ``display`` is "virtual" for a desktop that this library started, because its number changes. ``area`` is the
+    captured part of the screen, as left, top, width and height. ``scale`` names the configured scaling factors.
+    ``quality`` describes the encoder of the model's pictures and its settings.
     """
 
     display: str
@@ -52,7 +52,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class PathError:
-    """How far clicks landed from where they were sent, in pixels, and how far the pointer was read from there."""
+    """The distance from where clicks were sent to where they landed, in pixels, and the largest error of the reported
+    pointer.
+    """
 
     samples: int
     median_px: float
@@ -62,7 +64,7 @@ class PathError:
 
 @dataclass(frozen=True)
 class ToolkitFactor:
-    """How many pixels of the screen one of a program's own is; errors of its windows' boxes in pixels."""
+    """The number of screen pixels per pixel of a program, and the errors of its windows' boxes in pixels."""
 
     application: str
     factor: float
@@ -73,7 +75,7 @@ class ToolkitFactor:
 
 @dataclass(frozen=True)
 class Axis:
-    """Along one side: what was said is ``factor`` times what is, and ``offset`` thousandths more."""
+    """The error along one side: the model's value is ``factor`` times the true value plus ``offset`` thousandths."""
 
     factor: float = 1.0
     offset: float = 0.0
@@ -83,13 +85,13 @@ class Axis:
         return (self.factor, self.offset) != (1.0, 0.0)
 
     def corrected(self, said: float) -> float:
-        """Return what is meant by what was said."""
+        """Return the true value for a value from the model."""
         return (said - self.offset) / self.factor
 
 
 @dataclass(frozen=True)
 class Correction:
-    """What is done to a model's coordinates, in thousandths of its picture, before they become pixels."""
+    """The correction of a model's coordinates, in thousandths of its picture, before they become pixels."""
 
     x: Axis = Axis()
     y: Axis = Axis()
@@ -99,13 +101,13 @@ class Correction:
         return self.x.changes or self.y.changes
 
     def told(self) -> list[str]:
-        """Return it as events hold it: factor and offset across, then down."""
+        """Return the correction in the form used by events: factor and offset across, then down."""
         return [f"{number:.6g}" for axis in (self.x, self.y) for number in (axis.factor, axis.offset)]
 
 
 @dataclass(frozen=True)
 class ModelBias:
-    """How far a model is off on a drawn grid, in pixels: what is the same each time, and what it scatters by."""
+    """The error of a model on a drawn grid, in pixels: the systematic bias and the spread."""
 
     samples: int
     bias_px: tuple[float, float]
@@ -117,7 +119,7 @@ class ModelBias:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured in a setting; ``notes`` say what was not, and why."""
+    """The measurements made in a setting. ``notes`` list what could not be measured, and the reasons."""
 
     setting: Setting
     path: PathError | None = None
@@ -127,13 +129,13 @@ class Calibration:
 
     @property
     def correction(self) -> Correction | None:
-        """What is to be done to the model's coordinates; None if nothing is."""
+        """The correction of the model's coordinates, or ``None``."""
         return self.model.correction if self.model else None
 
 
 @dataclass(frozen=True)
 class Pressed:
-    """Where a window of our own was pressed, where the pointer is, and where the window is."""
+    """The presses that a test window received, the pointer's position, and the window's box."""
 
     presses: tuple[Point, ...]
     pointer: Point
@@ -143,7 +145,7 @@ class Pressed:
 def path_error(
     sent: Sequence[tuple[int, int]], landed: Sequence[tuple[int, int]], read: Sequence[tuple[int, int]]
 ) -> PathError | None:
-    """Return how far clicks landed from where they were sent; None if none was seen to land."""
+    """Return the distance from where clicks were sent to where they landed, or ``None`` if none landed."""
     off = [_distance(one, other) for one, other in zip(sent, landed, strict=False)]
     if not off:
         return None
@@ -154,10 +156,10 @@ def path_error(
 
 
 def toolkit_factor(application: str, pairs: Sequence[tuple[Box, Box]]) -> ToolkitFactor | None:
-    """Return the factor of a program, by what it and the X server say of its windows; None where that does not fit.
+    """Return the scale factor of a program, or ``None`` if its boxes do not fit any factor.
 
-    Each pair is the box of a window as the accessibility tree tells it, and as the X server has it. Sizes tell the
-    factor: positions may be relative to the window. It has to be the same for all, in both directions.
+    Each pair is the box of a window from the accessibility tree and its box from the X server. Only sizes are compared,
+    because positions may be relative to the window. The factor must be the same for all windows and in both directions.
     """
     sound = [(told, real) for told, real in pairs if told.width > 0 and told.height > 0 and real.area > 0]
     if not sound:
@@ -175,9 +177,9 @@ def toolkit_factor(application: str, pairs: Sequence[tuple[Box, Box]]) -> Toolki
 
 
 def model_bias(across: Sequence[Pair], down: Sequence[Pair], size: tuple[int, int]) -> ModelBias | None:
-    """Return how far a model is off, from where marks are and where it said, in thousandths; None of too few marks.
+    """Return the error of a model, from pairs of true and given positions in thousandths; ``None`` for too few pairs.
 
-    ``size`` is the picture's in pixels. It comes with a correction where that is worth it.
+    ``size`` is the picture's size in pixels. The result includes a correction if one is worth it.
     """
     if len(across) != len(down) or len(across) < FEWEST:
         return None
@@ -200,10 +202,9 @@ def model_bias(across: Sequence[Pair], down: Sequence[Pair], size: tuple[int, in
 
 
 def axis_of(pairs: Sequence[Pair]) -> Axis:
-    """Return the correction along one side: none, unless the bias is larger than the spread that it leaves.
+    """Return the correction along one side. It changes nothing unless the bias exceeds the spread that remains.
 
-    What is the same everywhere is tried first, then what is in proportion. Either has to hold for samples that it was
-    not made from.
+    A constant offset is tried before a proportional error. Either must also hold for samples that it was not made from.
     """
     if len(pairs) < FEWEST:
         return Axis()
@@ -215,7 +216,7 @@ def axis_of(pairs: Sequence[Pair]) -> Axis:
             continue
         unseen = _typical(_left_out(pairs, made))
         if unseen < least:
-            best, least = axis, LESS * unseen  # what is more involved has to be better by as much again
+            best, least = axis, LESS * unseen  # the more complex correction must improve on this by the same share
     return Axis(factor=round(best.factor, 6), offset=round(best.offset, 4))
 
 
@@ -224,7 +225,7 @@ def _offset(pairs: Sequence[Pair]) -> Axis:
 
 
 def _line(pairs: Sequence[Pair]) -> Axis:
-    """Return the line through the samples that a few wrong ones do not move (Theil and Sen)."""
+    """Fit a line to the samples that tolerates a few outliers (Theil–Sen estimator)."""
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(pairs, 2) if a[0] != b[0]]
     factor = statistics.median(slopes) if slopes else 1.0
     if not LEAST_FACTOR / 4 <= factor <= LARGEST_FACTOR:
@@ -233,14 +234,14 @@ def _line(pairs: Sequence[Pair]) -> Axis:
 
 
 def _left_out(pairs: Sequence[Pair], made: Callable[[Sequence[Pair]], Axis]) -> list[float]:
-    """Return how far each sample is off after a correction that was made from the others."""
+    """Return the remaining error of each sample after a correction made from the others."""
     return [
         made([*pairs[:place], *pairs[place + 1 :]]).corrected(said) - true for place, (true, said) in enumerate(pairs)
     ]
 
 
 def _systematic(axis: Axis, pairs: Sequence[Pair]) -> float:
-    """Return how far off the samples are by what is the same each time."""
+    """Return the size of the systematic error of the samples."""
     return _typical([axis.factor * true + axis.offset - true for true, _ in pairs])
 
 
@@ -249,7 +250,7 @@ def _bias(pairs: Sequence[Pair]) -> float:
 
 
 def _spread(pairs: Sequence[Pair]) -> float:
-    """Return what the samples scatter by, beside what is the same or in proportion."""
+    """Return the residual spread of the samples after removing offset and scale."""
     line = _line(pairs)
     return _scatter([line.corrected(said) - true for true, said in pairs])
 
@@ -259,7 +260,7 @@ def _typical(errors: Sequence[float]) -> float:
 
 
 def _scatter(errors: Sequence[float]) -> float:
-    """Return the standard deviation, without a single wild answer: one that is off by many times that of the others."""
+    """Return the standard deviation without a single outlier, which is off by many times the spread of the others."""
     middle = statistics.median(errors)
     *others, furthest = sorted(errors, key=lambda error: abs(error - middle))
     spread = statistics.stdev(others)

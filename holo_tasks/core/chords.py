@@ -1,4 +1,4 @@
-"""Key combinations: told apart by the keys they press, however they are written and whatever presses them."""
+"""Key combinations, compared by the keys that they press, whatever their spelling or the gesture that presses them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DENIED = (
     *("alt+f2", "alt+f4", "alt+tab", "alt+esc", "alt+space", "ctrl+esc", "ctrl+shift+esc"),
     *("super", "printscreen"),
 )
-"""What reaches past the program: to the system, the session, the window manager."""
+"""Combinations that act outside the program: on the system, the session or the window manager."""
 _ALT, _SHIFT, _ALTGR = keynames.MODIFIERS["alt"], keynames.SHIFT, keynames.MODIFIERS["altgr"]
 _MODIFIERS = frozenset(keynames.MODIFIERS.values())
 _TYPED = {"\n": "enter", "\r": "enter", "\t": "tab"}
@@ -25,7 +25,7 @@ _TYPED = {"\n": "enter", "\r": "enter", "\t": "tab"}
 class Chord:
     """Keys that are down together.
 
-    ``keys`` are keysyms; ``may_be`` adds Shift where a layout may need it for one of them.
+    ``keys`` are keysyms. ``may_be`` adds Shift if a keyboard layout may need it for one of them.
     """
 
     written: str
@@ -34,13 +34,13 @@ class Chord:
 
 
 def chord_of(names: Sequence[str]) -> Chord:
-    """Return what pressing these keys together comes to, in the eyes of the hands.
+    """Return the chord that pressing these keys together makes.
 
-    Raises `InvalidUsage` for a name that no key has.
+    Raises `InvalidUsage` for an unknown key name.
     """
     symbols = {keynames.keysym(name) for name in names}
     if symbols & _MODIFIERS:
-        # As hands do: "Ctrl+A" is Ctrl and the A key, not Shift too.
+        # Input is sent in the same way: "Ctrl+A" is Ctrl and the A key, without Shift.
         symbols = {keynames.small(symbol) for symbol in symbols}
     symbols = {_ALT if symbol == _ALTGR else symbol for symbol in symbols}
     shifted = any(_may_need_shift(symbol) for symbol in symbols)
@@ -50,17 +50,19 @@ def chord_of(names: Sequence[str]) -> Chord:
 
 @lru_cache(maxsize=512)
 def parse(text: str) -> Chord:
-    """Read a chord as people write it, keys joined with ``+``; raise `InvalidUsage` if it is none."""
+    """Parse a chord such as ``ctrl+alt+delete``. Raises `InvalidUsage` if it is malformed."""
     names = [name.strip() for name in text.split("+")]
     if not all(names):
-        raise InvalidUsage(f"{text!r} is no key combination; write it like ctrl+alt+delete (the + key is called plus).")
+        raise InvalidUsage(
+            f"{text!r} is not a key combination; write it like ctrl+alt+delete (the + key is called plus)."
+        )
     return chord_of(names)
 
 
 def chords_in(gesture: Gesture) -> Iterator[Chord]:
     """Yield every combination of keys that a gesture holds down at some moment.
 
-    Of keys that are tapped one after the other, modifiers are taken to stay: with sticky keys they do.
+    Modifiers that are tapped count as held for the following keys, because sticky keys hold them.
     """
     match gesture:
         case Hotkey(keys):
@@ -79,9 +81,9 @@ def chords_in(gesture: Gesture) -> Iterator[Chord]:
 
 
 def denied_in(gesture: Gesture, denied: Sequence[str], allowed: Sequence[str]) -> tuple[str, str] | None:
-    """Return the first combination of a gesture that is denied, as it was written, and the rule that denies it.
+    """Return the first denied combination of a gesture and the rule that denies it, both as written.
 
-    More keys than those of a rule are denied, too; exactly the keys of an allowed combination never are.
+    A rule also denies its keys with further keys. Exactly the keys of an allowed combination are never denied.
     """
     rules, lifted = [parse(text) for text in denied], {parse(text).keys for text in allowed}
     for chord in chords_in(gesture):
@@ -94,7 +96,7 @@ def denied_in(gesture: Gesture, denied: Sequence[str], allowed: Sequence[str]) -
 
 
 def _may_need_shift(symbol: int) -> bool:
-    """Say whether some layout types this with Shift: capitals do, and signs may."""
+    """Return whether some layout types this key with Shift. Capital letters need it, and punctuation may."""
     if not 0x20 < symbol <= 0xFF:
         return keynames.small(symbol) != symbol
     letter = chr(symbol)

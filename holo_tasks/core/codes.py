@@ -1,4 +1,4 @@
-"""The one-time codes that count as secret: of the seeds that a run was given, and those that came by mail."""
+"""The one-time codes that must be redacted: those of a run's seeds, and those that came by mail."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from holo_tasks.core.secret import Secret
 from holo_tasks.core.totp import Totp
 
 BEFORE, AFTER = 9, 2
-"""The codes of so many windows before and after this one are kept private: clocks differ, and a screen stays."""
+"""Windows before and after the current one whose codes count as secret: clocks differ, and a screen shows old codes."""
 TYPED_BEFORE, TYPED_AFTER = 2, 1
-"""When a code was typed it was that of one of these windows, which is kept private for good."""
+"""Windows around the current one from which a typed code may be. Their codes stay secret until the run ends."""
 MOST_KEPT = 400
-"""A number of six digits is one of so many codes by chance once in 2,500 times."""
+"""Most codes that are remembered. With 400 of them, a random six-digit number matches once in 2,500 times."""
 _CANDIDATE = re.compile(r"(?<!\d)(?<!\d[.,])(?=(\d{3,5}[ \u00a0\u2009-]?\d{3,5})(?!\d)(?![.,]\d))")
-"""What may be a code in a text, overlapping: programs show it in two groups, too."""
+"""Matches possible codes in a text, overlapping. Programs also show a code in two groups of digits."""
 
 
 class Codes:
-    """Knows the codes of now, of some minutes before, of the next ones, and those that were typed."""
+    """Knows the current codes, those of some minutes before, the next ones, and those that were typed or received."""
 
     def __init__(self, secrets: Iterable[Secret] = (), now_s: Callable[[], float] | None = None) -> None:
-        """``now_s`` is the time of day in seconds since 1970; it can be left out only where no secret is a seed."""
+        """``now_s`` returns the time in seconds since 1970. It may be left out only if no secret is a seed."""
         self._seeds: dict[str, Totp] = {one.name: seed for one in secrets if (seed := one.seed) is not None}
         if self._seeds and now_s is None:
-            raise ValueError("codes are made by the time: a clock is needed")
+            raise ValueError("now_s is needed, because the codes of seeds depend on the time")
         self._now_s = now_s or (lambda: 0.0)
         self._kept: deque[tuple[str, str]] = deque(maxlen=MOST_KEPT)
         self._lock = threading.Lock()
         self._stale = False
         self.came = False
-        """Whether one came that no seed makes: only by reading is it found on a screen."""
+        """Whether a code was received that no seed makes. Such a code can be found on a screen only by OCR."""
         self._known: tuple[tuple[int, ...], Mapping[str, str]] = ((), MappingProxyType({}))
 
     def __bool__(self) -> bool:
@@ -44,7 +44,9 @@ class Codes:
         return f"Codes({sorted(self._seeds)})"
 
     def known(self) -> Mapping[str, str]:
-        """Return what counts as secret now: the seed's name by its code. It is the same value until it changes."""
+        """Return the names of seeds by the codes that are secret now. The object stays the same until a code
+        changes.
+        """
         now_s = self._now_s()
         windows = tuple(seed.window(now_s) for seed in self._seeds.values())
         with self._lock:
@@ -55,7 +57,7 @@ class Codes:
             return self._known[1]
 
     def keep(self) -> None:
-        """A code was typed just now: it stays secret for good."""
+        """Keep the current codes secret from now on, because a code was typed."""
         if self._seeds:
             now_s = self._now_s()
             with self._lock:
@@ -63,7 +65,7 @@ class Codes:
                 self._keep(typed)
 
     def learn(self, name: str, code: str) -> None:
-        """A code came, which is called so: it is secret for good."""
+        """Keep a received code secret from now on, under this name."""
         with self._lock:
             self._keep({code: name})
             self._stale = self.came = True
@@ -72,7 +74,7 @@ class Codes:
         self._kept.extend(one for one in codes.items() if one not in self._kept)
 
     def places(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Return where codes stand in a text, as places and names of seeds."""
+        """Yield the codes in a text, each as its start, its end and its name."""
         known = self.known()
         for found in _CANDIDATE.finditer(text) if known else ():
             digits = "".join(filter(str.isdigit, found[1]))

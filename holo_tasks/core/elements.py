@@ -1,7 +1,7 @@
-"""The elements of programs' user interfaces, as their accessibility trees tell them, and how one of them is found.
+"""The elements of programs' user interfaces, from their accessibility trees, and the search for one.
 
-A program says of itself what it likes, so this is text from outside: whoever makes an `ElementTree` cleans and bounds
-names, and cuts boxes to the screen. An element is a candidate only: what is done to it is verified on pixels first.
+Programs can publish any text, so it is text from outside. Whoever creates an `ElementTree` cleans and limits names, and
+clips boxes to the screen. An element is only a candidate: its place is verified on pixels before input.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from holo_tasks.core.geometry import Box, Point
 
 SHOWING, FOCUSED, ACTIVE = "showing", "focused", "active"
 COVERED = "covered"
-"""A state of our own: another program's window lies above the middle of the element, so a press would not reach it."""
+"""State added by this library: another program's window covers the element's middle, so a press would not reach it."""
 PASSWORD = "password field"
 NOWHERE = Box(0, 0, 0, 0)
 """The box of an element that is not on the screen."""
@@ -75,20 +75,20 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "grouping": "group",
     }
 )
-"""What toolkits, ARIA and people call roles, and what they are called here: by AT-SPI's names otherwise."""
+"""Role names of toolkits, ARIA and users, and the names used here. All other roles keep their AT-SPI names."""
 
 How = Literal["cache", "walk", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element of a program's user interface, as its accessibility tree tells it.
+    """One element of a program's user interface, from its accessibility tree.
 
-    ``id`` is its place in the tree of this moment, ``parent`` that of the one it is in, -1 for none. ``states`` are
-    AT-SPI's, in lower case. ``box`` is what of it is on the screen, in screen pixels; it is empty (`NOWHERE`) where
-    that is nothing, or where nobody can say. ``value`` is what a field holds. One that is ``protected``, as a password
-    field is, keeps its name, and its value is never read. ``shortcut`` are the keys that do what an entry of a
-    menu does, as ``Ctrl+S``, open or not.
+    ``id`` is its index in this tree, and ``parent`` its parent's index, or -1. ``states`` are AT-SPI's, in lower case.
+    ``box`` is its visible part in screen pixels; it is empty (`NOWHERE`) if no part is visible or its place is unknown.
+    ``value`` is the content of a field. The value of a ``protected`` element, such as a password field, is never read;
+    its name is. ``shortcut`` is the key combination of a menu entry, such as ``Ctrl+S``, whether the menu is open or
+    not.
     """
 
     id: int
@@ -105,17 +105,17 @@ class Element:
 
     @property
     def on_screen(self) -> bool:
-        """Whether it can be seen, and so be acted on: it shows, has pixels there, and no other program covers them."""
+        """Whether it is visible and can be pressed: it shows, has pixels, and no other program covers it."""
         return SHOWING in self.states and self.box.area > 0 and COVERED not in self.states
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A program that shows a window, and how its elements were told.
+    """A program that shows a window, and how its elements were read.
 
-    ``how`` is "cache" where all came in one answer, "walk" where they were asked for one by one, "none" where the
-    program tells nothing that can be used: then ``note`` says why. ``scale`` is how many pixels of the screen one of
-    its own is, by the X server's boxes of its windows; 1 where that is not known.
+    ``how`` is "cache" if all elements came in one answer, and "walk" if they were queried one by one. It is "none" if
+    the program publishes nothing usable; ``note`` then gives the reason. ``scale`` is the number of screen pixels per
+    pixel of the program, computed from the X server's window boxes; 1 if unknown.
     """
 
     name: str
@@ -131,9 +131,9 @@ class Application:
 class ElementTree:
     """The elements of all programs on a screen at one moment.
 
-    Each stands after the one it is in; those of a window that lies above another one stand after all of that.
-    ``complete`` is false where something is missing, and then ``why_not``, a sentence, says what. ``moving`` says that
-    boxes may be those of a moment ago: a program has just drawn anew what it tells of, and some lag behind with that.
+    Each element comes after its parent. The elements of a window come after those of the windows below it. ``complete``
+    is false if something is missing; ``why_not`` is then a sentence with the reason. With ``moving``, boxes may be
+    slightly out of date: a program has just redrawn its elements, and some programs update their tree late.
     """
 
     elements: tuple[Element, ...] = ()
@@ -146,7 +146,7 @@ class ElementTree:
     def __post_init__(self) -> None:
         for place, element in enumerate(self.elements):
             if element.id != place or not -1 <= element.parent < place:
-                raise ValueError(f"element {place} of a tree is told as {element.id}, in {element.parent}")
+                raise ValueError(f"element {place} of a tree has the id {element.id} and the parent {element.parent}")
 
     def find(
         self,
@@ -156,12 +156,12 @@ class ElementTree:
         *,
         hidden: bool = False,
     ) -> list[Element]:
-        """Return the elements on the screen with this role and name, those within a box or below another one.
+        """Return the elements on the screen with this role and name, inside a box or below another element.
 
-        Of names those count that are exactly so; if there are none, those that are when case, spaces and closing signs
-        are left aside. A ``*`` stands for anything, and there is no other way to find a part of a name: “Save” is not
-        “Don't save”. Several mean that it is not clear which one is meant. With ``hidden`` those that are not on the
-        screen count as well.
+        Exact matches of the name count first. Without any, names are compared without case, spaces and trailing
+        punctuation. A ``*`` matches anything, and nothing else matches a part of a name: “Save” does not match “Don't
+        save”. Several results mean that the description is ambiguous. With ``hidden``, elements off the screen count as
+        well.
         """
         wanted = None if role is None else role_of(role)
         found = [
@@ -172,9 +172,10 @@ class ElementTree:
         return found if name is None else _named(found, name)
 
     def at(self, point: Point, pid: int | None = None) -> Element | None:
-        """Return the innermost element that shows at a point; ``pid`` is the process whose window is known to be there.
+        """Return the innermost visible element at a point. ``pid`` restricts the search to the process of the window
+        there.
 
-        Innermost is the smallest of the topmost window there, and of equal ones the deepest.
+        It is the smallest element of the topmost window, and the deepest of several equal ones.
         """
         found: Element | None = None
         for element in self.elements:
@@ -185,7 +186,8 @@ class ElementTree:
         return found
 
     def focused(self) -> Element | None:
-        """Return the element that gets the keys, as far as programs say: of several the last of the active window.
+        """Return the element that has the keyboard focus. If several claim it, return the last one of the active
+        window.
 
         Qt marks the current entry of a closed combo box as focused, so elements that are not on the screen come last.
         """
@@ -195,11 +197,11 @@ class ElementTree:
         return next(iter(reversed(active or found)), None)
 
     def parent(self, element: Element) -> Element | None:
-        """Return the element that one is in."""
+        """Return the parent of an element, or ``None``."""
         return self.elements[element.parent] if element.parent >= 0 else None
 
     def ancestors(self, element: Element) -> list[Element]:
-        """Return what an element is in, from its parent up to its window."""
+        """Return the ancestors of an element, from its parent up to its window."""
         found = []
         while (above := self.parent(element)) is not None:
             found.append(above)
@@ -207,18 +209,18 @@ class ElementTree:
         return found
 
     def children(self, element: Element) -> list[Element]:
-        """Return what is directly in an element."""
+        """Return the children of an element."""
         return [self.elements[each] for each in self._children.get(element.id, ())]
 
     def below(self, element: Element) -> Iterator[Element]:
-        """Yield all that is in an element, however deep."""
+        """Yield all descendants of an element."""
         below = list(reversed(self.children(element)))
         while below:
             yield (one := below.pop())
             below += reversed(self.children(one))
 
     def window_of(self, element: Element) -> Element:
-        """Return the window that an element is in; that is the element itself if it is one."""
+        """Return the window of an element; a window returns itself."""
         return self.elements[self._tops[element.id]]
 
     def _within(self, within: Box | Element | None) -> Iterator[Element]:
@@ -239,7 +241,7 @@ class ElementTree:
 
     @cached_property
     def _tops(self) -> list[int]:
-        """For each element which window it is in."""
+        """For each element, the index of its window."""
         found: list[int] = []
         for element in self.elements:
             found.append(element.id if element.parent < 0 else found[element.parent])
@@ -247,13 +249,13 @@ class ElementTree:
 
 
 def role_of(told: str) -> str:
-    """Return what a role is called here, whoever names it."""
+    """Return the name used here for a role of a toolkit, ARIA or a user."""
     plain = " ".join(told.replace("-", " ").replace("_", " ").casefold().split())
     return ROLES.get(plain, plain)
 
 
 def _named(elements: list[Element], name: str) -> list[Element]:
-    """Return those whose names are most like this one."""
+    """Return the elements with the best matching names."""
     if exact := [element for element in elements if element.name == name]:
         return exact
     wanted = _plain(name)

@@ -1,4 +1,4 @@
-"""An error of a library's in words: what is wrong and where, never the value, which may be private."""
+"""Describe errors of libraries without the rejected value, which may be private."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pydantic import ValidationError
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a value: the way to it, what pydantic says of it, and how pydantic calls that."""
+    """One validation error: the path to the value, pydantic's message in ``what``, and pydantic's error type in
+    ``kind``.
+    """
 
     path: tuple[int | str, ...]
     what: str
@@ -16,21 +18,21 @@ class Problem(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The way in words; nothing if it is all of the value."""
+        """The path with dots between its parts; empty for the whole value."""
         return ".".join(map(str, self.path))
 
     def told(self, whole: str = "") -> str:
-        """Return the place and what is wrong there; ``whole`` is what all of the value is called."""
+        """Return the place and the message. ``whole`` is the name of the whole value, used if the place is empty."""
         place = self.place or whole
         return f"{place}: {self.what}" if place else self.what
 
 
 def problems_of(error: ValidationError) -> list[Problem]:
-    """Return what is wrong, in pydantic's order; there is always something."""
+    """Return the errors in pydantic's order. The list is never empty."""
     items = error.errors(include_url=False, include_input=False, include_context=False)
     return [Problem(item["loc"], item["msg"].removeprefix("Value error, "), item["type"]) for item in items]
 
 
 def first_line(error: BaseException, otherwise: str = "") -> str:
-    """Return the first line of what an error says; of one that says nothing ``otherwise``, or its type."""
+    """Return the first line of an error's message. Without a message, return ``otherwise`` or the error's type."""
     return str(error).strip().partition("\n")[0] or otherwise or type(error).__name__

@@ -1,7 +1,7 @@
-"""Everything that can go wrong, by what should happen next.
+"""All errors of the library, grouped by their consequence.
 
-Each class carries the ``status`` a run ends with and the command line's exit code. A message is
-one sentence that says what to do. ``transient`` alone decides whether a retry makes sense.
+Each class carries the ``status`` that a run ends with and the exit code of the command line. A message is one sentence
+that says what to do. Only ``transient`` decides whether a retry makes sense.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 
 class HoloError(Exception):
-    """Root of every error this library raises on purpose.
+    """Base class of every error that this library raises on purpose.
 
-    ``http_status`` is what a server answered, if that is what went wrong. ``maybe_billed`` says that a request was
-    sent and nobody knows whether it will be on the bill.
+    ``http_status`` is the status of a server's error response. ``maybe_billed`` is true if a request was sent and may
+    be billed.
     """
 
     status: ClassVar[str] = "invalid"
@@ -22,9 +22,11 @@ class HoloError(Exception):
     http_status: int | None = None
     maybe_billed: bool = False
     half_done: bool = False
-    """Something may have been done for a business item before this happened, whatever the class says."""
+    """Whether an effect on a business item may have happened before the error, whatever its class."""
     typed: tuple[Any, ...] = ()
-    """Where secrets show that were typed before this happened, as `gestures.Typed`; a cancellation may have it, too."""
+    """Places where secrets typed before the error show, as `gestures.Typed`. A cancellation may have this attribute as
+    well.
+    """
 
 
 class InvalidUsage(HoloError):
@@ -32,12 +34,15 @@ class InvalidUsage(HoloError):
 
 
 class UnfitItem(InvalidUsage):
-    """What one business item says does not fit the work asked for: only that item is left for a person."""
+    """The content of one business item does not fit the requested work. Only that item is left for a person."""
 
 
 class BusinessFailure(UnfitItem):
-    """The business item is wrong, as one that names an account which is closed: no further try helps, and a person has
-    to see to it. Work on an item of a `WorkList` raises it; whatever else goes wrong there is tried again."""
+    """The business item is wrong, for example because it names a closed account. Retrying does not help; a person must
+    handle it.
+
+    Work on an item of a `WorkList` raises it. Items that fail with any other error are tried again.
+    """
 
 
 class TokenConflict(InvalidUsage):
@@ -45,9 +50,9 @@ class TokenConflict(InvalidUsage):
 
 
 class Unavailable(InvalidUsage):
-    """What is needed is away or overloaded, and nothing is wrong with what was asked for; nothing was started, either.
+    """A required service is down or overloaded. The request is valid, and nothing was started.
 
-    Of Prefect's server, the database and the place of the evidence.
+    The service is Prefect's server, the database or the destination of the traces.
     """
 
     status = "unavailable"
@@ -55,17 +60,18 @@ class Unavailable(InvalidUsage):
 
 
 class StoreLost(InvalidUsage):
-    """The database that runs share cannot be used: no action is begun, and none is taken for not done."""
+    """The shared database cannot be used. No action is started, and none is assumed to be undone."""
 
 
 class DatabaseAway(StoreLost, Unavailable):
-    """It cannot be used now, and may be later: its server is away, busy or starting."""
+    """The shared database cannot be used at the moment: its server is down, busy or starting."""
 
 
 class LimitReached(HoloError):
-    """A guardrail stopped the work: money, actions, calls, steps or time.
+    """A limit stopped the work: money, actions, calls, steps or time.
 
-    ``limit`` names it as in `Limits`, ``scope`` what it was set for; a limit on one goal's steps has no scope.
+    ``limit`` is its name in `Limits`, and ``scope`` the name of its scope. A limit on the steps of one goal has no
+    scope.
     """
 
     status = "limit"
@@ -81,7 +87,9 @@ class LimitReached(HoloError):
 
 
 class NeedsPerson(HoloError):
-    """The work cannot go on without a person. ``handoff`` names the hand-off that came to nothing, if there was one."""
+    """The work cannot continue without a person. ``handoff`` is the id of the hand-off that failed, if there
+    was one.
+    """
 
     status = "needs_person"
     exit_code = 11
@@ -89,9 +97,9 @@ class NeedsPerson(HoloError):
 
 
 class GaveUp(NeedsPerson):
-    """A layer could not finish a sub-goal; the next one may. ``layer`` is the one that gave up.
+    """A layer could not finish a sub-goal; the next one may. ``layer`` is the name of the layer that gave up.
 
-    The function of an API raises it to say that it did nothing, and that the next layer has its turn.
+    The function of an API layer raises it if it has done nothing and the next layer may try.
     """
 
     def __init__(self, message: str, *, layer: str = "") -> None:
@@ -100,43 +108,43 @@ class GaveUp(NeedsPerson):
 
 
 class ScreenHeld(NeedsPerson):
-    """A person has the screen: no input was sent, and no picture was taken."""
+    """A person has the screen. No input was sent, and no picture was taken."""
 
 
 class PolicyRefused(HoloError):
-    """The action is not allowed here."""
+    """The rules do not allow the action."""
 
     status = "refused"
     exit_code = 12
 
 
 class SecretRefused(PolicyRefused):
-    """A secret is not typed into this window, and the model may do something else.
+    """A secret may not be typed into this window. The model may do something else.
 
-    No input event was sent, except where ``typed`` says what shows: it went to another field than its own.
+    No input event was sent, unless ``typed`` lists places: then the secret went to a field that is not its own.
     """
 
 
 class RedactionFailed(PolicyRefused):
-    """What must not leave the machine could not be found on a screen, so nothing of it was sent."""
+    """Private content could not be located on a screen, so nothing of that screen was sent."""
 
 
 class Killed(HoloError):
-    """The kill switch, a cancel or a signal stopped the run."""
+    """The kill switch, a cancellation or a signal stopped the run."""
 
     status = "killed"
     exit_code = 13
 
 
 class ModelFailed(HoloError):
-    """The model or its endpoint did not give a usable answer."""
+    """The model or its endpoint gave no usable answer."""
 
     status = "model_failed"
     exit_code = 14
 
 
 class TransientModelFault(ModelFailed):
-    """The endpoint failed in a way that may pass: overloaded, restarting, connection dropped."""
+    """The endpoint failed temporarily: it was overloaded or restarting, or the connection dropped."""
 
     transient = True
 
@@ -147,9 +155,9 @@ class TransientModelFault(ModelFailed):
 
 
 class UnusableReply(ModelFailed):
-    """The reply is not a step: babble, cut off, outside the schema or off the picture.
+    """The reply is not a step: it is malformed, cut off, outside the schema or off the picture.
 
-    ``correction`` is what the model is told before it is asked again, about ``tool`` if it named one.
+    ``correction`` is the text for the model before it is asked again, about the tool ``tool`` if it named one.
     """
 
     def __init__(self, message: str, *, correction: str, tool: str = "format") -> None:
@@ -159,18 +167,18 @@ class UnusableReply(ModelFailed):
 
 
 class UnsureReply(UnusableReply):
-    """The model says itself that it is not sure enough of this action."""
+    """The model itself reports too little confidence in this action."""
 
 
 class ScreenChanged(HoloError):
-    """The screen is not any more, where input was about to go, what it was decided on; nothing was pressed."""
+    """The target of the input looks different from the screen that the input was decided on. Nothing was pressed."""
 
     status = "desktop_failed"
     exit_code = 15
 
 
 class DesktopFailed(HoloError):
-    """The screen, its program or its input is gone or never came up."""
+    """The screen, its program or its input failed or never started."""
 
     status = "desktop_failed"
     exit_code = 15

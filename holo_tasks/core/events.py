@@ -1,8 +1,8 @@
-"""What the flight recorder writes down: a closed set of small typed events.
+"""The events of a trace: a closed set of small typed records.
 
-Every value is a string, an integer, a boolean, null, or a list or object of these, so that the canonical JSON
-of an event is unique. Money is integer micro-USD, durations are integer microseconds, times are
-RFC 3339 strings in UTC, pictures are named by the SHA-256 of their bytes.
+Every value is a string, an integer, a boolean, null, or a list or object of these. So the canonical JSON of an event is
+unique. Money is in integer micro-USD and durations are in integer microseconds. Times are RFC 3339 strings in UTC.
+Pictures are named by the SHA-256 of their bytes.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Status: TypeAlias = Literal[
 ]
 
 Purpose: TypeAlias = Literal["step", "locate", "judge"]
-"""What a model was asked for: the next step, a place on the screen, a judgement."""
+"""Purpose of a model call: the next step, a place on the screen, or a judgement."""
 
 
 class Event(BaseModel):
-    """What all events share: where in the story they belong.
+    """Base of all events, with their place in the run.
 
-    ``subgoal`` is 0 for events of the run itself, else the sub-goal's number in this run, from 1.
-    ``step`` is 0 before the first step of the sub-goal.
+    ``subgoal`` is 0 for events of the run itself, else the sub-goal's number in this run, from 1. ``step`` is 0 before
+    the first step of the sub-goal.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,7 +42,10 @@ class Event(BaseModel):
 
 
 class RunOpened(Event):
-    """``signed_by`` is the fingerprint of the key that signs this trace: SHA-256 of its SubjectPublicKeyInfo (DER)."""
+    """The first event of a trace.
+
+    ``signed_by`` is the fingerprint of the key that signs this trace: the SHA-256 of its SubjectPublicKeyInfo (DER).
+    """
 
     kind: Literal["run_opened"] = "run_opened"
     run_id: str
@@ -55,11 +58,11 @@ class RunOpened(Event):
 
 
 class SubgoalOpened(Event):
-    """A sub-goal begins with an empty history; ``progress`` reads like ``step 2 of 4: look up …``.
+    """A sub-goal begins with an empty history. ``progress`` is a text such as ``step 2 of 4: look up …``.
 
-    ``playbook`` is the playbook that works on it: its goal, and a learned one's version, or the SHA-256 of the file
-    that it was read from; ``macros`` are those that its model may call. ``press_once`` are the labels of what has its
-    effect.
+    ``playbook`` identifies the playbook that works on it: its goal, with the version of a learned one or the SHA-256 of
+    its file. ``macros`` are the names of the macros that the model may call. ``press_once`` are the labels of buttons
+    that have the sub-goal's effect.
     """
 
     kind: Literal["subgoal_opened"] = "subgoal_opened"
@@ -76,7 +79,9 @@ class SubgoalOpened(Event):
 
 
 class MaskedArea(BaseModel):
-    """What was painted over: why, and where as ``[left, top, width, height]`` in screen pixels; never what it was."""
+    """An area that was painted over: the reason, and ``[left, top, width, height]`` in screen pixels; never the
+    content.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -85,16 +90,18 @@ class MaskedArea(BaseModel):
 
 
 class FrameTaken(Event):
-    """A settled, redacted and encoded picture; its bytes are ``frames/<sha256>.<ext>``.
+    """A settled, redacted and encoded picture; its bytes are in ``frames/<sha256>.<ext>``.
 
-    ``region`` is the part of the screen it shows as ``[left, top, width, height]``, empty for all of it.
-    ``correction`` is what the model's coordinates on it are corrected by: factor and offset in thousandths, across and
-    down; empty for none. ``quiet_us`` is the time from the last repaint to the capture; ``settled`` is false when the
-    screen was still changing at the time limit. ``settle_us`` is the time until the screen was ready; ``waited_us`` of
-    it went to work of the program that was in flight. ``waiting_for`` is what the program was still waiting for when
-    the patience was over, empty if it was done. ``unseen`` names the signs of work that the desktop cannot see, each
-    with the reason. ``windows`` are the titles of windows on it, the uppermost first, as
-    far as they may be known outside.
+    ``region`` is the part of the screen it shows as ``[left, top, width, height]``; empty for the whole screen.
+    ``correction`` holds the factor and offset in thousandths, across and down, that correct the model's coordinates;
+    empty for none. ``windows`` are the titles of its windows, topmost first, without those that must not leave the
+    machine.
+
+    ``quiet_us`` is the time from the last repaint to the capture. ``settled`` is false if the screen was still changing
+    at the time limit. ``settle_us`` is the time until the screen was ready. It includes ``waited_us``, the time spent
+    on work in progress of the program. ``waiting_for`` names the work that was still in progress when the patience was
+    over; empty if the program was done. ``unseen`` names the signs of work that the desktop cannot observe, each with
+    the reason.
     """
 
     kind: Literal["frame"] = "frame"
@@ -122,7 +129,7 @@ class FrameTaken(Event):
 
 
 class RequestSent(Event):
-    """A model is about to be asked; ``shots`` are the pictures in the request, oldest first."""
+    """A model is about to be called. ``shots`` are the pictures in the request, oldest first."""
 
     kind: Literal["request"] = "request"
     purpose: Purpose = "step"
@@ -135,7 +142,7 @@ class RequestSent(Event):
 
 
 class ReplyReceived(Event):
-    """A bill and what came with it. ``estimated`` marks a cost computed without the server's usage."""
+    """A reply and its bill. ``estimated`` marks a cost that was computed without the server's usage."""
 
     kind: Literal["reply"] = "reply"
     attempt: int
@@ -150,7 +157,7 @@ class ReplyReceived(Event):
 
 
 class CallFailed(Event):
-    """A request that brought no reply: what happened, and whether it is tried again."""
+    """A request without a reply: the reason, and whether it is tried again."""
 
     kind: Literal["call_failed"] = "call_failed"
     attempt: int
@@ -159,11 +166,11 @@ class CallFailed(Event):
 
 
 class Decided(Event):
-    """The parsed step: what the model noted, thought and wants done (coordinates in thousandths of the picture).
+    """The parsed step: the model's note, its reasoning and its tool call (coordinates in thousandths of the picture).
 
-    ``confidence`` is empty unless the model gave one; ``cached`` says that the model was not asked, because it had
-    decided on the very same screen, history and goal before. ``macro`` names the sequence that the model has called and
-    that the step belongs to.
+    ``confidence`` is empty unless the model gave one. ``cached`` says that the model was not called, because it had
+    decided on the same screen, history and goal before. ``macro`` names the macro that the model called and that this
+    step belongs to.
     """
 
     kind: Literal["decision"] = "decision"
@@ -178,10 +185,10 @@ class Decided(Event):
 
 
 class Located(Event):
-    """Where something is: a point in screen pixels, or empty if it is nowhere.
+    """The place of something: a point in screen pixels, or empty if it is not on the screen.
 
-    ``by`` is who said so: accessibility, that is the program itself, text that is read on the screen, or the model;
-    traces in which it is empty were made when only the model could. ``why`` says why it had to be the model.
+    ``by`` is the source of the place: accessibility, text read on the screen, or the model. It is empty in older
+    traces, in which only the model was used. ``why`` is the reason for using the model.
     """
 
     kind: Literal["location"] = "location"
@@ -193,7 +200,7 @@ class Located(Event):
 
 
 class JudgedQuestion(Event):
-    """What a second model said to a question that is not navigation."""
+    """The answer of a second model to a question that is not about navigation."""
 
     kind: Literal["judgement"] = "judgement"
     question: str
@@ -203,7 +210,7 @@ class JudgedQuestion(Event):
 
 
 class TookStock(Event):
-    """The model was told that it is going round in circles; ``strip`` is the picture of its last actions, if shown."""
+    """The model was warned that it repeats itself. ``strip`` is the picture of its last actions, if it was shown."""
 
     kind: Literal["take_stock"] = "take_stock"
     reason: str
@@ -211,14 +218,14 @@ class TookStock(Event):
 
 
 class Corrected(Event):
-    """The reply was not usable; this is what the model was told before it was asked again."""
+    """The reply was not usable. ``reason`` is the correction that the model got before it was asked again."""
 
     kind: Literal["correction"] = "correction"
     reason: str
 
 
 class Permitted(Event):
-    """Whether the action may go ahead, and which rule said so."""
+    """The decision whether the action is allowed, and the rule that decided."""
 
     kind: Literal["permit"] = "permit"
     allowed: bool
@@ -228,8 +235,8 @@ class Permitted(Event):
 class ActionIntended(Event):
     """Written before the first input event of an action. ``gesture`` is in screen pixels.
 
-    ``element`` is what the program says it hits, as far as that may be known outside: its role, name and application;
-    empty where no program says so, or not at once.
+    ``element`` is the element that the action hits, according to the accessibility tree: its role, name and
+    application, without private texts. It is empty if the tree has no such element, or was not read in time.
     """
 
     kind: Literal["action"] = "action"
@@ -241,20 +248,27 @@ class ActionIntended(Event):
 
 
 class ActionDone(Event):
+    """All input events of the action were sent."""
+
     kind: Literal["receipt"] = "receipt"
     took_us: int
     input_events: int
 
 
 class ActionFailed(Event):
+    """The action was not completed."""
+
     kind: Literal["action_failed"] = "action_failed"
     reason: str
 
 
 class Judged(Event):
-    """The verdict on the step's action: ``before`` and ``after`` are pictures, ``changed_box`` is
-    ``[left, top, width, height]`` in screen pixels, empty when nothing changed. What changed ``elsewhere`` is not near
-    the target; ``state`` is what the screen was recognized as, where states are declared."""
+    """The verdict on the step's action.
+
+    ``before`` and ``after`` are pictures. ``changed_box`` is ``[left, top, width, height]`` in screen pixels; empty if
+    nothing changed. The outcome ``elsewhere`` means a change that is not near the target. ``state`` is the recognized
+    state of the screen, if states are declared.
+    """
 
     kind: Literal["verdict"] = "verdict"
     outcome: Literal["changed", "elsewhere", "unchanged", "unsettled", "wrong_state"]
@@ -294,14 +308,14 @@ class FieldRead(Event):
 
 
 class LookedAgain(Event):
-    """The screen changed between the look it was decided on and the input: nothing was pressed."""
+    """The screen changed after the decision and before the input. Nothing was pressed."""
 
     kind: Literal["looked_again"] = "looked_again"
     reason: str
 
 
 class Repeated(Event):
-    """A click that changed nothing is done once more, this many pixels beside: it was declared safe to repeat."""
+    """A click without a visible change is done once more, moved by this many pixels. It was declared safe to repeat."""
 
     kind: Literal["repeated"] = "repeated"
     reason: str
@@ -310,9 +324,9 @@ class Repeated(Event):
 
 
 class StepTimed(Event):
-    """Where the time of a step went: deciding, acting, waiting for the program, and perceiving what came of it.
+    """The time that a step spent on deciding, acting, waiting for the program, and perceiving the result.
 
-    What is left of ``total_us`` is overhead: recording, comparing, Prefect.
+    The rest of ``total_us`` is overhead: recording, comparing, Prefect.
     """
 
     kind: Literal["step_timed"] = "step_timed"
@@ -324,7 +338,7 @@ class StepTimed(Event):
 
 
 class HandedOver(Event):
-    """A person is asked; ``handoff`` names the hand-off if the agent waits for the answer."""
+    """A person is asked. ``handoff`` is the id of the hand-off if the agent waits for the answer."""
 
     kind: Literal["handoff"] = "handoff"
     question: str
@@ -332,9 +346,9 @@ class HandedOver(Event):
 
 
 class TakenBack(Event):
-    """A person has given the screen back: what they chose of what was offered, and what they say of it.
+    """A person has given the screen back, with a choice, a note and a name.
 
-    What they did meanwhile is not recorded.
+    The person's actions are not recorded.
     """
 
     kind: Literal["taken_back"] = "taken_back"
@@ -345,8 +359,10 @@ class TakenBack(Event):
 
 
 class StateSeen(Event):
-    """The screen was recognized as one of the declared states, empty if as none; ``wanted`` is the state that was
-    asked for, if one was, and ``how`` what is done about it."""
+    """The screen was recognized as the declared state ``state``; empty for an undeclared screen.
+
+    ``wanted`` is the required state, if any, and ``how`` describes the reaction.
+    """
 
     kind: Literal["state"] = "state"
     state: str
@@ -355,7 +371,9 @@ class StateSeen(Event):
 
 
 class Interrupted(Event):
-    """Something that may come at any time had come up, for the so-many-th time, and is dealt with."""
+    """An interruption, such as a dialog that may come at any time, is being handled. ``times`` counts its
+    occurrences.
+    """
 
     kind: Literal["interruption"] = "interruption"
     name: str
@@ -363,7 +381,9 @@ class Interrupted(Event):
 
 
 class Backtracked(Event):
-    """Who works got nowhere, so it is taken back, ``by`` the Escape key or by the declared ways ``to`` a state."""
+    """The layer made no progress, so its work is undone, ``by`` the Escape key or by the declared ways ``to`` a
+    state.
+    """
 
     kind: Literal["backtracked"] = "backtracked"
     by: str
@@ -371,7 +391,7 @@ class Backtracked(Event):
 
 
 class LayerChanged(Event):
-    """A layer could not finish the sub-goal; the next one goes on."""
+    """A layer could not finish the sub-goal, and the next one continues."""
 
     kind: Literal["layer_changed"] = "layer_changed"
     source: str
@@ -380,7 +400,7 @@ class LayerChanged(Event):
 
 
 class Inventoried(Event):
-    """What there is on the machine was looked through, and this is what models are told of it, in this run."""
+    """The machine was searched for programs, windows and menus. ``told`` is the text that models get in this run."""
 
     kind: Literal["inventory"] = "inventory"
     told: str
@@ -390,7 +410,7 @@ class Inventoried(Event):
 class FileGiven(Event):
     """A file was put into the folder that the programs on the desktop share with the agent.
 
-    ``name`` is what it is called there, ``sha256`` the digest of its bytes, ``token`` the business item it is for.
+    ``name`` is its name there, ``sha256`` the digest of its bytes, and ``token`` identifies its business item.
     """
 
     kind: Literal["file_given"] = "file_given"
@@ -402,9 +422,9 @@ class FileGiven(Event):
 
 
 class FileArrived(Event):
-    """A file that a program saved in that folder was whole, and was taken: ``name`` is what it is called, made safe.
+    """A file that a program saved in the shared folder was complete and was taken. ``name`` is its safe name.
 
-    If it was ``kept`` its bytes are ``files/<sha256>``.
+    If ``kept`` is true, its bytes are in ``files/<sha256>``.
     """
 
     kind: Literal["file_arrived"] = "file_arrived"
@@ -416,7 +436,7 @@ class FileArrived(Event):
 
 
 class KillSeen(Event):
-    """The run was stopped from outside; ``source`` is which way, empty if its task was cancelled by the program."""
+    """The run was stopped from outside. ``source`` names the way; it is empty if the program cancelled its task."""
 
     kind: Literal["kill"] = "kill"
     reason: str
@@ -424,9 +444,10 @@ class KillSeen(Event):
 
 
 class SubgoalClosed(Event):
-    """``layer`` is what came to the answer: the model, a playbook, a script, an api or a person; empty if nothing did
-    in this run. Older traces name a playbook a script. ``skipped`` stands in older traces alone, for what is `Skipped`
-    now.
+    """The end of a sub-goal.
+
+    ``layer`` is the layer that found the answer: the model, a playbook, a script, an API or a person. It is empty if
+    none did in this run. Older traces call a playbook a script, and use ``skipped`` instead of the event `Skipped`.
     """
 
     kind: Literal["subgoal_closed"] = "subgoal_closed"
@@ -440,8 +461,9 @@ class SubgoalClosed(Event):
 
 
 class DoneBefore(BaseModel):
-    """A piece of work that an earlier run finished: ``trace`` is where the evidence of it is, ``sha256`` the digest of
-    the result that was found and handed on."""
+    """Work that an earlier run finished. ``trace`` is the location of its trace, and ``sha256`` the digest of the
+    reused result.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -453,7 +475,7 @@ class DoneBefore(BaseModel):
 
 
 class Skipped(Event):
-    """Work that was not begun, since it was done before. A long list is told in several of these."""
+    """Work that was not started because an earlier run finished it. A long list is split into several events."""
 
     kind: Literal["skipped"] = "skipped"
     items: list[DoneBefore]
@@ -509,11 +531,11 @@ AnyEvent: TypeAlias = Annotated[
 
 
 class Record(BaseModel):
-    """An event in its place in the trace of a run.
+    """An event at its place in the trace of a run.
 
-    ``previous`` is the SHA-256 of the whole line of the record before (64 zeros for the first), so a record cannot
-    be moved or dropped without all later ones showing it. ``signature`` is the Ed25519 signature (hex) of the
-    canonical JSON of the record without its signature, so each record shows by itself whether it was changed.
+    ``previous`` is the SHA-256 of the whole line of the previous record (64 zeros for the first). So moving or dropping
+    a record breaks all later ones. ``signature`` is the Ed25519 signature (hex) of the record's canonical JSON without
+    the signature. So a change to a single record can be detected.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -527,10 +549,10 @@ class Record(BaseModel):
 
 
 class Anchor(BaseModel):
-    """A head of a trace, kept apart from it: record ``seq`` of ``run`` has a line with the SHA-256 ``head``.
+    """A signed head of a trace, stored apart from it: the line of record ``seq`` of ``run`` has the SHA-256 ``head``.
 
-    It is signed as a record is. ``delivered`` is how many records had reached the place the trace is read from: of a
-    trace in a bucket, fewer than there are while the rest waits in a spool.
+    It is signed like a record. ``delivered`` is the number of records that had reached the destination. For a trace in
+    a bucket it is smaller than the number of records while the rest waits in a spool.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -546,6 +568,6 @@ class Anchor(BaseModel):
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 FIRST = "0" * 64
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-"""What the id of a run looks like: it names a folder, and is part of the names of objects."""
+"""Form of a run's id. It names a folder and is part of object names."""
 LONGEST_LINE = 16 * 1024 * 1024
-"""No record is longer, in bytes: what reads a trace need not hold more."""
+"""Largest size of a record in bytes, which bounds the memory of readers."""

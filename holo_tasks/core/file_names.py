@@ -1,4 +1,4 @@
-"""Names of files as others chose them: which say that a file is not whole yet, and what is made of them for our own."""
+"""Judge file names that outsiders chose, and turn them into safe names."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from holo_tasks.core.outside import defused
 from holo_tasks.core.visible_text import is_hidden
 
 PARTIAL = (".crdownload", ".part", ".partial", ".download", ".opdownload", ".tmp")
-"""How the names of files end that a browser or an office program is still writing, in small letters."""
+"""Endings, in lower case, of files that a browser or an office program is still writing."""
 BESIDE = (".crdownload", ".part", ".partial")
-"""A browser may keep the name of a download with an empty file, and write beside it into one with such an ending."""
+"""Endings of partial downloads that lie next to an empty file. A browser may reserve the final name with that file."""
 MOST_BYTES, MOST_CHARACTERS, LONGEST_ENDING = 200, 120, 16
-"""How long a name of ours gets: with room for what tells two of a name apart, in the 255 bytes that systems allow."""
+"""Limits of a safe name. File systems allow 255 bytes; the rest is for a suffix that makes the name unique."""
 _FORBIDDEN = frozenset('/\\:*?"<>|')
 _UNNAMED = "file"
 
 
 def is_meant(name: str, pattern: str) -> bool:
-    """Say whether a file of this name is one that ``pattern`` asks for, as a shell's does.
+    """Return whether a file name matches a shell pattern.
 
-    Hidden files, among them the locks of office programs, are not, nor is what is still being written by its name,
-    unless the pattern says so itself.
+    Hidden files, such as lock files of office programs, and partial downloads match only if the pattern has the same
+    leading dot or ending.
     """
     if name.startswith(".") and not pattern.startswith("."):
         return False
@@ -33,15 +33,15 @@ def is_meant(name: str, pattern: str) -> bool:
 
 
 def is_partial(name: str) -> bool:
-    """Say whether a name says that its file is still being written."""
+    """Return whether the name's ending shows that the file is still being written."""
     return name.lower().endswith(PARTIAL)
 
 
 def safe_name(name: str) -> str:
-    """Return a name as others chose it, fit for a file of ours: one part of a path, seen as a whole, and not too long.
+    """Return a foreign name as a single visible path component of limited length.
 
-    What no eye sees, what a path or a shell reads as something else, and placeholders of secrets are not left in it; a
-    long name loses its middle, and keeps its ending. Two names may become one.
+    Invisible characters, characters with a meaning in paths or shells, and placeholders of secrets are removed or
+    replaced. A long name is cut but keeps its ending. Two names may become the same.
     """
     seen = "".join(_shown(character) for character in defused(name))
     flat = " ".join(seen.split()).lstrip(".-~ ").rstrip(". ")
@@ -53,7 +53,7 @@ def safe_name(name: str) -> str:
 
 
 def _shown(character: str) -> str:
-    if character in _FORBIDDEN or "\ud800" <= character <= "\udfff":  # bytes that are no text come as halves of pairs
+    if character in _FORBIDDEN or "\ud800" <= character <= "\udfff":  # Python decodes bytes outside UTF-8 as surrogates
         return "_"
     if character.isspace():
         return " "
@@ -61,6 +61,6 @@ def _shown(character: str) -> str:
 
 
 def _cut(stem: str, taken: int) -> str:
-    """Return the beginning of a name that leaves room for the rest of it."""
+    """Return the beginning of a name, with room for an ending of ``taken`` bytes."""
     short = stem[: MOST_CHARACTERS - taken].encode()[: MOST_BYTES - taken]
     return short.decode(errors="ignore").rstrip()

@@ -1,6 +1,6 @@
-"""What shows so many different things in so short a time that nobody reads them: a spinner, a ticker, a video.
+"""Find places that change too fast and too much to be read, such as a spinner, a ticker or a video.
 
-A name whose colors shimmer, or that blinks, is read all the same: it shows one thing, now and then. It is not one.
+A name that shimmers or blinks shows the same thing again and again, so it can be read and does not count.
 """
 
 from __future__ import annotations
@@ -14,27 +14,34 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.recheck import Sighting, part
 
 STRONG, STILL, FEW = 48, 16, 3
-"""What becomes lighter or darker by less than the first of these shows the same as before, by less than the second it
-stands still; of still pixels that were something else so many make a letter."""
+"""Thresholds for gray levels (of 255) and for pixels.
+
+A pixel that changes by less than ``STRONG`` levels shows the same as before. One that changes by less than ``STILL``
+stands still. ``FEW`` still pixels that differ from the earlier picture may form a letter.
+"""
 TURNS, LOOKS = 8, 4
-"""A column of pixels that changed this often, and showed so many things of which no two are the same, is not read."""
+"""A column is unreadable if it changed ``TURNS`` times and showed ``LOOKS`` contents, no two of them the same."""
 NEIGHBORS, SOME_TURNS, SOME_LOOKS = 16, 4, 3
-"""Nor is one this near to it that did so less often: the rim of what turns."""
+"""A column within ``NEIGHBORS`` pixels of an unreadable one needs fewer changes: it is the rim of a moving thing."""
 LAST = 4
-"""It must have changed in the last looks, so many: what was stirred up for a moment and stands by now is read again."""
+"""A column must have changed within this many last pictures. A place that stirred for a moment can be read again."""
 ABOUT, NEARLY_ALL = 8, 2 / 3
-"""And something no further away did at so many of all looks: of ten names a second each is there for longer."""
+"""Something within ``ABOUT`` pixels must have changed in the share ``NEARLY_ALL`` of all pictures.
+
+Ten names shown for a second each are slower than that, and can be read.
+"""
 
 
 def shown(look: Sighting, area: Box) -> Image.Image:
-    """Return what an area of the screen shows, as `unread` compares it."""
+    """Return an area of the screen in grayscale, as `unread` compares it."""
     return part(look.pixels, area).convert("L")
 
 
 def unread(before: Image.Image, pictures: Sequence[Image.Image]) -> frozenset[int]:
-    """Return the columns that nobody can have read in what one area showed, at one moment after another.
+    """Return the columns of an area that nobody can have read, from its pictures in the order of time.
 
-    Words that stand still on what moves are read: columns are none of these where such were something else ``before``.
+    Text that stands still on a moving background can be read. So columns with still pixels that were different
+    ``before`` are left out.
     """
     wide = pictures[0].width
     turns, kinds, last = [0] * wide, [0] * wide, [0] * wide
@@ -62,7 +69,7 @@ def _about(x: int, changed: bytes) -> bytes:
 
 
 def _stood(before: Image.Image, pictures: Sequence[Image.Image]) -> bytes:
-    """Return for each column whether it shows things that stand still by now, and were not there before."""
+    """Return for each column whether it has pixels that stand still now and were different before."""
     low = high = pictures[-1]
     for picture in pictures:
         low, high = ImageChops.darker(low, picture), ImageChops.lighter(high, picture)
@@ -73,7 +80,7 @@ def _stood(before: Image.Image, pictures: Sequence[Image.Image]) -> bytes:
 
 
 def _changed(one: Image.Image, other: Image.Image) -> bytes:
-    """Return for each column whether it shows something else."""
+    """Return for each column whether any of its pixels changed."""
     strong = ImageChops.difference(one, other).point(lambda value: 255 if value >= STRONG else 0)
     return bytes(strong.getprojection()[0])
 

@@ -1,4 +1,4 @@
-"""What was on a screen at one moment."""
+"""Screenshots, the masks on them, and the pictures that are sent to a model."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import Owner
 
-if TYPE_CHECKING:  # the process that owns a desktop has no use for it
+if TYPE_CHECKING:  # not loaded in the process that owns a desktop
     from holo_tasks.core.calibration import Correction
 
 LOST = "typed_window"
-"""Why a window is masked as a whole: a secret that was typed into it may show there, and nobody can say where."""
+"""Kind of a mask over a whole window: a secret was typed into it and may show at an unknown place."""
 
 
 @dataclass(frozen=True)
 class OnScreen:
-    """A window as it lay on the screen when the picture was taken, its frame included.
+    """A window as it lay on the screen at the capture, including its frame.
 
-    ``owners`` are the programs that draw in it: usually one. ``solid`` says that it hides all that lies below it.
+    ``owners`` are the programs that draw in it, usually one. ``solid`` is true if it hides everything below it.
     """
 
     box: Box
@@ -33,19 +33,20 @@ class OnScreen:
 
 @dataclass(frozen=True)
 class Frame:
-    """Raw pixels of one screen, in memory only.
+    """The raw pixels of one screen, held in memory only.
 
-    ``rgb`` holds height x width x 3 bytes, rows from the top. ``scale`` is device pixels per
-    logical pixel (1.0 on a plain X screen).
-    ``settled`` is false when the screen was still changing as the time limit for settling ran out, ``hung`` true when
-    its program had not read its input by then. Times are nanoseconds: ``taken_at_ns`` since the epoch, ``settle_ns``
-    spent waiting, ``quiet_ns`` from the last repaint to the capture (zero when nothing was seen to repaint).
-    ``windows`` are those in the picture, the lowest first; None where nobody can say. ``number`` is what the desktop
-    knows the frame by as long as it remembers it; zero if it does not. ``holds`` is how often a person had the screen
-    before. ``typed_in`` are the windows that secrets were typed into, by their numbers, and where they are by now: None
-    for one that is not to be seen. ``monitor`` is the part of the screen that the desktop is bound to, None for all of
-    it: what is beside it is black. ``reconnected`` is how often the connection to the remote screen that it shows
-    dropped and was made again by then. ``activity`` holds the signs of work that followed the last input.
+    ``rgb`` holds height x width x 3 bytes, rows from the top. ``scale`` is device pixels per logical pixel (1.0 on a
+    plain X screen). ``monitor`` is the part of the screen that the desktop is bound to, or ``None``; the rest is black.
+
+    ``settled`` is false if the screen was still changing when the time limit for settling ran out. ``hung`` is true if
+    its program had not read its input by then. ``activity`` holds the signs of work after the last input. Times are in
+    nanoseconds: ``taken_at_ns`` since the epoch, ``settle_ns`` spent waiting, and ``quiet_ns`` from the last repaint to
+    the capture (0 without a repaint).
+
+    ``windows`` are those in the picture, the lowest first, or ``None`` if unknown. ``number`` identifies the frame for
+    as long as the desktop remembers it; 0 if it does not. ``holds`` counts how often a person had the screen before.
+    ``typed_in`` are the numbers of windows into which secrets were typed, each with its current place, or ``None`` if
+    the window is not visible. ``reconnected`` counts how often the connection to a remote screen was restored.
     """
 
     rgb: bytes = field(repr=False)
@@ -73,7 +74,7 @@ class Frame:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the pixels: two frames are the same screen only if every pixel is the same."""
+        """SHA-256 of the size and pixels. Two frames have the same digest only if every pixel is equal."""
         found = hashlib.sha256(f"{self.size}".encode())
         found.update(self.rgb)
         return found.hexdigest()
@@ -90,7 +91,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Mask:
-    """An area of the screen, in its pixels, that is painted over; ``kind`` says why, never what is under it."""
+    """An area of the screen in pixels that is painted over. ``kind`` is the reason, never the hidden content."""
 
     kind: str
     box: Box
@@ -98,10 +99,10 @@ class Mask:
 
 @dataclass(frozen=True)
 class RedactedFrame:
-    """A frame in which what must not leave the machine is painted over.
+    """A frame in which private content is painted over. The encoder accepts only this type.
 
-    ``masks`` are the areas that were painted, on the whole screen; ``region`` is the part of a ``screen`` it shows,
-    None for all of it. The encoder accepts nothing but this type.
+    ``masks`` are the painted areas on the whole screen. ``region`` is the part of ``screen`` that it shows, or ``None``
+    for the whole screen.
     """
 
     frame: Frame
@@ -110,7 +111,7 @@ class RedactedFrame:
     screen: Size | None = None
 
     def crop(self, region: Box | None) -> RedactedFrame:
-        """Return a region of the screen; None is all of it."""
+        """Return a region of the screen, or the frame itself for ``None``."""
         return (
             self
             if region is None
@@ -122,8 +123,8 @@ class RedactedFrame:
 class Shot:
     """The exact bytes of a picture that is sent to the model.
 
-    Coordinates in the model's answer are relative to this very picture, hence to ``area``: the part of the
-    screen that it shows, in screen pixels.
+    Coordinates in the model's answer are relative to this picture, and so to ``area``: the part of the screen that it
+    shows, in screen pixels.
     """
 
     data: bytes = field(repr=False)
@@ -135,7 +136,7 @@ class Shot:
     encode_ns: int = 0
     region: Box | None = None
     correction: Correction | None = None
-    """What is done to the coordinates of who decides on it, because they are known to be off by so much."""
+    """Correction of the coordinates of the model that decides on this picture, if its error is known."""
 
     @property
     def area(self) -> Box:

@@ -1,4 +1,4 @@
-"""Positions on a screen, in its own pixels."""
+"""Sizes, points and boxes in pixels of a screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Width and height, in pixels."""
+    """Width and height in pixels."""
 
     width: int
     height: int
@@ -23,19 +23,19 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One pixel of the screen; (0, 0) is the top left one."""
+    """One pixel of the screen; (0, 0) is at the top left."""
 
     x: int
     y: int
 
     def inside(self, size: Size) -> bool:
-        """Say whether the pixel exists on a screen of this size."""
+        """Return whether the pixel exists on a screen of this size."""
         return 0 <= self.x < size.width and 0 <= self.y < size.height
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle of pixels; ``right`` and ``bottom`` are the first pixels outside it."""
+    """A rectangle of pixels. ``right`` and ``bottom`` are the first pixels outside it."""
 
     left: int
     top: int
@@ -44,22 +44,22 @@ class Box:
 
     @classmethod
     def of_corners(cls, left: int, top: int, right: int, bottom: int) -> Box:
-        """Return the box between two edges each, as pictures are cropped."""
+        """Return the box between these edges, in the order that PIL's crop uses."""
         return cls(left, top, right - left, bottom - top)
 
     @classmethod
     def whole(cls, size: Size) -> Box:
-        """Return all of a screen."""
+        """Return the box of a whole screen."""
         return cls(0, 0, size.width, size.height)
 
     @classmethod
     def near(cls, point: Point, across: int, down: int) -> Box:
-        """Return the pixels that are no further from a point than this."""
+        """Return the box of pixels within these distances of a point."""
         return cls(point.x - across, point.y - down, 2 * across + 1, 2 * down + 1)
 
     @classmethod
     def around(cls, boxes: Iterable[Box]) -> Box:
-        """Return the smallest box around some; there must be one."""
+        """Return the smallest box around some boxes. Raises ValueError without any."""
         every = list(boxes)
         left, top = min(box.left for box in every), min(box.top for box in every)
         return cls.of_corners(left, top, max(box.right for box in every), max(box.bottom for box in every))
@@ -74,12 +74,12 @@ class Box:
 
     @property
     def corners(self) -> tuple[int, int, int, int]:
-        """The left, top, right and bottom edge, as pictures are cropped."""
+        """The left, top, right and bottom edge, in the order that PIL's crop uses."""
         return self.left, self.top, self.right, self.bottom
 
     @property
     def area(self) -> int:
-        """How many pixels it has."""
+        """The number of pixels."""
         return self.width * self.height
 
     @property
@@ -90,11 +90,11 @@ class Box:
         return f"{self.width}x{self.height}+{self.left}+{self.top}"
 
     def contains(self, point: Point) -> bool:
-        """Say whether a pixel is in the box."""
+        """Return whether a pixel is in the box."""
         return self.left <= point.x < self.right and self.top <= point.y < self.bottom
 
     def encloses(self, other: Box, *, slack: int = 0) -> bool:
-        """Say whether another box is wholly in this one, give or take so many pixels on each side."""
+        """Return whether another box is inside this one, with a tolerance of ``slack`` pixels on each side."""
         return (
             self.left - slack <= other.left
             and self.top - slack <= other.top
@@ -103,35 +103,35 @@ class Box:
         )
 
     def intersects(self, other: Box) -> bool:
-        """Say whether two boxes have a pixel in common."""
+        """Return whether two boxes have a pixel in common."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
     def intersection(self, other: Box) -> Box | None:
-        """Return what two boxes have in common, None if that is nothing."""
+        """Return the common part of two boxes, or ``None``."""
         left, top = max(self.left, other.left), max(self.top, other.top)
         right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
         return Box.of_corners(left, top, right, bottom) if right > left and bottom > top else None
 
     def clipped(self, size: Size) -> Box | None:
-        """Return what of the box is on a screen, None if nothing is."""
+        """Return the part of the box on a screen, or ``None``."""
         return self.intersection(Box.whole(size))
 
     def cut_to(self, other: Box) -> Box:
-        """Return what of the box is in another one; all of the other if nothing is."""
+        """Return the part of the box inside another one, or the whole other box if they do not overlap."""
         return self.intersection(other) or other
 
     def grown(self, by: int) -> Box:
-        """Return the box with so many pixels more on each side."""
+        """Return the box with ``by`` pixels more on each side."""
         return Box(self.left - by, self.top - by, self.width + 2 * by, self.height + 2 * by)
 
     def moved(self, right: int, down: int) -> Box:
-        """Return a box of the same size elsewhere."""
+        """Return the box moved by this many pixels."""
         return Box(self.left + right, self.top + down, self.width, self.height)
 
     def gap(self, other: Box) -> int:
-        """Return how many pixels are between two boxes; none if they touch or overlap."""
+        """Return the distance of two boxes in pixels; 0 if they touch or overlap."""
         across = max(self.left - other.right, other.left - self.right, 0)
         down = max(self.top - other.bottom, other.top - self.bottom, 0)
         return max(across, down)

@@ -1,4 +1,4 @@
-"""What hands do on a screen, in pixels and key names: the only vocabulary a desktop understands."""
+"""Gestures of mouse and keyboard, in pixels and key names: the only commands that a desktop accepts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Drag:
 
 @dataclass(frozen=True, slots=True)
 class Scroll:
-    """Turn the wheel by ``notches`` at a point; ``down`` shows what is further below."""
+    """Turn the wheel by ``notches`` at a point; ``down`` shows content further below."""
 
     at: Point
     direction: Direction
@@ -47,10 +47,10 @@ class Scroll:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Type text into whatever has the keyboard, after a click ``at`` a point if one is given.
+    """Type text into the focused control, after a click ``at`` a point if one is given.
 
-    ``overwrite`` first selects and replaces what the field holds. The text may hold
-    ``{{secret:NAME}}``: the value is put in by the process that owns the keyboard.
+    ``overwrite`` first selects the field's content, which the text then replaces. The text may hold
+    ``{{secret:NAME}}``: the process that owns the keyboard inserts the value.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Hotkey:
-    """Press keys together, release them in reverse order, ``repeat`` times."""
+    """Press keys together and release them in reverse order, ``repeat`` times."""
 
     keys: tuple[str, ...]
     repeat: int = 1
@@ -69,7 +69,7 @@ class Hotkey:
 
 @dataclass(frozen=True, slots=True)
 class HoldAndTap:
-    """Hold some keys, tap others one after the other, then let go."""
+    """Hold some keys, tap others one after the other, then release the held keys."""
 
     hold: tuple[str, ...]
     tap: tuple[str, ...]
@@ -77,7 +77,7 @@ class HoldAndTap:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Do nothing for a while: the program is busy."""
+    """Wait while the program is busy."""
 
     seconds: float
 
@@ -100,12 +100,12 @@ def keys(gesture: Gesture) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """Where a secret shows since it was typed: the whole field ``box``, and the pixels ``around`` it, in memory only.
+    """The place where a typed secret shows: the field ``box``, and the pixels ``around`` it. Held in memory only.
 
-    ``before`` and ``after`` hold height x width x 3 bytes of ``around``, from before and after the typing.
-    ``window`` is the number of the innermost window that draws nothing but this field or, where one draws all that a
-    program shows, of that; ``inside`` is where it was, and ``pid`` the process that it is of. Zero where nobody can
-    say. ``hidden`` says that the field shows the same sign for each character, as for passwords.
+    ``before`` and ``after`` are the pixels of ``around`` before and after typing, height x width x 3 bytes each.
+    ``window`` is the number of the innermost window that draws only this field. If one window draws the whole program,
+    it is that window. ``inside`` is that window's box, and ``pid`` its process; both numbers are 0 if unknown.
+    ``hidden`` says that the field shows the same sign for each character, as password fields do.
     """
 
     box: Box
@@ -120,10 +120,10 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof that a gesture was carried out: when the last input event was sent, and how long it took.
+    """Proof that a gesture was carried out: the time of its last input event, and its duration.
 
-    ``events`` counts all keys of a secret as one. ``typed`` says where secrets show since. ``left_out`` says what
-    of the gesture was not done, and why: its first press brought up something else than it was decided on.
+    ``events`` counts all keys of a secret as one event. ``typed`` lists the places where secrets show. ``left_out``
+    describes a part of the gesture that was not done, and the reason: its first press brought up an unexpected screen.
     """
 
     done_at_ns: int

@@ -1,4 +1,4 @@
-"""What a person does with mouse and keyboard, put together into gestures: presses, typed words, key chords."""
+"""Combine a person's mouse and keyboard input into gestures: clicks, typed words, key chords."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from holo_tasks.core.keynames import CAPS_LOCK, MODIFIERS, NAMED, RETURN
 from holo_tasks.core.remote_input import ByHand, Key, Pointing
 
 DOUBLE_S, STILL_PX = 0.5, 8
-"""Presses that follow so soon are a double click; a press that moves no further is one, not a drag."""
+"""Longest time in seconds between the presses of a double click, and largest movement in pixels that is not a drag."""
 BUTTONS: dict[int, Button] = {0: "left", 1: "middle", 2: "right"}
 WHEEL: dict[int, Direction] = {3: "up", 4: "down", 5: "left", 6: "right"}
 BACKSPACE = NAMED["backspace"]
 MOST_TIMES = 50
-"""So often a key is pressed in one gesture."""
+"""Most repetitions of a chord in one gesture."""
 EURO = 0x20AC
 _ALPHABETS = {1: "iso8859_2", 2: "iso8859_3", 3: "iso8859_4", 5: "iso8859_6", 6: "koi8_u", 7: "iso8859_7"}
 _ALPHABETS |= {0xC: "iso8859_8", 0xD: "tis_620", 0x13: "iso8859_15"}
-"""The lists of characters that X11 took keysyms from before there was Unicode (X11 protocol, appendix A)."""
+"""Character sets from which X11 took keysyms before Unicode (X11 protocol, appendix A)."""
 _NAMES = {keysym: name for name, keysym in NAMED.items()}
 _SIDES = {0xFFE1: "shift", 0xFFE2: "shift", 0xFFE3: "ctrl", 0xFFE4: "ctrl", 0xFFE9: "alt", 0xFFEA: "alt"}
 _SIDES |= {0xFFE7: "alt", 0xFFE8: "alt", 0xFFEB: "super", 0xFFEC: "super", 0xFE03: "altgr", 0xFF7E: "altgr"}
 _HELD = _SIDES.keys() | MODIFIERS.values()
 _LOCKS = frozenset((CAPS_LOCK, NAMED["numlock"], NAMED["scrolllock"], 0xFFE6))
-"""What a key means is told with these applied."""
+"""Lock keys. The keysyms that arrive already include their effect."""
 _PAD = {0xFF8D: RETURN, 0xFF89: 0xFF09, 0xFF80: 0x20}
 _PAD |= dict(zip(range(0xFF95, 0xFF9D), (0xFF50, 0xFF51, 0xFF52, 0xFF53, 0xFF54, 0xFF55, 0xFF56, 0xFF57), strict=True))
 _PAD |= {0xFF9E: 0xFF63, 0xFF9F: 0xFFFF, 0xFE20: 0xFF09}
 _PAD |= {symbol: symbol - 0xFF80 for symbol in (*range(0xFFAA, 0xFFBA), 0xFFBD)}
-"""Keys of the number pad, and Tab with Shift, as the others of that meaning."""
+"""Keys of the number pad, and Tab with Shift, mapped to the ordinary keys with the same meaning."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A gesture that is over: the times of the inputs that it began with and that was the last to go down."""
+    """A completed gesture, with the time of its first input and of its last press."""
 
     gesture: Gesture
     began_s: float
@@ -44,10 +44,10 @@ class Made:
 
 @dataclass
 class HandSteps:
-    """Takes in what a person does, one input after the other with its time, and gives out whole gestures.
+    """Collects timestamped input events and returns completed gestures.
 
-    What may still go on, such as a word that is being typed or a first press of two, is kept until something else
-    begins, or `ended`.
+    An unfinished gesture, such as a word or the first click of two, is held back until another gesture begins or
+    `ended` is called.
     """
 
     _pending: Made | None = None
@@ -57,7 +57,7 @@ class HandSteps:
     _held: dict[int, str] = field(default_factory=dict)
 
     def heard(self, one: ByHand, at_s: float) -> list[Made]:
-        """Return the gestures that are over by now."""
+        """Process one input event and return the gestures that it completes."""
         match one:
             case Pointing():
                 return self._pointed(one, at_s)
@@ -65,21 +65,21 @@ class HandSteps:
                 return self._keyed(_PAD.get(keysym, keysym), at_s, down=down)
 
     def ended(self) -> list[Made]:
-        """Return what was still going on."""
+        """Complete the unfinished gesture and return it."""
         pending, self._pending = self._pending, None
         return [] if pending is None else [pending]
 
     def ended_if(self, kind: type[Gesture]) -> list[Made]:
-        """Return what was still going on if it is of a kind."""
+        """Complete the unfinished gesture if it is of this kind, and return it."""
         return self.ended() if self._pending is not None and isinstance(self._pending.gesture, kind) else []
 
     @property
     def buttons(self) -> int:
-        """Which buttons are down."""
+        """Bit mask of the buttons that are down."""
         return self._buttons
 
     def begins(self, one: ByHand, at_s: float) -> bool:
-        """Say whether an input begins something, and does not only go on with what is being done, or end it."""
+        """Return whether an input event begins a new gesture, instead of continuing or ending the current one."""
         if isinstance(one, Pointing):
             pressed = one.buttons & ~self._buttons
             if not pressed:
@@ -91,7 +91,7 @@ class HandSteps:
         return self._typing is None or bool(self._commands) or not (_character(keysym) or keysym == BACKSPACE)
 
     def _goes_on(self, at: Point, pressed: int, at_s: float) -> bool:
-        """Say whether a press is the second one of two, or turns the wheel on."""
+        """Return whether a press is the second of a double click, or continues to turn the wheel."""
         match self._pending:
             case Made(Click(at=before, button="left")) as made if pressed == 1:
                 return _is_near(before, at) and at_s - made.last_s <= DOUBLE_S
@@ -106,7 +106,7 @@ class HandSteps:
 
     @property
     def _commands(self) -> list[str]:
-        """The modifiers that make a key do something, where it would type."""
+        """The held modifiers that turn a typed character into a command."""
         return [name for name in dict.fromkeys(self._held.values()) if name not in ("shift", "altgr")]
 
     def _begun(self, gesture: Gesture, at_s: float, last_s: float | None = None) -> list[Made]:
@@ -191,7 +191,7 @@ def _is_near(one: Point, other: Point) -> bool:
 
 
 def _character(keysym: int) -> str:
-    """Return the sign that a key types; empty if it types none that is known."""
+    """Return the character that a key types; empty if it types none or an unknown one."""
     if 0x20 <= keysym <= 0x7E or 0xA0 <= keysym <= 0xFF:
         return chr(keysym)
     if 0x1000100 <= keysym <= 0x110FFFF:

@@ -1,4 +1,4 @@
-"""What a piece of work was given, as a digest that is the same in every process."""
+"""Compute a digest of a work item's inputs that is the same in every process."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from pydantic import AnyUrl, BaseModel, SecretStr
 from holo_tasks.core.errors import InvalidUsage
 
 _WORDS = (bytes, date, time_of_day, timedelta, Decimal, PurePath, UUID, IPv4Address, IPv6Address, AnyUrl, SecretStr)
-"""Types whose text is the same in every process; a secret's is, too, and says nothing of it."""
+"""Types whose text is the same in every process. The text of a secret is a row of asterisks that hides its value."""
 
 
 def digest_of(inputs: Any) -> str:
-    """Return the SHA-256 of inputs; equal inputs have equal digests, whatever their order and in every process.
+    """Return the SHA-256 of inputs. Equal inputs have equal digests in every process, whatever the order of sets and
+    keys.
 
-    Raises `InvalidUsage` over what has no such form: a default ``repr`` is another one in the next process.
+    Raises `InvalidUsage` for a type without a stable text: a default ``repr`` differs in the next process.
     """
     return hashlib.sha256(_text(inputs).encode()).hexdigest()
 
@@ -37,7 +38,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it, without an order that means nothing."""
+    """Convert a value to JSON types, and sort where the order has no meaning."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, BaseModel):
@@ -59,6 +60,6 @@ def _plain(value: Any) -> Any:
         return str(value)
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     raise InvalidUsage(
-        f"An argument of type {kind} looks different in every process, so no token can be tied to it: give plain "
-        "values, a dataclass or a pydantic model, or name the arguments that count with `inputs`."
+        f"An argument of type {kind} has a different text in every process, so it cannot identify a token's inputs: "
+        "give plain values, a dataclass or a pydantic model, or name the arguments that count with `inputs`."
     )

@@ -1,4 +1,4 @@
-"""What the hands are shown with a gesture: that it is permitted, this very one, once, for a while."""
+"""The permit for one gesture, which the process with the mouse and keyboard checks before each input event."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from holo_tasks.core.gestures import Gesture
 
 @dataclass(frozen=True)
 class Slip:
-    """What the process that owns the mouse is shown with a gesture, and checks before every event of it.
+    """A permit for one gesture, valid once.
 
-    It is good once, for exactly the gesture with this digest, until ``expires_s`` on the monotonic clock, while the
-    window that gets the input belongs to ``owner`` (an `Owner.name`; empty for any), and while the screen is, where the
-    input goes, as in the frame with the number ``frame`` (0 for any); and in the boxes of ``held``, which say what
-    item it is about. A secret in it has to show in ``field``, if that is given, as it is typed. Of a seed that
-    ``codes`` names the code of that window alone is typed: it was set aside for this gesture, on all machines that
-    share the database.
+    The process that owns the mouse checks all of these conditions before every input event of the gesture:
+
+    * the gesture has the digest ``gesture``;
+    * the monotonic clock is before ``expires_s``;
+    * the window that gets the input belongs to ``owner`` (an `Owner.name`; empty for any owner);
+    * the screen at the target looks as in the frame with the number ``frame`` (0 for any frame);
+    * so do the boxes ``held``, which show the business item that the action is about;
+    * a typed secret appears in ``field``, if that is given.
+
+    ``codes`` pairs the names of seeds with the time windows whose codes may be typed. These codes are reserved for this
+    gesture on all machines that share the database.
     """
 
     gesture: str
@@ -31,5 +36,5 @@ class Slip:
 
 
 def gesture_digest(gesture: Gesture) -> str:
-    """Return a digest of a gesture: of every field, and of what kind it is."""
+    """Return a digest of a gesture that covers its type and every field."""
     return hashlib.sha256(repr(gesture).encode()).hexdigest()

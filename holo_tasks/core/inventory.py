@@ -1,4 +1,4 @@
-"""What there is on a machine to work with, and how a model is told: briefly, as data, and always in the same words."""
+"""The programs, windows, menus and recent files of a machine, and their short description for the model."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ MOST_TOKENS = 600
 WINDOWS, MENUS, RECENT, PROGRAMS = "windows", "menus", "recent files", "programs"
 _MOST = {WINDOWS: 12, MENUS: 60, RECENT: 10, PROGRAMS: 200}
 _PER_TOKEN, _PER_SIGN = 2.5, 3
-"""Latin text has more characters a token than this, and any other sign takes no more tokens than this."""
+"""Bounds of the token estimate: least ASCII characters per token, and most tokens per other character."""
 
 
 @dataclass(frozen=True)
 class Discover:
-    """What an agent may find out before it begins, and be told: programs, windows, menus.
+    """Option that lets an agent look up programs, windows and menus before it begins, and tell the model about them.
 
-    ``recent`` are folders whose recently used files may be named, too; without any, none are.
+    ``recent`` are folders whose recently used files may be listed. Without it, no files are listed.
     """
 
     recent: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, given: Discover | bool) -> Discover | None:
-        """Return what was asked for; None for nothing. Raises `InvalidUsage` for what is neither."""
+        """Return the option as a `Discover`: ``True`` gives the default, ``False`` gives ``None``. Raises
+        `InvalidUsage` for other values.
+        """
         if isinstance(given, bool):
             return cls() if given else None
         if not isinstance(given, Discover):
@@ -44,7 +46,7 @@ class Discover:
 
 @dataclass(frozen=True)
 class Startable:
-    """A program that can be started, as its desktop file tells it."""
+    """A program that can be started, as its desktop file describes it."""
 
     name: str
     command: str = ""
@@ -57,7 +59,7 @@ class Startable:
 
 @dataclass(frozen=True)
 class Inventory:
-    """What was found; ``menus`` are entries as ``File > Save (Ctrl+S)``, by the program they are in."""
+    """The discovered items. ``menus`` maps each program to entries such as ``File > Save (Ctrl+S)``."""
 
     programs: tuple[Startable, ...] = ()
     windows: tuple[str, ...] = ()
@@ -65,7 +67,9 @@ class Inventory:
     recent: tuple[str, ...] = ()
 
     def told(self, most_tokens: int = MOST_TOKENS) -> str:
-        """Write it down for a model, as data, in at most so many tokens; empty if there is nothing to tell."""
+        """Return the text for the model, as quoted data of at most ``most_tokens`` tokens; empty if there are
+        no items.
+        """
         menus = [f"{program}: {entry}" for program, entries in self.menus.items() for entry in entries]
         wanted: dict[str, list[str]] = {
             WINDOWS: list(self.windows),
@@ -84,7 +88,7 @@ class Inventory:
 
 
 def tokens_at_most(text: str) -> int:
-    """Return how many tokens a text takes at most, whatever the tokenizer."""
+    """Return an upper bound of the number of tokens of a text for any tokenizer."""
     plain = sum(character.isascii() for character in text)
     return int(plain / _PER_TOKEN) + _PER_SIGN * (len(text) - plain) + 1
 

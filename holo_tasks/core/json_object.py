@@ -1,4 +1,4 @@
-"""Reading the one JSON object a model was asked for, strictly."""
+"""Parse the one JSON object of a model's reply strictly."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from holo_tasks.core.errors import UnusableReply
 
 LEAKED_REASONING = re.compile(r"\A(?!\s*[{`]).*?</think>", re.DOTALL)
-"""Up to the first closing tag: where a server's template opens it, the opening tag is in the prompt."""
+"""Matches text up to the first closing tag. If a server's template opens the tag, the opening tag is in the prompt."""
 
 
 def parse_json_object(text: str) -> dict[str, Any]:
-    """Read one JSON object; duplicate keys, NaN, text that is not Unicode and anything around the object are errors.
+    """Parse one JSON object. Raises `UnusableReply` for anything else.
 
-    Raises `UnusableReply`. Reasoning that a server left in front, and a Markdown fence around the whole object, are
-    taken off: they change nothing.
+    Duplicate keys, NaN, text that is not Unicode and text around the object are errors. Two things are removed first
+    because they change nothing: leaked reasoning before the object, and a Markdown fence around it.
     """
     stripped = without_reasoning(text).strip()
     if stripped.startswith("```") and stripped.endswith("```") and len(stripped) > 6:
@@ -40,12 +40,12 @@ def parse_json_object(text: str) -> dict[str, Any]:
 
 
 def without_reasoning(text: str) -> str:
-    """Take off reasoning that a server left in front of the content."""
+    """Remove reasoning that a server left before the content."""
     return LEAKED_REASONING.sub("", text)
 
 
 def check_unicode(text: str) -> None:
-    """Raise `UnusableReply` for half of a surrogate pair: legal in JSON, but it can be neither typed nor written."""
+    """Raise `UnusableReply` for an unpaired surrogate. JSON allows it, but it can be neither typed nor stored."""
     try:
         text.encode()
     except UnicodeEncodeError:

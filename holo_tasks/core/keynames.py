@@ -1,4 +1,4 @@
-"""The names of keys that are not characters, and the keysym of everything a key can produce."""
+"""Names of keys, and the keysym for every key and character."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ ALIASES = {
 
 
 def keysym(name: str) -> int:
-    """Return the keysym of a key given by name or by the character it types.
+    """Return the keysym of a key, given by its name or by the character it types.
 
-    Case, spaces, hyphens and underscores in names do not matter.
+    Case, spaces, hyphens and underscores in names are ignored.
     """
     if len(name) == 1 and name.isprintable():
         return of_character(name)
@@ -113,7 +113,7 @@ FUNCTION_KEYS = frozenset(f"f{n}" for n in range(1, 25))
 
 
 def of_character(character: str) -> int:
-    """Return the keysym that stands for a character (X11 protocol, appendix A)."""
+    """Return the keysym of a character (X11 protocol, appendix A)."""
     if character in "\n\r":
         return RETURN
     if character == "\t":
@@ -127,7 +127,7 @@ def of_character(character: str) -> int:
 
 
 def small(keysym: int) -> int:
-    """Return the keysym of the small letter for that of a capital one."""
+    """Return the keysym of the lower-case letter for an upper-case one; other keysyms unchanged."""
     if 0x20 <= keysym <= 0xFF or keysym > 0x01000000:
         letter = chr(keysym & 0xFFFFFF).lower()
         return of_character(letter) if len(letter) == 1 else keysym

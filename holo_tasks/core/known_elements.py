@@ -1,8 +1,8 @@
-"""What of programs' elements may be known outside this machine: nothing that masks cover, and no value of a field that
-is protected.
+"""Remove the parts of accessibility trees that must not leave this machine: masked texts and values of protected
+fields.
 
-Masks are areas of pixels, so they tell of what is on the screen alone. What is not there (a page that is not shown, a
-row that is scrolled off) nobody has masked: `known` leaves its texts out where masks would have been looked for.
+Masks are areas of pixels, so they cover only what is on the screen. Text off the screen, such as a hidden page or a
+scrolled-off row, cannot be masked. `known` drops such text if masks would have been looked for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holo_tasks.core.frame import Mask
 from holo_tasks.core.geometry import Box
 
 Tell: TypeAlias = Callable[[str], str]
-"""Returns a text as it may be told: without the values of secrets, and nothing of one that holds something private."""
+"""Returns a text without secret values, or an empty text if it holds something private."""
 
 HOLDERS = frozenset(
     {"window", "dialog", "alert", "panel", "group", "section", "form", "document", "internal frame", "embedded"}
@@ -24,18 +24,21 @@ HOLDERS = frozenset(
     | {"table", "tree table", "tree", "list", "row", "list item", "paragraph", "tab list", "tool bar", "menu bar"}
     | {"header", "footer", "status bar", "desktop frame", "application", "info bar", "notification"}
 )
-"""Roles of what holds other things, each of which has an area of its own: masks are held against those."""
-PARTLY = "Something of what programs tell is masked."
+"""Roles of containers. Their children have areas of their own, which are checked against the masks."""
+PARTLY = "Some texts of the accessibility trees are masked."
+"""Replaces a reason for an incomplete tree that may contain a private text."""
 
 
 def as_it_is(text: str) -> str:
-    """Return a text: nothing is known to be private."""
+    """Return the text unchanged, for callers without private texts."""
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class _Cover:
-    """What masks do to an element: it loses its texts; so does all in it; and what of it has no pixels does."""
+    """The effect of masks on an element: whether it loses its texts, and whether the elements in it do, all or only
+    those without pixels.
+    """
 
     lost: bool
     all_in_it: bool
@@ -43,11 +46,11 @@ class _Cover:
 
 
 def known(tree: ElementTree, masks: Sequence[Mask], tell: Tell = as_it_is, *, unseen: bool = True) -> ElementTree:
-    """Return what may be known of a tree on a screen with these masks.
+    """Return a tree without the texts that the masks hide.
 
-    An element that touches a mask has neither name nor value, nor has what is in it; of what only holds others, those
-    do that touch one themselves. Without ``unseen`` what is not on the screen has no texts either. The value of a
-    protected field is never there. What is left goes through ``tell``.
+    An element that touches a mask loses its name and value, and so do the elements in it. In a container, only children
+    that touch a mask themselves lose theirs. Without ``unseen``, elements off the screen lose their texts as well.
+    Values of protected fields are always removed. Remaining texts are passed through ``tell``.
     """
     boxes = [mask.box for mask in masks]
     covers: list[_Cover] = []
@@ -64,7 +67,7 @@ def known(tree: ElementTree, masks: Sequence[Mask], tell: Tell = as_it_is, *, un
 def known_element(
     tree: ElementTree, element: Element, masks: Sequence[Mask], tell: Tell = as_it_is, *, unseen: bool = True
 ) -> Element:
-    """Return what may be known of one element of a tree, as `known` says."""
+    """Return one element of a tree without its hidden texts, by the rules of `known`."""
     boxes = [mask.box for mask in masks]
     cover = _around(boxes, unseen=unseen)
     for each in (*reversed(tree.ancestors(element)), element):
@@ -73,7 +76,7 @@ def known_element(
 
 
 def _around(boxes: Sequence[Box], *, unseen: bool) -> _Cover:
-    """Return what holds for a window: one that is nowhere on a screen with masks may be of those that are masked."""
+    """Return the cover for a window. A window off the screen may be one of the masked windows."""
     return _Cover(lost=False, all_in_it=False, unseen_in_it=bool(boxes) or not unseen)
 
 
@@ -97,6 +100,6 @@ def _known(element: Element, cover: _Cover, tell: Tell) -> Element:
 
 
 def _application(told: Application, tell: Tell, *, hides: bool) -> Application:
-    """Return what may be known of a program: one that tells nothing goes by what its window is called."""
+    """Return a program's entry without hidden texts. A program without a tree has its window's title as its name."""
     name = "" if hides and told.how == "none" else tell(told.name)
     return replace(told, name=name, note=tell(told.note))

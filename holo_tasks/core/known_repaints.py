@@ -1,7 +1,7 @@
-"""The places of a screen that an earlier process saw repainting themselves, as one process tells the next.
+"""Hand the places of a screen that repaint themselves from one process to the next.
 
-They are a hint and no proof: `Rhythms.expect` still wants to see each place go on. The text may come from anywhere, so
-what does not fit is left out.
+They are hints, not proof: `Rhythms.expect` still requires each place to repaint. The text may come from anywhere, so
+entries that do not fit are ignored.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from holo_tasks.core.repaint_rhythm import SLOWEST_S, TILE
 
 VERSION = 1
 OLDEST_S = 600.0
-"""What was learned longer ago is learned anew."""
+"""Age in seconds after which the hints are ignored."""
 MOST_PLACES, MOST_BYTES = 32, 16_384
-"""No more places are told, and no longer text is read."""
+"""Most places that are written, and most bytes that are read."""
 LARGEST_NUMBER = 1e12
 
 
 class KnownPlace(NamedTuple):
-    """A place of whole squares, its pace in seconds, and the topmost window over it (`NO_WINDOW` if there is none)."""
+    """A place aligned to tiles, its pace in seconds, and the topmost window over it (`NO_WINDOW` if none)."""
 
     pane: Pane
     box: Box
@@ -35,18 +35,18 @@ NO_WINDOW = Pane(0, Box(0, 0, 0, 0))
 
 
 def placed(learned: Iterable[tuple[Box, float]], windows: Arrangement) -> list[KnownPlace]:
-    """Return the places that were learned, each with the window over it; no more than can be told."""
+    """Return the learned places, each with the window over it, up to `MOST_PLACES`."""
     found = [KnownPlace(_topmost(windows, box), box, pace_s) for box, pace_s in learned]
     return found[:MOST_PLACES]
 
 
 def still_there(places: Iterable[KnownPlace], windows: Arrangement) -> list[tuple[Box, float]]:
-    """Return the places, and their paces, over which the same window is as it was, at its place and in its size."""
+    """Return the places and paces whose window is unchanged in position and size."""
     return [(place.box, place.pace_s) for place in places if place.pane == _topmost(windows, place.box)]
 
 
 def told(places: Sequence[KnownPlace], screen: str, size: Size, now_s: float) -> str:
-    """Return the text for the next process; ``screen`` names the X server, ``now_s`` is `machine.clock.boot_s`."""
+    """Return the text for the next process. ``screen`` names the X server, and ``now_s`` is `machine.clock.boot_s`."""
     return json.dumps(
         {
             "version": VERSION,
@@ -67,7 +67,7 @@ def told(places: Sequence[KnownPlace], screen: str, size: Size, now_s: float) ->
 
 
 def read(text: bytes, screen: str, size: Size, now_s: float) -> list[KnownPlace]:
-    """Return the places of such a text, if it is of this very screen and not too old; none of anything else."""
+    """Return the places in such a text. The list is empty if the text is malformed, too old or of another screen."""
     if len(text) > MOST_BYTES:
         return []
     try:

@@ -1,7 +1,7 @@
-"""Whether a point of a screen still shows the same text or sign, whatever became of its colors.
+"""Check whether a point of a screen still shows the same text or icon, whatever its colors.
 
-A press leaves marks on what it was made on: a pressed look, a highlight, a caret, a ring around it. They change
-colors, draw thin lines, or move all of it by a pixel. Letters that became other letters are something else.
+A press changes the look of its target: a pressed state, a highlight, a caret, a focus ring. These change colors, draw
+thin lines, or shift everything by a pixel. If letters turn into other letters, the content is different.
 """
 
 from __future__ import annotations
@@ -12,22 +12,25 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.recheck import Pixels, part
 
 ACROSS, DOWN = 48, 12
-"""What stands this near to a point says what a press there is for."""
+"""Distance in pixels from a point, across and down, within which content identifies the target of a press."""
 REACH = 400
-"""If nothing does, what stands in the same row, or else in the same control, no further away than this."""
+"""If nothing is that near, content of the same row or else the same control counts, up to this distance in pixels."""
 STRONG, WEAK = 60, 20
-"""A pixel this different from the one beside it is an edge; with other colors at least this much is left of it."""
+"""Difference in levels between a pixel and its left neighbor that makes an edge, and the rest of it after a color
+change.
+"""
 SHIFTS = ((0, 0), (1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
-"""A button that looks pressed may show its text that many pixels further right and down."""
+"""Pixels by which a button that looks pressed may shift its text."""
 JOINED, LUMP = 2, 4
-"""Edges this near to each other are of one letter; lines and carets, once joined so, are less wide than a lump is to
-both sides of its middle."""
+"""Edges up to ``JOINED`` pixels apart belong to one letter. A lump reaches ``LUMP`` pixels to all sides of its middle;
+lines and carets do not.
+"""
 LINE = 8
-"""A line this far to both sides of the point is the border of a control."""
+"""A line that spans this distance to both sides of the point is the border of a control."""
 
 
 def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bool:
-    """Say whether another text or sign stands at a point; ``near`` says that only what is close to it counts."""
+    """Return whether a point shows another text or icon. With ``near``, only content close to it counts."""
     whole = Box(0, now.top, now.size.width, len(now.bgrx) // (4 * now.size.width))
     whole = _common(whole, Box(at.x - REACH, at.y - REACH, 2 * REACH + 1, 2 * REACH + 1))
     old, new = part(before, whole), part(now, whole)
@@ -45,17 +48,17 @@ def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bo
 
 
 def rows(at: Point) -> tuple[int, int]:
-    """Return the first row of a screen that needs to be looked at, and the one after the last; they may be outside."""
+    """Return the first row of the screen to compare and the row after the last; either may be off the screen."""
     return at.y - REACH, at.y + REACH + 1
 
 
 def close(one: Point, other: Point) -> bool:
-    """Say whether what stands near to one point stands near to another."""
+    """Return whether the surroundings of two points overlap."""
     return abs(one.x - other.x) <= 2 * ACROSS and abs(one.y - other.y) <= 2 * DOWN
 
 
 def _control(picture: Image.Image, x: int, y: int) -> tuple[int, int, int, int]:
-    """Return the corners of the control around a point: up to the next line on each side."""
+    """Return the left, top, right and bottom of the control around a point, bounded by the next line on each side."""
     across = over(edges(picture.crop((0, max(0, y - LINE), picture.width, y + LINE + 1))), WEAK)
     turned = picture.crop((max(0, x - LINE), 0, x + LINE + 1, picture.height)).transpose(Image.Transpose.TRANSPOSE)
     down = over(edges(turned), WEAK)
@@ -65,7 +68,7 @@ def _control(picture: Image.Image, x: int, y: int) -> tuple[int, int, int, int]:
 
 
 def _between_lines(found: Image.Image, at: int) -> tuple[int, int]:
-    """Return where around a column the next ones are that are all edge."""
+    """Return the column after the last full-height line up to ``at``, and the column of the next such line."""
     holed, _ = ImageChops.invert(found).getprojection()
     lines = [column for column, hole in enumerate(holed) if not hole]
     first = max((line + 1 for line in lines if line <= at), default=0)
@@ -73,7 +76,7 @@ def _between_lines(found: Image.Image, at: int) -> tuple[int, int]:
 
 
 def unlike(one: Image.Image, other: Image.Image) -> bool:
-    """Say whether edges (see `edges`) are of different letters, wherever the others are put within a few pixels."""
+    """Return whether two edge pictures (see `edges`) show different letters, for every shift in `SHIFTS`."""
     strong, weak = over(one, STRONG), over(one, WEAK)
     for across, down in SHIFTS:
         moved = ImageChops.offset(other, across, down)
@@ -85,13 +88,13 @@ def unlike(one: Image.Image, other: Image.Image) -> bool:
 
 
 def has_lump(mask: Image.Image) -> bool:
-    """Say whether something in a mask is as large as a letter, to both sides."""
+    """Return whether a mask has something that is as large as a letter in both directions."""
     joined = over(ImageOps.expand(mask, 2 * LUMP).filter(ImageFilter.BoxBlur(JOINED)), 1)
     return over(joined.filter(ImageFilter.BoxBlur(LUMP)), 255).getbbox() is not None
 
 
 def edges(picture: Image.Image) -> Image.Image:
-    """Return how different each pixel is from the one left of it."""
+    """Return for each pixel how much it differs from its left neighbor."""
     red, green, blue = ImageChops.difference(picture, ImageChops.offset(picture, 1, 0)).split()
     found = ImageChops.lighter(ImageChops.lighter(red, green), blue)
     found.paste(0, (0, 0, 1, found.height))
@@ -99,7 +102,7 @@ def edges(picture: Image.Image) -> Image.Image:
 
 
 def over(found: Image.Image, least: int) -> Image.Image:
-    """Return which edges are at least as strong."""
+    """Return a mask of the pixels with at least the value ``least``."""
     return found.point(lambda value: 255 if value >= least else 0)
 
 

@@ -1,4 +1,4 @@
-"""Macros: whole sequences of actions that a model is offered as tools of their own, by name and parameters."""
+"""Macros: sequences of actions that a model may call as tools, by name and with parameters."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from holo_tasks.core.json_object import check_unicode
 from holo_tasks.core.outside import named
 
 MOST_MACROS = 20
-"""A model that is offered more tools than that chooses badly."""
+"""Most macros per sub-goal. With more tools, a model chooses badly."""
 LONGEST_NAME, LONGEST_DESCRIPTION = 40, 600
 
 
 @dataclass(frozen=True)
 class Macro:
-    """A sequence as a model knows it: ``parameters`` are JSON schemas by name, ``required`` those it must give.
+    """A sequence of actions as a model sees it.
 
-    ``check`` raises `InvalidUsage` for values that it cannot be done with.
+    ``parameters`` are JSON schemas by name, and ``required`` names those that a call must give. ``check`` raises
+    `InvalidUsage` for values that the sequence cannot be run with.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Macro:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of a call, its ``tool_name`` included."""
+        """The JSON schema of a call, including its ``tool_name``."""
         tag = {"const": self.name, "title": "Tool Name", "type": "string"}
         return {
             "additionalProperties": False,
@@ -46,11 +47,11 @@ class Macro:
 
     @property
     def kind(self) -> str:
-        """What its schema is called."""
+        """The title of its JSON schema."""
         return f"Macro_{self.name}"
 
     def read(self, values: Mapping[str, Any]) -> MacroCall:
-        """Return a call with the values that a model wrote; raise `UnusableReply` if nothing can be done with them."""
+        """Return a call with the values that a model wrote. Raises `UnusableReply` if they do not fit."""
         try:
             check_unicode(json.dumps(dict(values), ensure_ascii=False))
             self.check(values)
@@ -64,12 +65,12 @@ class Macro:
 
 
 def macro_name(title: str) -> str:
-    """Return what a model calls a sequence of this title."""
+    """Return the tool name for a sequence with this title."""
     return re.sub(r"[^a-z0-9]+", "_", title.casefold()).strip("_")[:LONGEST_NAME].strip("_") or "macro"
 
 
 def described(title: str, about: str = "") -> str:
-    """Return what a model is told of a sequence: ``about`` are its author's words."""
+    """Return the description of a sequence for the model. ``about`` is the author's text."""
     said = f"Do ‘{named(title)}’ to its end in one call: a sequence of steps that is known here."
     return f"{said} {named(about, LONGEST_DESCRIPTION)}".strip()
 
@@ -78,9 +79,9 @@ def check_macros(macros: Sequence[Macro]) -> None:
     """Raise `InvalidUsage` for macros that cannot be offered together."""
     names = [macro.name for macro in macros]
     if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise InvalidUsage(f"tools= holds two that a model would call {twice!r}: rename a goal.")
+        raise InvalidUsage(f"tools= holds two playbooks with the tool name {twice!r}: rename a goal.")
     if len(macros) > MOST_MACROS:
-        raise InvalidUsage(f"tools= holds {len(macros)} playbooks; a model is offered {MOST_MACROS} at the most.")
+        raise InvalidUsage(f"tools= holds {len(macros)} playbooks; {MOST_MACROS} is the limit.")
     for macro in macros:
         if "tool_name" in macro.parameters:
             raise InvalidUsage(f"The tool {macro.name!r} has a parameter named tool_name: rename it in the playbook.")

@@ -1,4 +1,4 @@
-"""Whether a field shows what was typed, or one and the same sign for each of its characters, as for a password."""
+"""Detect a password field: whether a field shows typed text, or one repeated sign per character."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from itertools import pairwise
 from PIL import Image, ImageChops
 
 APART, UNLIKE = 1.6, 0.25
-"""How much, in pixels, distances and sizes of the same sign vary, and what part of it, drawn between two pixels."""
+"""Tolerances between copies of a sign: distance and size in pixels, and the share of ink that antialiasing changes."""
 FEWEST, MANY = 2, 8
-"""With so many in a row a field has room for no more."""
+"""Fewest signs that count, and the number from which a field may be too narrow to show them all."""
 Pixels = Image.Image
 Blob = tuple[int, int]
 
 
 def signs(before: Pixels, after: Pixels) -> int:
-    """Return how many signs, all alike and evenly apart, were added to the inside of a field; 0 for any other text.
+    """Return how many equal, evenly spaced signs were added to the inside of a field; 0 for any other text.
 
-    What is drawn first and last does not count: it may be a caret that came or went, or be cut off.
+    The first and the last column group do not count: they may be a caret that came or went, or be cut off.
     """
     drawn = ImageChops.difference(before.convert("L"), after.convert("L"))
     if drawn.getbbox() is None:
@@ -45,9 +45,9 @@ def signs(before: Pixels, after: Pixels) -> int:
 
 
 def hides(value: str, before: Pixels, after: Pixels) -> bool:
-    """Say whether a field shows nothing of a value but how long it is.
+    """Return whether a field shows nothing about a value except its length.
 
-    Never of a value with hardly any different characters: in plain letters it would look no different.
+    The result is false for values with hardly any different characters, whose plain text would look the same.
     """
     found = signs(before, after)
     fits = len(value) - 2 <= found <= len(value) or MANY <= found < len(value)
@@ -57,9 +57,9 @@ def hides(value: str, before: Pixels, after: Pixels) -> bool:
 
 
 def may_show(value: str, before: Pixels, after: Pixels) -> bool:
-    """Say whether what was added to a part of the screen may be a value in the clear: it has room for its characters.
+    """Return whether the pixels added to a part of the screen may be a value in plain text.
 
-    Each takes two columns with new edges at least; a button in another color, a bar or a tick has fewer than a value.
+    Each character adds at least two columns with new edges. A recolored button, a bar or a tick adds fewer.
     """
     edges = [ImageChops.difference(each, ImageChops.offset(each, 1, 0)).convert("L") for each in (before, after)]
     old, new = (each.point(lambda value: 255 if value else 0) for each in edges)
@@ -75,7 +75,7 @@ def _blobs(strong: Pixels) -> list[Blob]:
 
 
 def _alike(one: Pixels, other: Pixels) -> bool:
-    """Say whether two pictures are of one sign, drawn up to a pixel apart."""
+    """Return whether two pictures show the same sign, shifted by at most one pixel."""
     width = max(one.width, other.width)
     pictures = []
     for picture in (one, other):

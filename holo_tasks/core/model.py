@@ -1,4 +1,4 @@
-"""A model that can be asked: where it is, how it is spoken to, what it costs."""
+"""A model that can be called: its endpoint, its dialect and its price."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from holo_tasks.core.transcript import Correction, Transcript
 
 @dataclass(frozen=True)
 class Request:
-    """The body of a chat completion request, and the pictures in it, oldest first."""
+    """The body of a chat completion request, and its pictures, oldest first."""
 
     body: dict[str, Any]
     shots: tuple[Shot, ...] = ()
 
 
 class Dialect(Protocol):
-    """How a conversation is written down for a family of models: transcript in, request out; reply in, step out."""
+    """Format of conversations for a family of models: it writes transcripts as requests and parses replies as steps."""
 
     @property
     def reading(self) -> str:
-        """What it depends on, besides the request, how a reply is read."""
+        """Version of the reply parser, for cache keys: whatever decides how a reply is read besides the request."""
         ...
 
     def offering(self, macros: Sequence[Macro]) -> Dialect:
-        """Return the same dialect with macros beside the model's own tools.
+        """Return the same dialect with macros in addition to the model's own tools.
 
-        Raises `InvalidUsage` for names that do not go together, and for a dialect without tools.
+        Raises `InvalidUsage` for conflicting names, and for a dialect without tools.
         """
         ...
 
@@ -43,18 +43,18 @@ class Dialect(Protocol):
     ) -> Request:
         """Return the request for the next step.
 
-        ``correction`` tells the model what was wrong with its last reply; it is not part of the
-        transcript, so it is never replayed. ``answer_only`` allows nothing but an answer.
+        ``correction`` explains the error in the model's last reply. It is not part of the transcript, so it is never
+        replayed. ``answer_only`` allows no call but an answer.
         """
         ...
 
     def parse(self, reply: Reply, *, answer_only: bool = False) -> Step:
-        """Read the step; raise `UnusableReply` if there is none."""
+        """Parse a reply into a step. Raises `UnusableReply` if that is not possible."""
         ...
 
 
 class Questioner(Protocol):
-    """Writes a one-shot question: no conversation, the pictures first, the reply a JSON object."""
+    """Writes a single question without a conversation: pictures first, and a JSON object as the reply."""
 
     def __call__(self, text: str, shots: Sequence[Shot], schema: Mapping[str, Any], *, thinking: bool) -> Request: ...
 
@@ -63,8 +63,8 @@ class Questioner(Protocol):
 class Model:
     """One model at one endpoint.
 
-    ``price`` is None when nobody knows what a token costs. ``question`` writes a one-shot question about pictures.
-    ``image_budget`` pictures are shown in a request.
+    ``price`` is ``None`` if the cost of a token is unknown. ``question`` writes a single question about pictures.
+    ``image_budget`` is the most pictures in one request.
     """
 
     name: str

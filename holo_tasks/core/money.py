@@ -1,4 +1,4 @@
-"""What tokens cost, in integer micro-USD."""
+"""The cost of tokens in integer micro-USD."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Usage:
 
 @dataclass(frozen=True)
 class Price:
-    """USD per million tokens, which is also micro-USD per token.
+    """Price in USD per million tokens, which is also micro-USD per token.
 
-    Cached input tokens cost ``cached``; where no such price is known they cost as much as others.
+    Cached input tokens cost ``cached``, or as much as other input tokens if ``cached`` is ``None``.
     """
 
     input: Decimal
@@ -27,22 +27,22 @@ class Price:
     cached: Decimal | None = None
 
     def of(self, usage: Usage) -> int:
-        """Return the bill in micro-USD, rounded up: a guardrail must not round in its own favor."""
+        """Return the cost in micro-USD, rounded up so that a limit is never exceeded by rounding."""
         cached = min(usage.cached_tokens, usage.prompt_tokens)
         rate = self.input if self.cached is None else self.cached
         total = (usage.prompt_tokens - cached) * self.input + cached * rate + usage.completion_tokens * self.output
         return int(total.to_integral_value(rounding=ROUND_CEILING))
 
     def most(self, prompt_tokens: int, completion_tokens: int) -> int:
-        """Return the highest bill there can be for so many tokens, in micro-USD: cached ones may be the dearer ones."""
+        """Return the highest possible cost in micro-USD; cached tokens may be the more expensive ones."""
         return max(self.of(Usage(prompt_tokens, completion_tokens, cached)) for cached in (0, prompt_tokens))
 
 
 def image_tokens(width: int, height: int) -> int:
-    """Count the tokens of an image for the Qwen3-VL family, its two markers included.
+    """Return the number of tokens of an image for the Qwen3-VL family, including its two markers.
 
-    Sides are rounded to multiples of 32 and the area is kept within [65,536; 16,777,216] pixels.
-    Source: the family's own preprocessor ("smart resize").
+    The family's preprocessor ("smart resize") rounds sides to multiples of 32 and keeps the area within [65,536;
+    16,777,216] pixels.
     """
     wide, high = _to_grid(width), _to_grid(height)
     if wide * high > 16_777_216:
@@ -67,5 +67,5 @@ def _ceil_grid(side: float) -> int:
 
 
 def usd(micro: int | None) -> str:
-    """Write an amount for people; an unknown one is said to be unknown."""
+    """Format an amount in micro-USD as dollars; ``None`` as "unknown"."""
     return "unknown" if micro is None else f"${Decimal(micro) / 1_000_000:.4f}"

@@ -1,4 +1,4 @@
-"""The monitors of a display, and which of them an agent is bound to."""
+"""The monitors of a display, and the choice of the one that an agent uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holo_tasks.core.visible_text import exact
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """One monitor: ``number`` is its place in the display's list, from 1; ``box`` the part of the screen it shows."""
+    """One monitor: ``number`` is its position in the display's list, from 1, and ``box`` its part of the screen."""
 
     number: int
     name: str
@@ -24,26 +24,26 @@ class Monitor:
 
 
 def wanted_monitor(given: object) -> str:
-    """Return a monitor as it was asked for: its name or its number, empty for none in particular.
+    """Return the given monitor name or number as text; empty if no monitor was given.
 
-    Raises `InvalidUsage` for what is neither.
+    Raises `InvalidUsage` for any other value.
     """
     if given is None or given == "":
         return ""
     if isinstance(given, bool) or not isinstance(given, int | str) or not str(given).strip():
-        raise InvalidUsage(f"monitor= is a monitor's name, as 'HDMI-1', or its number, from 1, not {given!r}.")
+        raise InvalidUsage(f"monitor= is a monitor's name, such as 'HDMI-1', or its number, from 1, not {given!r}.")
     if isinstance(given, int) and given < 1:
         raise InvalidUsage(f"monitor={given}: monitors are numbered from 1.")
     return str(given).strip()
 
 
 def named_monitor(monitors: Sequence[Monitor], wanted: str) -> Monitor | None:
-    """Return the monitor of that name or, if there is none, of that number; None if there is neither."""
+    """Return the monitor with this name, else the one with this number, else ``None``."""
     by_name = next((monitor for monitor in monitors if monitor.name == wanted), None)
     number = int(wanted) if wanted.isascii() and wanted.isdigit() else 0
     return by_name or next((monitor for monitor in monitors if monitor.number == number), None)
 
 
 def told_monitors(monitors: Sequence[Monitor]) -> str:
-    """Say which monitors there are, in a line."""
+    """Return one line that lists the monitors."""
     return ", ".join(map(str, monitors)) or "none"

@@ -1,4 +1,4 @@
-"""What a program on a desktop reaches of the network: nothing, single hosts, or all that its machine reaches."""
+"""The network access of a program on a desktop: none, single hosts, or everything that its machine reaches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Literal, TypeAlias
 from holo_tasks.core.errors import InvalidUsage
 
 Network: TypeAlias = Literal["none", "host"] | str | Iterable[str]
-"""As it is asked for: "none", "host", or hosts with their ports: ["portal.example:443"], or one text with commas."""
+"""The option's type: "none", "host", or hosts with their ports, as a list or separated by commas:
+["portal.example:443"].
+"""
 
 NONE, HOST = "none", "host"
 MOST_HOSTS = 100
@@ -24,27 +26,27 @@ LOCALHOST = "localhost"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One host and port that a closed program reaches, by the name or the IPv4 address that the program uses."""
+    """One host and port that an isolated program may reach, by the name or IPv4 address that the program uses."""
 
     host: str
     port: int
 
     @classmethod
     def of(cls, text: str) -> Grant:
-        """Read HOST:PORT. Raises `InvalidUsage`."""
+        """Parse HOST:PORT. Raises `InvalidUsage`."""
         host, _, port = text.strip().lower().rpartition(":")
         number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
         if ":" in host or host.startswith("["):
             raise InvalidUsage(f"network: {text!r} names an IPv6 address, which cannot be granted: give a name.")
         if not (1 <= number <= 65535) or not (_is_address(host) or _is_name(host)):
             raise InvalidUsage(
-                f"network is 'none', 'host', or hosts with their ports as portal.example:443, not {text!r}."
+                f"network is 'none', 'host', or hosts with their ports such as portal.example:443, not {text!r}."
             )
         return cls(host, number)
 
     @property
     def address(self) -> str:
-        """The address, if that is what was granted; empty for a name."""
+        """The IPv4 address, if one was granted; empty for a name."""
         return "127.0.0.1" if self.host == LOCALHOST else self.host if _is_address(self.host) else ""
 
     def __str__(self) -> str:
@@ -52,9 +54,9 @@ class Grant:
 
 
 def granted(network: Network) -> tuple[Grant, ...] | None:
-    """Return which hosts a program reaches; None if it reaches all that its machine does: it is not closed.
+    """Return the hosts that a program may reach, or ``None`` if it is not isolated.
 
-    Raises `InvalidUsage` for what cannot be.
+    Raises `InvalidUsage` for an invalid option.
     """
     if network == HOST:
         return None
@@ -65,18 +67,18 @@ def granted(network: Network) -> tuple[Grant, ...] | None:
     texts = network.split(",") if isinstance(network, str) else list(network)
     if not all(isinstance(text, str) for text in texts) or (isinstance(network, str) and not network.strip()):
         raise InvalidUsage(
-            f"network is 'none', 'host', or hosts with their ports as portal.example:443, not {network!r}."
+            f"network is 'none', 'host', or hosts with their ports such as portal.example:443, not {network!r}."
         )
     found = tuple(dict.fromkeys(Grant.of(text) for text in texts))
     if len(found) > MOST_HOSTS:
-        raise InvalidUsage(f"network names {len(found)} hosts, and {MOST_HOSTS} can be granted.")
+        raise InvalidUsage(f"network names {len(found)} hosts; {MOST_HOSTS} is the limit.")
     return found
 
 
 def wanted_network(network: Network | None) -> str:
-    """Return in one text what a program is to reach, as it was asked for; empty if nothing was said.
+    """Return the option in its canonical text form; empty for ``None``.
 
-    Raises `InvalidUsage` for what cannot be.
+    Raises `InvalidUsage` for an invalid option.
     """
     if network is None:
         return ""
@@ -92,5 +94,5 @@ def _is_address(host: str) -> bool:
 
 
 def _is_name(host: str) -> bool:
-    # C libraries take 127.1 and 0x7f.1 for addresses: such a name would never be asked for in the list of hosts.
+    # C libraries read 127.1 and 0x7f.1 as addresses, so they would never look such a name up in the list of hosts.
     return bool(_NAME.fullmatch(host)) and not _LOOKS_NUMERIC.fullmatch(host)

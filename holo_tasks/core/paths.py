@@ -1,4 +1,4 @@
-"""Paths as people write them."""
+"""Read paths as users write them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from holo_tasks.core.errors import InvalidUsage
 
 
 def is_folder(path: Path) -> bool:
-    """Say whether there is such a folder; what no file system takes for a name is none."""
+    """Return whether a path is a folder. A name that no file system accepts is not a folder."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -16,8 +16,8 @@ def is_folder(path: Path) -> bool:
 
 
 def expanded(path: str) -> Path:
-    """Return a path with its ``~`` filled in, or raise `InvalidUsage` if nobody lives there."""
+    """Return a path with its ``~`` expanded. Raises `InvalidUsage` if the user after the ``~`` is unknown."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise InvalidUsage(f"{path!r} names no home folder; give a whole path.") from None
+        raise InvalidUsage(f"{path!r} names no home folder; give an absolute path.") from None

@@ -1,4 +1,7 @@
-"""Whether an action may go ahead."""
+"""The decision whether an action is allowed, and the facts about the screen that it is based on.
+
+`Policy` decides, `Permit` is its decision, and `Scene` answers its questions. `loop` asks right before each action.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,15 @@ from holo_tasks.core.pressing import is_word, is_wordy, presses
 from holo_tasks.core.programs import Owner
 
 HIGHEST = 48
-"""A field that is higher, in pixels, may be a list or a terminal: a single letter is a command there, as in a menu."""
+"""Height in pixels above which a field may be a list or a terminal, where a single letter is a command."""
 
 
 @dataclass(frozen=True)
 class Permit:
-    """A policy's word on one action; ``rule`` says which rule decided, in words a person understands.
+    """A policy's decision on one action. ``rule`` describes the deciding rule for people.
 
-    ``owner`` is the program that the action was allowed in, empty if that did not matter or is not known.
-    ``asks`` says that the action is allowed once a person has said yes to it, and not before.
+    ``owner`` is the program that the action was allowed in; empty if it does not matter or is unknown. With ``asks``,
+    the action is allowed only after a person has approved it.
     """
 
     allowed: bool
@@ -46,61 +49,63 @@ class Permit:
         codes: tuple[tuple[str, int], ...] = (),
         held: tuple[Box, ...] = (),
     ) -> Slip:
-        """Return what the hands are shown; ``frame`` is the number of the frame that the action was decided on.
+        """Return the slip for the process that sends the input.
 
-        ``field`` is where a secret that is typed has to show, if it is bound to fields; ``codes`` are the one-time
-        codes that were set aside for it, ``held`` where the frame says what item it is about.
+        ``frame`` is the number of the frame that the action was decided on. ``field`` is where a typed secret must
+        show, if it is bound to fields. ``codes`` are the one-time codes reserved for it. ``held`` are the boxes of the
+        frame that show its business item.
         """
         return Slip(gesture_digest(gesture), expires_s, self.owner, frame, field, codes, held)
 
 
 class TextReader(Protocol):
-    """Reads what is written on a screen: on what is at a point, or anywhere in a box."""
+    """Reads the text of the control at a point, or the text in a box."""
 
     async def __call__(self, frame: Frame, where: Point | Box) -> str: ...
 
 
 @runtime_checkable
 class ReadsTargets(Protocol):
-    """A reader that can tell what is on a control from what is beside it."""
+    """A reader that can separate the text on a control from the text around it."""
 
     async def on_target(self, frame: Frame, at: Point) -> str:
-        """Return what is written on the control at a point, and nothing else; nothing if there is no control."""
+        """Return only the text on the control at a point; empty without a control."""
         ...
 
 
 @runtime_checkable
 class TellsFields(Protocol):
-    """A reader that can tell a field to write in from a button."""
+    """A reader that can tell a text field from a button."""
 
     async def field_at(self, frame: Frame, at: Point) -> Box | None:
-        """Return the text field at a point; None if what is there is none, or may be something else."""
+        """Return the text field at a point, or ``None`` if it is absent or may be another control."""
         ...
 
 
 @runtime_checkable
 class TellsSigns(Protocol):
-    """A reader that can tell a button with a sign on it from where nothing is."""
+    """A reader that can tell a button with an icon from an empty place."""
 
     async def unread_at(self, frame: Frame, at: Point) -> bool:
-        """Say whether at a point is a button, as far as anybody can say, with a sign on it that is no text."""
+        """Return whether a point seems to be on a button with an icon that is not text."""
         ...
 
 
 @runtime_checkable
 class TellsLabels(Protocol):
-    """A reader that can tell what a field is called."""
+    """A reader that can find the label of a field."""
 
     async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> Box | None:
-        """Return the text field at a point if it is called by one of some labels; None if not, or nobody can say."""
+        """Return the text field at a point if it has one of these labels; ``None`` otherwise, or if that is unknown."""
         ...
 
 
 @dataclass(frozen=True)
 class Keyed:
-    """What programs say of the button that a key presses: its names, and the button itself where that is sure.
+    """The button that a key presses, according to accessibility trees: its names, and the element itself if it is
+    certain.
 
-    It is sure if it is read on the button as well that it is called so, and the last click was on it.
+    It is certain if the text on the button equals its name, and the last click was on it.
     """
 
     names: tuple[str, ...] = ()
@@ -109,13 +114,15 @@ class Keyed:
 
 @dataclass(frozen=True)
 class Scene:
-    """The screen that an action was decided on, and what a policy may ask about it.
+    """The screen that an action was decided on, and the facts that a policy may ask for.
 
-    ``owner_at`` says whose window gets a press at a point or, without one, the keys, by now. ``reader`` is None where
-    nothing can read; ``look`` takes the screen as it is by now, for what has come up since the model was asked.
-    ``clicked`` is where the click was that the keyboard has followed since, as far as anybody can say, and ``tabbed``
-    where it was that the keyboard has left by nothing but Tab. ``elements`` tells what programs say of their elements;
-    None where nothing does. They may lie: what they say holds back, and lets nothing pass that reading would not.
+    ``owner_at`` returns the current owner of the window at a point or, without a point, of the focused window.
+    ``reader`` is ``None`` without OCR. ``look`` captures the current screen, to find windows that appeared since the
+    model was asked.
+
+    ``clicked`` is the click that the focus still follows, if known. ``tabbed`` is the click whose focus has since been
+    moved only by Tab. ``elements`` returns the accessibility tree, and is ``None`` without such a source. Trees may be
+    wrong, so they can forbid an action but never allow one that the pixels would not.
     """
 
     frame: Frame
@@ -127,14 +134,14 @@ class Scene:
     elements: Callable[[], Awaitable[ElementTree]] | None = None
 
     async def called(self, where: Point | Box) -> tuple[str, ...]:
-        """Return what programs call what a press at a point is on, or all buttons in a box."""
+        """Return the accessible names of the control at a point, or of all buttons in a box."""
         if self.elements is None:
             return ()
         tree = await self.elements()
         return names_at(tree, where) if isinstance(where, Point) else names_in(tree, where)
 
     async def keyed(self, gesture: Gesture) -> Keyed:
-        """Return what programs say of the button that Space or Enter, pressed alone, presses."""
+        """Return the button that a single Space or Enter presses, according to the accessibility tree."""
         if self.elements is None or not is_single_key(gesture):
             return Keyed()
         tree = await self.elements()
@@ -145,7 +152,7 @@ class Scene:
         return Keyed(found.names, found.button if sure else None)
 
     async def _surely(self, button: Element) -> bool:
-        """Say whether a button surely has the keyboard: it was clicked last, and is called there what it is said to."""
+        """Return whether a button certainly has the focus: it was clicked last, and its text equals its name."""
         if not button.name or not isinstance(self.reader, ReadsTargets):
             return False
         clicked = await self.written_at(None)
@@ -155,21 +162,22 @@ class Scene:
         return " ".join(read.split()).casefold() == " ".join(button.name.split()).casefold()
 
     async def in_field(self, at: Point | None) -> bool:
-        """Say whether keys surely go to a text field: the one they are written at or, without a point, the last that
-        was clicked, if its window has the keyboard.
+        """Return whether keys certainly go to a text field.
+
+        That is the field at ``at`` or, without a point, the last clicked one if its window has the focus.
         """
         return await self.field(at) is not None
 
     async def field(self, at: Point | None) -> Box | None:
-        """Return the text field that keys surely go to, as `in_field` says."""
+        """Return the text field that keys certainly go to, by the rules of `in_field`."""
         return await self._field_at(await self.written_at(at))
 
     async def beside_field(self) -> bool:
-        """Say whether keys go to what Tab leads to from the text field that was clicked last."""
+        """Return whether keys go to a control that Tab reached from the last clicked text field."""
         return self.tabbed is not None and await self._field_at(await self._keyed(self.tabbed)) is not None
 
     async def may_press(self, gesture: Gesture) -> bool:
-        """Say whether keys may press some button of their window, whatever has the keyboard there."""
+        """Return whether a gesture's keys may press some button of their window."""
         how = presses(gesture)
         if how != "outside a field":
             return how == "may"
@@ -179,17 +187,19 @@ class Scene:
         return not (is_word(gesture) and await self.beside_field())
 
     def shown_in(self, owner: Owner) -> Box:
-        """Return where on the screen a window shows something: anywhere, if nobody knows, or a menu of it is open."""
+        """Return the area in which a window shows something: the whole screen if its place is unknown or a menu is
+        open.
+        """
         return (not owner.popup and owner.box) or Box.whole(self.frame.size)
 
     async def written_at(self, at: Point | None) -> Point | None:
-        """Return where keys go: the point they are written at, or that of the last click if its window has them."""
+        """Return the point that keys go to: ``at``, or the last click if its window has the focus."""
         if at is not None:
             return at if at.inside(self.frame.size) else None
         return None if self.clicked is None else await self._keyed(self.clicked)
 
     async def _keyed(self, where: Point) -> Point | None:
-        """Return a point on the screen whose window has the keyboard; None if it has not, or nobody can say."""
+        """Return the point if its window has the focus; ``None`` if it has not, or that is unknown."""
         if not where.inside(self.frame.size):
             return None
         clicked, keyed = await self.owner_at(where), await self.owner_at(None)
@@ -204,28 +214,28 @@ class Scene:
         return None if field is None or await self.is_button(where) else field
 
     async def is_button(self, at: Point) -> bool:
-        """Say whether programs say that what is at a point is a button."""
+        """Return whether the accessibility tree has a button at a point."""
         return self.elements is not None and is_button(await self.elements(), at)
 
     async def text(self, where: Point | Box) -> str:
-        """Return what is written somewhere by now, nothing if nothing can read."""
+        """Return the text on the current screen at a point or in a box; empty without OCR."""
         if self.reader is None:
             return ""
         return await self.reader(await self.look() if self.look else self.frame, where)
 
     async def unread(self, at: Point) -> bool:
-        """Say whether what is at a point by now is a button on which nothing can be read."""
+        """Return whether a point of the current screen is on a button without readable text."""
         if not isinstance(self.reader, TellsSigns):
             return False
         return await self.reader.unread_at(await self.look() if self.look else self.frame, at)
 
     async def window_text(self, at: Point | None) -> str:
-        """Return all that is written by now in the window that gets a press at a point or, without one, the keys."""
+        """Return all text in the current window at a point or, without a point, in the focused window."""
         return await self.text(self.shown_in(await self.owner_at(at)))
 
 
 class Policy(Protocol):
-    """Decides about each action right before it is done."""
+    """Decides about each action right before it is carried out."""
 
     async def permit(self, call: AnyCall, gesture: Gesture, scene: Scene) -> Permit: ...
 
@@ -233,11 +243,10 @@ class Policy(Protocol):
 async def check_field(
     name: str, labels: Sequence[str], at: Point | None, scene: Scene, *, moved: bool = False
 ) -> Box | None:
-    """Return the field that a secret which is bound to fields goes to, None for one that is bound to none.
+    """Return the field that a secret with bound fields goes to, or ``None`` if it has none.
 
-    Raises `SecretRefused` if it would go to another field, or nobody can say.
-
-    ``moved`` says that keys come first which may take the keyboard to another field.
+    Raises `SecretRefused` if it would go to another field, or the field is unknown. ``moved`` says that keys come first
+    that may move the focus.
     """
     if not labels:
         return None
@@ -254,6 +263,6 @@ async def check_field(
 
 
 def action_digest(call: AnyCall, gesture: Gesture, owner: str) -> str:
-    """Return a digest of an action: the tool and all its arguments, the pixels it means, and the program it is for."""
+    """Return a digest of an action: its tool, its arguments, its pixels and its program."""
     told = json.dumps([call.model_dump(mode="json"), gesture_digest(gesture), owner], sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What is asked of a person who takes the screen over, and what they answer."""
+"""The question to a person who gets the screen, and the person's answer."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ TIMEOUT_S, LONGEST_S = 3600.0, 7 * 86_400.0
 DONE, AGAIN, GIVE_UP = "done", "try again", "give up"
 CHOICES = (DONE, AGAIN, GIVE_UP)
 YES, NO = "approve", "refuse"
-"""What is offered where an action needs a person's yes."""
+"""Choices for an action that needs a person's approval."""
 SUSPENDED = "The flow run is suspended."
-"""Begins the reason of a run that has ended for a person, and goes on as another one."""
+"""Beginning of the reason of a flow run that was suspended for a person and continues as a new run."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a person chose of what was offered, what they say of it, and who they are."""
+    """The choice of a person, with an optional note and the person's name in ``by``."""
 
     choice: str
     note: str = ""
@@ -26,16 +26,16 @@ class Answer:
 
     @property
     def sentence(self) -> str:
-        """What a model is told."""
+        """The sentence about the answer that the model gets."""
         said = f" They say: {self.note}" if self.note else ""
         return f"A person has had the screen, and answers: {self.choice}.{said}"
 
 
 @dataclass(frozen=True)
 class HandOff:
-    """Says that persons are waited for: when the model asks for one, and for actions that need a person's yes.
+    """Option that lets a run wait for a person: if the model asks for one, and for actions that need an approval.
 
-    They have ``timeout_seconds``.
+    The person has ``timeout_seconds`` to answer.
     """
 
     timeout_seconds: float = TIMEOUT_S
@@ -43,9 +43,9 @@ class HandOff:
     def __post_init__(self) -> None:
         seconds = self.timeout_seconds
         if isinstance(seconds, bool) or not (math.isfinite(seconds) and 0 < seconds <= LONGEST_S):
-            raise InvalidUsage(f"A person has more than 0 and at most {LONGEST_S:g} seconds, not {seconds!r}.")
+            raise InvalidUsage(f"timeout_seconds of a HandOff is above 0 and at most {LONGEST_S:g}, not {seconds!r}.")
 
     @classmethod
     def of(cls, given: HandOff | bool) -> HandOff | None:
-        """Read the option of an agent: true is the usual one."""
+        """Return the option as a `HandOff`: ``True`` gives the default, ``False`` gives ``None``."""
         return given if isinstance(given, HandOff) else cls() if given else None

@@ -1,6 +1,6 @@
-"""Descriptions that say plainly what is meant: what it is and what it is called, as in “the Search button”.
+"""Recognize descriptions that give only a role and a name, such as “the Search button”.
 
-Anything more, or less, is for who sees the screen: “the button next to the date”, “the search button”.
+Other descriptions, such as “the button next to the date” or “the search button”, need a look at the screen.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _ROLE_FIRST = re.compile(
 
 @dataclass(frozen=True)
 class PlainTarget:
-    """An element by the roles it may have and its name."""
+    """An element, given by its possible roles and its name."""
 
     roles: tuple[str, ...]
     name: str
 
 
 def plain_target(description: str) -> PlainTarget | None:
-    """Return what a description names by role and name, and nothing else; None if it says it in any other way.
+    """Return the role and name in a description, or ``None`` if it is worded in any other way.
 
-    A name is in quotation marks, or begins with a capital letter or a digit.
+    The name must be in quotation marks, or begin with a capital letter or a digit.
     """
     words = " ".join(description.split()).rstrip(".")
     found = _NAME_FIRST.fullmatch(words) or _ROLE_FIRST.fullmatch(words)

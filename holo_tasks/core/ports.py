@@ -1,4 +1,4 @@
-"""How the core sees the world outside: what a desktop, a model and a recorder can be asked for."""
+"""Protocols of the outer packages: what a desktop, a model endpoint, a recorder and a budget store must provide."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from holo_tasks.core.programs import Owner
 from holo_tasks.core.remote_input import ByHand
 from holo_tasks.core.shared_files import SharedFolder
 
-if TYPE_CHECKING:  # these take long to load, and the process that owns a desktop has no use for them
+if TYPE_CHECKING:  # these take long to load, and the process that owns a desktop does not need them
     from holo_tasks.core.events import Event
     from holo_tasks.core.transcript import Turn
 
 
 class Desktop(Protocol):
-    """A screen with hands, in a process of its own."""
+    """A screen with mouse and keyboard, in a process of its own."""
 
     @property
     def display(self) -> str: ...
@@ -37,64 +37,67 @@ class Desktop(Protocol):
         ...
 
     async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
-        """Carry out one gesture. ``deadline`` is on the monotonic clock, in seconds; ``slip`` shows it is permitted.
+        """Carry out one gesture. ``deadline`` is in seconds on the monotonic clock; ``slip`` is its permit.
 
-        Raises `PolicyRefused` before any input event if the desktop wants a slip and this one is not good for it.
+        Raises `PolicyRefused` before any input event if the desktop requires a slip and this one is not valid for the
+        gesture.
         """
         ...
 
     async def owner_at(self, at: Point | None) -> Owner:
-        """Say whose window gets a press at a point or, without one, the keys."""
+        """Return the owner of the window at a point or, without a point, of the focused window."""
         ...
 
 
 @runtime_checkable
 class Gated(Protocol):
-    """A desktop whose input a run can have stopped, whatever hangs. All but `serve` may be called from any thread."""
+    """A desktop whose input a run can stop, even if other parts hang. All methods but `serve` are thread-safe."""
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
-        """Belong to a run from now on: take no input without a slip and a lease, and look for requests to stop it.
+        """Attach the desktop to a run: require a slip and a lease for input, and watch for requests to stop it.
 
-        ``began_s`` is when the run began, in seconds on the monotonic clock; ``folder`` is where requests are.
+        ``began_s`` is the start of the run in seconds on the monotonic clock. ``folder`` is where requests are put.
         """
         ...
 
     def renew(self, until_s: float) -> None:
-        """Let input through until then, in seconds on the clock that goes on while the machine sleeps."""
+        """Allow input until ``until_s``, in seconds on the clock that also runs while the machine sleeps."""
         ...
 
     def latch(self) -> None:
-        """Stop all input, for good."""
+        """Stop all input permanently."""
         ...
 
     @property
     def latched(self) -> bool:
-        """Whether input was stopped for good, by this process or another."""
+        """Whether input was stopped permanently, by this process or another."""
         ...
 
     @property
     def at_rest(self) -> bool:
-        """Whether the latch was noticed where the input is sent: nothing is pressed or on its way any more."""
+        """Whether the process that sends input has seen the latch. Nothing is pressed or in transit any more."""
         ...
 
     def kill(self) -> None:
-        """End the desktop by force."""
+        """Terminate the desktop by force."""
         ...
 
 
 @runtime_checkable
 class Held(Protocol):
-    """A desktop that a person can be given, and that takes no input of the agent's and shows it nothing meanwhile."""
+    """A desktop that a person can take over. Meanwhile it accepts no input from the agent and gives it no pictures."""
 
     async def hold(self) -> None:
-        """Keep the agent away: when this returns nothing is pressed, and `look` and `do` raise `ScreenHeld`.
+        """Keep the agent away. After the call nothing is pressed, and `look` and `do` raise `ScreenHeld`.
 
-        What is being done is stopped half-way, what waits its turn is not begun. Held as often as it was asked for.
+        A running gesture is stopped half-way, and waiting ones are not started. Calls nest with `release`.
         """
         ...
 
     async def release(self) -> None:
-        """Let the agent go on, once this was called as often as `hold`; what a person left pressed is let go."""
+        """Let the agent continue after as many calls as to `hold`. Keys and buttons that the person left pressed are
+        released.
+        """
         ...
 
     @property
@@ -105,82 +108,87 @@ class Held(Protocol):
 
 @runtime_checkable
 class Shown(Protocol):
-    """A desktop that a person can look at and use from elsewhere."""
+    """A desktop that a person can view and use from another machine."""
 
     async def open_vnc(self) -> Path:
-        """Start a VNC server that wants no password and takes no input; return its socket, which is this user's."""
+        """Start a VNC server without a password and without input; return its socket, which only this user can open."""
         ...
 
     async def by_hand(self, inputs: Sequence[ByHand]) -> None:
-        """Do what a person does. Raises a `HoloError`, before any of it, unless the desktop is held for one."""
+        """Carry out a person's input. Raises a `HoloError`, before any of it, unless the desktop is held for a
+        person.
+        """
         ...
 
     async def close_vnc(self, path: Path) -> None:
-        """End a VNC server, and with it what is connected to it."""
+        """Stop a VNC server and close its connections."""
         ...
 
 
 @runtime_checkable
 class TellsWindows(Protocol):
-    """A desktop whose frames can say which windows are in them. It takes some time, so they do once this is set."""
+    """A desktop whose frames list their windows once this flag is set. The listing takes some time."""
 
     tells_windows: bool
 
 
 @runtime_checkable
 class SharesFiles(Protocol):
-    """A desktop that has a folder which its programs and the agent share."""
+    """A desktop with a folder that its programs share with the agent."""
 
     async def shared_folder(self) -> SharedFolder:
-        """Return that folder, which is the agent's own until a program is told of it. Raises `InvalidUsage` if none."""
+        """Return the shared folder. Only the agent uses it until a program gets its path. Raises `InvalidUsage` without
+        one.
+        """
         ...
 
 
 @runtime_checkable
 class TellsElements(Protocol):
-    """A desktop whose programs tell of their elements, as far as they do."""
+    """A desktop that can read the accessibility trees of its programs."""
 
     async def elements(self) -> ElementTree:
-        """Return the elements of this moment, within a bounded time.
+        """Return the current elements within a bounded time.
 
-        Where there is no bus, or programs tell nothing, the tree is empty and says why not; that raises nothing.
+        Without an accessibility bus, or if programs publish nothing, the tree is empty and gives the reason. This
+        raises no error.
         """
         ...
 
 
 @runtime_checkable
 class TellsMonitors(Protocol):
-    """A desktop that can say which monitors its display has."""
+    """A desktop that can list the monitors of its display."""
 
     async def monitors(self) -> Sequence[Monitor]: ...
 
 
 class Masker(Protocol):
-    """Finds what must not leave the machine, of one kind or a few."""
+    """Finds private content of one or more kinds."""
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:
-        """Return the areas to paint over. Any error means that nothing of this frame is sent."""
+        """Return the areas to paint over. If it raises any error, nothing of the frame is sent."""
         ...
 
 
 class Redactor(Protocol):
-    """Paints over what must not leave the machine."""
+    """Paints over private content."""
 
     async def redact(self, frame: Frame) -> RedactedFrame: ...
 
 
 class Encoder(Protocol):
-    """Turns a redacted frame into the bytes that are sent."""
+    """Encodes a redacted frame to the bytes that are sent."""
 
     def encode(self, frame: RedactedFrame) -> Shot: ...
 
     def strip(self, turns: Sequence[Turn]) -> Shot:
-        """Put the last actions into one picture, made of pictures that were sent before."""
+        """Combine the last actions into one picture, made of pictures that were sent before."""
         ...
 
 
 class Recorder(Protocol):
-    """Where the evidence goes. Both calls return only when what they were given is durable."""
+    """The writer of a trace. Both methods return only after their argument is stored durably."""
 
     async def keep(self, shot: Shot | Attachment) -> None: ...
 
@@ -188,75 +196,78 @@ class Recorder(Protocol):
 
 
 class BudgetStore(Protocol):
-    """The durable side of guardrails, shared with other processes. All calls are durable when they return."""
+    """The durable storage of budgets, shared with other processes. All calls are durable when they return."""
 
     async def quote(self, guard: Guard, meter: str, patience_s: float) -> Quote:
-        """Return what a call is made on.
+        """Return the money left and the known excess for the next call.
 
-        Waits while another call is the first to a server that nobody knows the bills of; raises `TransientModelFault`
-        if that takes longer than ``patience_s``.
+        Waits while another caller probes a server with unknown billing. Raises `TransientModelFault` if that takes
+        longer than ``patience_s``.
         """
         ...
 
     async def alone(self, quote: Quote, meter: str, patience_s: float) -> Quote | None:
-        """Return what a call is made on that cannot afford what is known of its server, if it may find out whether
-        that still holds; None if it may not. Waits as `quote` does.
+        """Return a quote for a probe of whether the server's known excess still holds, or ``None`` if no probe is due.
+
+        It is for a call that cannot afford that excess. Waits like `quote`.
         """
         ...
 
     async def learn(self, quote: Quote, meter: str, seen: Overbilling | None, *, doubtful: bool = False) -> None:
-        """Take in what a call's bill tells, None where it brought none; others need not wait for it any more.
+        """Record the excess that a call's bill shows (``None`` without a bill), and end the wait of other callers.
 
-        ``doubtful`` says that there may be a bill that nobody has seen.
+        ``doubtful`` says that there may be a bill that was not received.
         """
         ...
 
     async def reserve(self, guard: Guard, worst_micro: int) -> str:
-        """Hold the worst case of a call; return a name to settle it by. Raises `LimitReached`, holding nothing."""
+        """Reserve the worst-case cost of a call and return the reservation's id. Raises `LimitReached` without
+        reserving anything.
+        """
         ...
 
     async def settle(self, hold: str, actual_micro: int, still_held_micro: int = 0) -> None:
-        """Replace what was held by the bill; ``still_held_micro`` stays held, because it may be billed yet."""
+        """Replace a reservation by the bill. ``still_held_micro`` stays reserved because it may still be billed."""
         ...
 
     async def count_action(self, guard: Guard) -> None:
-        """Count an action before it is done. Raises `LimitReached` if it is one too many."""
+        """Count an action before it is carried out. Raises `LimitReached` if it exceeds the limit."""
         ...
 
 
 class SetsAside(Protocol):
-    """Sets one-time codes aside, so that nobody else types them."""
+    """Reserves one-time codes, so that no other process types them."""
 
     async def take(self, names: Collection[str]) -> tuple[tuple[str, int], ...]:
-        """Return for each of these secrets that is a seed the window whose code is ours; waits for one that is free.
+        """Return for each seed among these secrets the window of the reserved code. Waits for a free window.
 
-        Raises `SecretRefused` where others take each next one.
+        Raises `SecretRefused` if other processes keep taking each next one.
         """
         ...
 
 
 class Journal(Protocol):
-    """Where the effects on one business item are written down before they are tried. All calls are durable."""
+    """The write-ahead log of effects on one business item. All calls are durable."""
 
     async def intend(self, action: str, frame: str) -> int:
-        """Write down an action before its first input event; return its number.
+        """Record an action before its first input event and return its number.
 
-        Raises `Killed` if another worker has taken over.
+        Raises `Killed` if another worker has taken over the item.
         """
         ...
 
     async def done(self, number: int) -> None:
-        """Write down that all input events of an action were sent."""
+        """Record that all input events of an action were sent."""
         ...
 
     async def void(self, number: int) -> None:
-        """Take back an intent of which no input event was sent."""
+        """Withdraw an intent whose input events were never sent."""
         ...
 
 
 @dataclass(frozen=True)
 class ToolRequest:
-    """One function call in a reply, not yet trusted; ``arguments`` should be a JSON object."""
+    """One function call in a reply, not yet validated. ``arguments`` should be a JSON object."""
 
     id: str
     name: str
@@ -265,7 +276,7 @@ class ToolRequest:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model server sent back, not yet trusted. ``usage`` is None when the server gave none."""
+    """The response of a model server, not yet validated. ``usage`` is ``None`` if the server sent none."""
 
     content: str
     finish_reason: str
@@ -276,17 +287,17 @@ class Reply:
 
     @property
     def written_bytes(self) -> int:
-        """All that the model wrote, in bytes: it is on the bill."""
+        """Number of bytes that the model wrote, all of which are billed."""
         called = sum(len(call.name) + len(call.arguments.encode()) for call in self.tool_calls)
         return len(self.content.encode()) + len(self.reasoning.encode()) + called
 
 
 class ModelClient(Protocol):
-    """One request to a model endpoint, tried once."""
+    """Sends single requests to a model endpoint, without retries."""
 
     @property
     def endpoint(self) -> str: ...
 
     async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
-        """Send a chat completion request; raise a `ModelFailed` or `InvalidUsage` if there is no reply."""
+        """Send a chat completion request. Raises `ModelFailed` or `InvalidUsage` without a reply."""
         ...

@@ -1,7 +1,7 @@
-"""What a press is on, as programs tell of their elements: what names it has, and which button has the keyboard.
+"""Find the element that a press hits, its names, and the button with the keyboard focus, in an accessibility tree.
 
-A tree may lie, and may be late. So nothing here lets anything pass by itself: it adds names that a rule may know, and
-who wants to leave others aside holds it against what is read there.
+A tree may be wrong or late, so it never allows an action by itself. It only adds names that a rule may match. To
+exclude other elements, callers compare it with the text on the screen.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ BUTTONS = frozenset(
     {"button", "toggle button", "check box", "radio button", "switch", "link", "tab"}
     | {"menu item", "check menu item", "radio menu item", "menu"}
 )
-"""Roles of what a press does something with, and which nobody writes into."""
+"""Roles of controls that act when pressed and accept no text."""
 PRESSED = BUTTONS | {"list item", "tree item", "combo box", "row", "cell", "icon", "column header"}
-"""Roles of what a press is on as a whole, whatever in it lies below the pointer."""
+"""Roles of controls that a press hits as a whole, whatever inner element is under the pointer."""
 SPACE = keysym("space")
 _SINGLE = (frozenset({SPACE}), frozenset({RETURN}))
 DEFAULT = "is default"
 MOST_NAMES = 2_000
-"""So many names of a window are looked at; a page may have any number."""
+"""Most names of a window that are read; a web page may have any number."""
 
 
 @dataclass(frozen=True)
 class WithKeys:
-    """What has the keyboard, as the tree says: a button, what else Enter may press, and where the button is."""
+    """The focused button according to the tree, and the other elements that Enter may press."""
 
     button: Element
     others: tuple[Element, ...] = ()
@@ -40,7 +40,7 @@ class WithKeys:
 
 
 def hit_by(tree: ElementTree, gesture: Gesture) -> Element | None:
-    """Return the element that a gesture hits: the one at its first point or, without one, the one with the keyboard."""
+    """Return the element that a gesture hits: the one at its first point or, without a point, the focused one."""
     match gesture:
         case Click(at=at) | Drag(start=at) | Move(to=at) | Scroll(at=at) | Write(at=Point() as at):
             return pressed_at(tree, at)
@@ -51,13 +51,13 @@ def hit_by(tree: ElementTree, gesture: Gesture) -> Element | None:
 
 
 def pressed_at(tree: ElementTree, at: Point) -> Element | None:
-    """Return what a press at a point is on: the innermost element there, or the button that it is the inside of."""
+    """Return the element that a press at a point hits: the innermost one there, or the control that contains it."""
     found = tree.at(at)
     return None if found is None else _pressed(tree, found, at)
 
 
 def names_at(tree: ElementTree, at: Point) -> tuple[str, ...]:
-    """Return what there is at a point is called, from the innermost element to the button that it is in."""
+    """Return the names at a point, from the innermost element to the button that contains it."""
     inner = tree.at(at)
     if inner is None:
         return ()
@@ -72,26 +72,26 @@ def names_at(tree: ElementTree, at: Point) -> tuple[str, ...]:
 
 
 def names_in(tree: ElementTree, box: Box) -> tuple[str, ...]:
-    """Return what all buttons are called of which something is in a box."""
+    """Return the names of all buttons that overlap a box."""
     there = (each for each in tree.elements if each.name and each.role in BUTTONS and each.on_screen)
     return tuple(dict.fromkeys([each.name for each in there if each.box.intersects(box)][:MOST_NAMES]))
 
 
 def is_button(tree: ElementTree, at: Point) -> bool:
-    """Say whether what is at a point is a button, as its program says."""
+    """Return whether the element at a point is a button, according to its program."""
     found = pressed_at(tree, at)
     return found is not None and found.role in BUTTONS
 
 
 def is_single_key(gesture: Gesture) -> bool:
-    """Say whether a gesture is a key alone that presses what has the keyboard: Space or Enter."""
+    """Return whether a gesture is Space or Enter alone, which presses the focused control."""
     return isinstance(gesture, Hotkey) and {keysym(key) for key in gesture.keys} in _SINGLE
 
 
 def with_keys(tree: ElementTree, gesture: Gesture) -> WithKeys | None:
-    """Return the button that a key alone, Space or Enter, presses because it has the keyboard; None if there is none.
+    """Return the focused button that Space or Enter alone presses, or ``None``.
 
-    Enter may press the button of its window that is the default one as well.
+    Enter may also press the default button of its window.
     """
     button = tree.focused() if is_single_key(gesture) else None
     if button is None or button.role not in BUTTONS or not button.on_screen:
@@ -103,7 +103,7 @@ def with_keys(tree: ElementTree, gesture: Gesture) -> WithKeys | None:
 
 
 def alone(tree: ElementTree, button: Element) -> bool:
-    """Say whether nothing else in the button's window claims to have the keyboard, but what the button is in."""
+    """Return whether no other element of the button's window claims the focus, apart from the button's ancestors."""
     above = {each.id for each in tree.ancestors(button)}
     window = tree.window_of(button)
     return not any("focused" in each.states and each != button and each.id not in above for each in tree.below(window))

@@ -1,4 +1,4 @@
-"""Which keys may press a button: only those that can do nothing but move, edit and write are known not to."""
+"""Decide whether keys may press a button. Only keys that are known to move, edit or write are known not to."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Write
 
 Presses: TypeAlias = Literal["never", "outside a field", "may"]
-"""Whether keys may press a button: in a text field the letters of a word are text, anywhere else a letter may be the
-key of a menu, a space presses what has the keyboard, and to replace all is to delete all."""
+"""Whether keys may press a button. In a text field, letters are text.
+
+Elsewhere a letter may be a menu's key, a space presses the focused control, and replacing all text may delete
+everything.
+"""
 WORD = 3
-"""So many letters or digits are written as a text, not pressed one by one as the keys of a menu."""
+"""Fewest letters or digits in one write that count as text. Fewer may be typed one by one as the keys of a menu."""
 LINE_ENDS = frozenset("\n\r")
-"""What presses Enter where it is written."""
+"""Characters that press Enter when they are typed."""
 
 _COMMANDING = frozenset(keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super"))
 _MOVING = frozenset(
@@ -24,22 +27,23 @@ _MOVING = frozenset(
 _WITHIN = frozenset(keynames.keysym(name) for name in ("home", "end", "left", "right", "backspace"))
 _DELETE = keynames.keysym("delete")
 _DOING = frozenset((_DELETE, keynames.ESC))
-"""What does something by itself, such as to delete the row that is selected or to throw a draft away."""
+"""Keys that act by themselves, such as deleting the selected row or discarding a draft."""
 _MARKING = frozenset(keynames.keysym(name) for name in "ac")
-"""What marks and copies with Ctrl held; with Alt the very same keys are those of menus and buttons."""
+"""Keys that select all or copy with Ctrl. With Alt, the same keys open menus and press buttons."""
 _CHANGING = frozenset(keynames.keysym(name) for name in "vxyz") | {_DELETE}
-"""What changes a text with Ctrl held. A clipboard may hold a line end, which presses a button outside a field, as may
-whatever a program takes back or does again there."""
+"""Keys that change a text with Ctrl. A pasted, undone or redone text may hold a line end, which presses a button
+outside a field.
+"""
 _WITH_SHIFT = frozenset(keynames.keysym(name) for name in ("home", "end", "left", "right", "z"))
-"""What edits or marks with Ctrl and Shift; any other key with both is the program's own."""
+"""Keys that edit or select with Ctrl and Shift. Any other key with both belongs to the program."""
 _ALONE = _MOVING | _WITHIN | keynames.LOCKS | {keynames.TAB}
 _CTRL = keynames.MODIFIERS["ctrl"]
 
 
 def presses(gesture: Gesture) -> Presses:
-    """Say whether a gesture's keys may press a button, or do what a menu does, rather than only write and edit.
+    """Return whether a gesture's keys may press a button or run a menu entry, instead of only writing and editing.
 
-    What the middle button pastes counts as keys: it may hold a line end.
+    Text pasted with the middle button counts as keys, because it may hold a line end.
     """
     if isinstance(gesture, Write):
         return _written(gesture)
@@ -50,7 +54,7 @@ def presses(gesture: Gesture) -> Presses:
 
 
 def focus_after(gesture: Gesture, focus: Point | None) -> Point | None:
-    """Return where the click was that the keyboard has followed, after a gesture; None if nobody can say."""
+    """Return the click that the keyboard focus still follows after a gesture, or ``None`` if that is unknown."""
     match gesture:
         case Click(at, button):
             return at if button == "left" else None
@@ -65,21 +69,21 @@ def focus_after(gesture: Gesture, focus: Point | None) -> Point | None:
 
 
 def is_word(gesture: Gesture) -> bool:
-    """Say whether a gesture writes a word or a number of some length and nothing else: no key that is pressed alone."""
+    """Return whether a gesture only writes a text of some length without blanks, and presses no single keys."""
     if not isinstance(gesture, Write) or gesture.press_enter or any(map(str.isspace, gesture.text)):
         return False
     return is_wordy(gesture)
 
 
 def is_wordy(gesture: Gesture) -> bool:
-    """Say whether a gesture writes some letters or digits at once, as only a text has them."""
+    """Return whether a gesture writes several letters or digits at once, as only text has them."""
     return isinstance(gesture, Write) and sum(map(str.isalnum, gesture.text)) >= WORD
 
 
 def tabbed_after(gesture: Gesture, focus: Point | None, tabbed: Point | None) -> Point | None:
-    """Return where the click was that the keyboard has left by nothing but Tab; None if it did not, or nobody can say.
+    """Return the click whose focus has since been moved only by Tab, or ``None``.
 
-    ``focus`` is where it was that the keyboard had followed, ``tabbed`` what this returned, before the gesture.
+    ``focus`` and ``tabbed`` are the results of `focus_after` and this function before the gesture.
     """
     match gesture:
         case Write(text, press_enter=False, at=at) if "\t" in text and not set(text) & LINE_ENDS:
@@ -96,10 +100,10 @@ def _tabs(chord: Chord) -> bool:
 
 def _written(write: Write) -> Presses:
     if write.press_enter or set(write.text) & (LINE_ENDS | {"\t"}):
-        return "may"  # what the keys behind a tab go to, nobody has clicked
+        return "may"  # keys after a tab go to a control that was not clicked
     if not write.text:
         return "outside a field" if write.overwrite else "never"
-    # A field that is full may move on to a button, which a blank behind the text then presses.
+    # A full field may move the focus to a button, which a blank at the end of the text then presses.
     return "may" if write.text[-1].isspace() else "outside a field"
 
 
@@ -113,7 +117,7 @@ def _chord(chord: Chord) -> Presses:
 
 
 def _edits(chord: Chord) -> bool:
-    """Say whether what is pressed with Ctrl edits, marks or moves within a text field."""
+    """Return whether a chord with Ctrl edits, selects or moves within a text field."""
     if chord.keys & _COMMANDING != {_CTRL}:
         return False
     known = _WITH_SHIFT if keynames.SHIFT in chord.keys else _WITHIN | _MARKING | _CHANGING
@@ -121,7 +125,7 @@ def _edits(chord: Chord) -> bool:
 
 
 def _stays(chord: Chord) -> bool:
-    """Say whether keys leave the keyboard where it is: they edit or write, and do not move to something else."""
+    """Return whether keys keep the focus where it is: they edit or write, and do not move it."""
     commanding, keys = chord.keys & _COMMANDING, chord.keys - _COMMANDING - {keynames.SHIFT}
     if commanding:
         return _edits(chord)
@@ -129,5 +133,5 @@ def _stays(chord: Chord) -> bool:
 
 
 def _is_sign(key: int) -> bool:
-    """Say whether a key types something that can be seen; a space cannot."""
+    """Return whether a key types a visible character; a space is not visible."""
     return 0x20 < key <= 0xFF or key > 0x01000000

@@ -1,8 +1,8 @@
-"""Text that a model or a program wrote, made fit for a terminal."""
+"""Make text from a model or a program safe to print on a terminal."""
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    """Take out what would make a terminal show something else than what is there."""
+    """Replace every unprintable character by a space, so that no control sequence reaches the terminal."""
     return "".join(character if character.isprintable() else " " for character in text)

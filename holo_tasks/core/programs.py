@@ -1,4 +1,4 @@
-"""Programs by the files that their processes run: whose a window is, and which one that is."""
+"""Identify the program that owns a window by the files that its process runs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ VIEWERS = frozenset(
         "krdc", "vinagre", "gnome-connections", "virt-viewer", "remote-viewer", "spicy", "x2goclient", "xpra",
     }
 )  # fmt: skip
-"""Programs whose one window shows the screen of another machine, and windows of any program in it."""
+"""Programs whose single window shows the screen of another machine, with windows of any program in it."""
 
-FAR = "it shows the screen of another machine, and whose a window is there nobody here can tell"
+FAR = "it shows the screen of another machine, and the owners of the windows there are unknown here"
+"""Reason of refusals for a viewer's window."""
 
 
 @dataclass(frozen=True)
 class Owner:
-    """The program a window belongs to, as the X server and the kernel know it, not as it says itself.
+    """The program that owns a window, as the X server and the kernel report it. Its own claims are not used.
 
-    ``executable`` is the path of its program file, empty if it cannot be known, and ``why`` then says why not.
-    ``script`` is the path of what an interpreter runs, as far as its command line leaves no doubt; else ``said`` are
-    names of files that it may run: good for what is to be kept away, not for what is let in. ``title`` may be
-    anything; ``box`` is where the window is, and ``popup`` says that a menu or the like is open, wherever it lies,
-    which keys may go to.
+    ``executable`` is the path of its program file. It is empty if that is unknown; ``why`` then gives the reason.
+    ``script`` is the path of the file that an interpreter runs, if its command line is unambiguous. Otherwise ``said``
+    holds names of files that it may run. Use ``said`` only to exclude programs, never to allow one.
+
+    ``title`` may be any text. ``box`` is the place of the window. ``popup`` is true if a menu or similar window is open
+    anywhere, because keys may go to it.
     """
 
     executable: str = ""
@@ -42,29 +44,29 @@ class Owner:
     popup: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "said", tuple(self.said))  # a list, from another process
+        object.__setattr__(self, "said", tuple(self.said))  # JSON from another process has a list
 
     @property
     def name(self) -> str:
-        """What tells one program from another; empty if it is not known."""
+        """The identity of the program; empty if it is unknown."""
         runs = self.script or "".join(f"{name}? " for name in self.said)
         return f"{self.executable} {runs}".strip() if self.executable else ""
 
 
 def runs(owner: Owner, programs: Sequence[str]) -> bool:
-    """Say whether a window's program is one of these; one that is not known never is.
+    """Return whether a window's program is one of these. An unknown program never is.
 
-    A path means exactly that file, links resolved; a bare name any file of that name, and what it stands for on PATH.
-    For an interpreter the script counts as well as the interpreter.
+    A path matches exactly that file, with links resolved. A bare name matches any file with that name, and the file
+    that it names on PATH. For an interpreter, both its own file and its script count.
     """
     files = [Path(file) for file in (owner.executable, owner.script) if file]
     return bool(owner.executable) and any(_is(file, program) for file in files for program in programs)
 
 
 def may_run(owner: Owner, programs: Sequence[str]) -> bool:
-    """Say whether a window's program is one of these, or may be: for what is to be kept away from them.
+    """Return whether a window's program is, or may be, one of these. Use it to exclude programs.
 
-    In a viewer's window any program of the other machine may be shown.
+    A viewer's window may show any program of the other machine, so it always may be one of them.
     """
     if is_viewer(owner):
         return True
@@ -73,7 +75,7 @@ def may_run(owner: Owner, programs: Sequence[str]) -> bool:
 
 
 def is_viewer(owner: Owner) -> bool:
-    """Say whether a window shows the screen of another machine: whose the windows in it are, nobody here can say."""
+    """Return whether a window shows the screen of another machine, whose window owners cannot be known."""
     return any(Path(file).name in VIEWERS for file in (owner.executable, owner.script) if file)
 
 
@@ -87,5 +89,5 @@ def _is(file: Path, program: str) -> bool:
 def _resolved(path: str) -> Path | None:
     try:
         return Path(path).expanduser().resolve()
-    except (OSError, RuntimeError):  # links in a circle, nobody's home
+    except (OSError, RuntimeError):  # circular links, or a home folder of an unknown user
         return None

@@ -1,4 +1,7 @@
-"""Whether a screen still is, where input is about to go, as it was when the input was decided on."""
+"""Check right before input that its target still looks as it did when the input was decided on.
+
+`moved` does it for the process that owns the mouse and keyboard.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,22 @@ from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Scroll, Write
 
 NEAR = 24
-"""Around a point no pixel may be different, up to this far away."""
+"""No pixel within this distance of a point may differ."""
 ROW = 12
-"""Nor may be what stands beside it, up to this far above and below: a row of a list may have taken another's place."""
+"""Nothing in the same row, up to this many pixels above and below, may differ: list rows may have moved."""
 CARET_WIDE, CARET_SHORT, CARET_TALL, CARET_FULL = 4, 10, 40, 0.8
-"""A text caret, which blinks: a bar no wider than this, between these heights, in pixels, full in this part of it. The
-last digit of another number may be as narrow a change, but it is no bar."""
+"""Shape of a blinking text caret: its largest width, its least and largest height in pixels, and the share it fills.
+
+A last digit that changed may be as narrow, but it does not fill its box.
+"""
 LARGE = 0.2
-"""Keys go to a window that is different in less than this part of it."""
+"""Keys are sent if less than this share of their window differs."""
 
 
 class Pixels(Protocol):
-    """A picture of a screen of this size, or its rows from ``top`` on, as an X server holds it: blue, green, red, -."""
+    """A picture of a screen of this size, or its rows from ``top`` on, in the X server's format: blue, green, red,
+    unused.
+    """
 
     @property
     def size(self) -> Size: ...
@@ -46,7 +53,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Pane:
-    """A window directly on the screen, by its number; its frame belongs to it."""
+    """A top-level window by its number, including its frame."""
 
     window: int
     box: Box
@@ -54,19 +61,19 @@ class Pane:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The windows on a screen, the lowest first, and which of them has the keyboard (0 for none)."""
+    """The windows on a screen, the lowest first, and the number of the focused one (0 for none)."""
 
     panes: tuple[Pane, ...] = ()
     focus: int = 0
 
     def under(self, at: Point) -> Pane | None:
-        """Return the topmost window at a point, if there is one."""
+        """Return the topmost window at a point, or ``None``."""
         return next((pane for pane in reversed(self.panes) if pane.box.contains(at)), None)
 
 
 @dataclass(frozen=True)
 class Sighting:
-    """A screen at one moment: what it showed, and what lay on it."""
+    """The pixels and windows of a screen at one moment."""
 
     pixels: Pixels
     windows: Arrangement
@@ -74,9 +81,9 @@ class Sighting:
 
 @dataclass(frozen=True)
 class Aim:
-    """Where input goes: the points at which the pointer acts or, if there are none, the window with the keyboard.
+    """The target of input: the points at which the pointer acts or, without points, the focused window.
 
-    ``clicked`` is where that window was clicked last, if that is known.
+    ``clicked`` is the last click into that window, if known.
     """
 
     points: tuple[Point, ...] = ()
@@ -84,11 +91,13 @@ class Aim:
 
 
 Restless = Mapping[Box, frozenset[int]]
-"""Columns of the screen, inside a box, that nobody can have read: beside what is aimed at they say nothing."""
+"""Columns of the screen inside a box that nobody can have read. Changes there do not count, except near a
+target point.
+"""
 
 
 def aim(gesture: Gesture, clicked: Point | None = None) -> Aim | None:
-    """Return where a gesture goes; None if it presses nothing."""
+    """Return the target of a gesture, or ``None`` if it presses nothing."""
     match gesture:
         case Click(at=Point() as at) | Scroll(at=Point() as at) | Write(at=Point() as at):
             return Aim((at,))
@@ -101,7 +110,7 @@ def aim(gesture: Gesture, clicked: Point | None = None) -> Aim | None:
 
 
 def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None = None) -> str:
-    """Say in a few words what is different by now where input is aimed at; nothing if it may go there."""
+    """Return a short description of a change at the target; empty if the input may be sent."""
     if before.pixels.size != now.pixels.size:
         return "the screen has another size"
     for point in where.points:
@@ -126,7 +135,7 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
 
 
 def stirred_in(before: Sighting, now: Sighting, boxes: Iterable[Box], but: Iterable[Box] = ()) -> bool:
-    """Say whether one of some boxes looks different by now, whatever a text caret does there, and but for others."""
+    """Return whether any of these boxes looks different. Text carets and the boxes ``but`` do not count."""
     if before.pixels.size != now.pixels.size:
         return True
     whole, left_out = Box.whole(now.pixels.size), list(but)
@@ -144,7 +153,10 @@ def _looks_different(before: Sighting, now: Sighting, area: Box, but: Iterable[B
 
 
 def _window_moved(before: Sighting, now: Sighting, clicked: Point | None, area: Box, left: frozenset[int]) -> str:
-    """Say what is different in the window that keys go to, in columns that count; nothing if they may go there."""
+    """Return a short description of a change in the window that gets keys; empty if they may be sent.
+
+    Only changes in the columns ``left`` count.
+    """
     if _part_of(before, now, area, left) > LARGE:
         return "its window looks different"
     if clicked is None or not area.contains(clicked):
@@ -158,7 +170,7 @@ def _window_moved(before: Sighting, now: Sighting, clicked: Point | None, area: 
 
 
 def areas(now: Sighting, where: Aim) -> list[Box]:
-    """Return what is looked at beside the points themselves: their rows, as wide as their windows, or the window."""
+    """Return the areas to compare besides the points: their rows, as wide as their windows, or the focused window."""
     screen = Box.whole(now.pixels.size)
     if where.points:
         panes = [(point, now.windows.under(point)) for point in where.points]
@@ -167,13 +179,13 @@ def areas(now: Sighting, where: Aim) -> list[Box]:
 
 
 def keyed(windows: Arrangement, screen: Box) -> Box:
-    """Return where the window with the keyboard is, all of the screen if that is not known."""
+    """Return the box of the focused window, or the whole screen if it is unknown."""
     boxes = [pane.box for pane in windows.panes if pane.window == windows.focus]
     return boxes[0].cut_to(screen) if boxes else screen
 
 
 def rows(windows: Arrangement, size: Size, where: Aim) -> tuple[int, int]:
-    """Return the first row of a screen that needs to be looked at, and the one after the last."""
+    """Return the first row of the screen to compare and the row after the last."""
     screen = Box.whole(size)
     boxes = [Box(0, point.y, 1, 1) for point in where.points] or [keyed(windows, screen)]
     reach = max(NEAR, ROW + CARET_TALL)
@@ -182,19 +194,19 @@ def rows(windows: Arrangement, size: Size, where: Aim) -> tuple[int, int]:
 
 
 def stirred(before: Sighting, now: Sighting, area: Box) -> frozenset[int]:
-    """Return the columns of the screen that are different inside an area."""
+    """Return the columns of the screen with a difference inside an area."""
     across, _ = _difference(before, now, area).getprojection()
     return frozenset(area.left + x for x, differs in enumerate(across) if differs)
 
 
 def _part_of(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) -> float:
-    """Return how large a part of an area the box is around all that is different in these columns and all rows."""
+    """Return the share of an area that is covered by the box around the differences in these columns."""
     _, top, _, bottom = _difference(before, now, area).getbbox() or (0, 0, 0, 0)
     return (max(columns) + 1 - min(columns)) * (bottom - top) / (area.width * area.height)
 
 
 def _caret(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) -> bool:
-    """Say whether what is different in these columns of an area is a text caret, which may reach beyond the area."""
+    """Return whether the differences in these columns are a text caret, which may extend beyond the area."""
     left, right = min(columns), max(columns) + 1
     if right - left > CARET_WIDE:
         return False
@@ -214,7 +226,7 @@ def _difference(before: Sighting, now: Sighting, area: Box) -> Image.Image:
 
 
 def part(pixels: Pixels, area: Box) -> Image.Image:
-    """Return a part of a picture; only its rows are read."""
+    """Return a part of a picture as an image. Only its rows are decoded."""
     lines = _lines(pixels, area.top, area.bottom)
     image = Image.frombuffer("RGB", (pixels.size.width, area.height), lines, "raw", "BGRX", 0, 1)
     return image.crop((area.left, 0, area.right, area.height))

@@ -1,4 +1,7 @@
-"""What a person does to a screen from elsewhere: keys by what they mean, and where the pointer is."""
+"""Input events of a person who uses a screen from another machine.
+
+Keys are identified by keysym, and the pointer by its position.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key that goes down or up, by its keysym on the person's own keyboard."""
+    """A key that goes down or up, identified by its keysym on the person's own keyboard."""
 
     keysym: int
     down: bool
@@ -16,7 +19,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Pointing:
-    """Where the pointer is, in pixels, and which buttons are down: bit 0 is button 1."""
+    """The pointer position in pixels and the buttons that are down; bit 0 is button 1."""
 
     x: int
     y: int

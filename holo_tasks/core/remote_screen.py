@@ -1,7 +1,7 @@
-"""A screen of another machine, shown by a client on a desktop of ours: how it is reached, what cannot be known of it.
+"""Settings of a remote machine's screen that a client shows on the local desktop, and what cannot be known about it.
 
-On our desktop it is one window of the client's. Whose the windows are that are shown inside of it, which elements they
-have, and whether what was typed has arrived, nobody here can say.
+The local desktop has only the client's one window. The owners of the windows inside it, their elements, and whether
+typed text arrived are unknown.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from holo_tasks.core.programs import Owner, is_viewer
 from holo_tasks.core.secret import Secret
 
 PASSWORD = "remote_password"
-"""What the password is called where its value would show."""
+"""Name of the password where its value would be shown."""
 WITHIN_S, LONGEST_WITHIN_S = 1.0, 30.0
 RECONNECTS, MOST_RECONNECTS = 3, 100
 EXACT = frozenset(map(chr, range(0x20, 0x7F))) | {"\n", "\r", "\t"}
-"""What a client passes on by keys that every server understands: measured, and all else is dropped without a word."""
+"""Characters that a client's key events transmit reliably to every server. Measured: other characters may be dropped
+silently.
+"""
 SHOWN = 5
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?|[0-9A-Fa-f:.]{2,45}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -30,14 +32,14 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @runtime_checkable
 class HoldsValue(Protocol):
-    """A value that hides itself, as those of Pydantic do."""
+    """A value that hides itself in its ``repr``, such as Pydantic's secret types."""
 
     def get_secret_value(self) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Remote:
-    """What both kinds have in common."""
+    """Common base of `Vnc` and `Rdp`."""
 
     host: str = field(kw_only=False)
     port: int
@@ -50,7 +52,7 @@ class _Remote:
 
     def __post_init__(self) -> None:
         if not isinstance(self.host, str) or not _HOST.fullmatch(self.host):
-            raise InvalidUsage(f"A remote screen is at a host, by its name or address, and not at {self.host!r}.")
+            raise InvalidUsage(f"The host of a remote screen is a name or an IP address, not {self.host!r}.")
         if isinstance(self.port, bool) or not isinstance(self.port, int) or not 1 <= self.port <= 65535:
             raise InvalidUsage(f"port is a number from 1 to 65535, not {self.port!r}.")
         object.__setattr__(self, "password", _held(self.password))
@@ -70,29 +72,32 @@ class _Remote:
 
     @property
     def place(self) -> str:
-        """Where the screen is, as a person writes it."""
+        """The address of the screen, as host:port."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def told(self) -> dict[str, Any]:
-        """Return it, password included, as it is told to the process that starts the client, and to nobody else."""
+        """Return the settings, including the password, for the process that starts the client. Pass them to no other
+        process.
+        """
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**values, "kind": self.kind, "password": self.secret.value if self.secret else ""}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vnc(_Remote):
-    """A screen that a VNC server shows, by TigerVNC's viewer.
+    """A screen of a VNC server, shown by TigerVNC's viewer.
 
-    ``password`` is the server's, of which the first eight characters count. The connection is encrypted (X509 of
-    VeNCrypt), and ``fingerprint`` is the SHA-256 of the server's certificate; without it the first one that is seen is
-    trusted for as long as the desktop lasts, and that is said. A server that cannot encrypt is spoken to on this
-    machine only, as through a tunnel, or with ``encrypted=False``.
+    ``password`` is the server's password, of which VNC uses the first eight characters. The connection is encrypted
+    (X509 of VeNCrypt). ``fingerprint`` is the SHA-256 of the server's certificate. Without it, the first certificate is
+    trusted for as long as the desktop lasts, and this is reported. A server without encryption is accepted only on this
+    machine, for example at the end of a tunnel, or with ``encrypted=False``.
 
-    What no key of a plain keyboard types is refused. With ``paste`` it goes through the clipboard, ours to theirs
-    alone, and counts as typed only if the server has fetched it. The far side answers ``answers_within_s``: so long is
-    waited for what an action changes. A connection that drops is made again, ``reconnects`` times in a row.
+    Text that a plain keyboard cannot type is refused. With ``paste`` it goes through the clipboard, from here to the
+    server only. It then counts as typed only once the server has fetched it. ``answers_within_s`` is how long an
+    action's change on the remote side is waited for. A dropped connection is restored up to ``reconnects`` times in a
+    row.
 
-    Raises `InvalidUsage` for what cannot be.
+    Raises `InvalidUsage` for invalid settings.
     """
 
     port: int = 5900
@@ -103,13 +108,13 @@ class Vnc(_Remote):
 
 @dataclass(frozen=True, kw_only=True)
 class Rdp(_Remote):
-    """A Windows machine, or another that speaks RDP, by FreeRDP's client.
+    """The screen of a Windows or other machine with an RDP server, shown by FreeRDP's client.
 
-    ``user`` and ``password`` log in there; ``domain`` is that of the user. ``fingerprint`` is the SHA-256 of the
-    server's certificate. Disks, sound, printers and the clipboard of this machine are not shared, and so there is no
-    ``paste``: what no key of a plain keyboard types is refused. All else is as for `Vnc`.
+    ``user`` and ``password`` log in there, and ``domain`` is the user's domain. ``fingerprint`` is the SHA-256 of the
+    server's certificate. This machine's disks, sound, printers and clipboard are not shared. So ``paste`` is not
+    possible, and text that a plain keyboard cannot type is refused. Everything else works as for `Vnc`.
 
-    Raises `InvalidUsage` for what cannot be.
+    Raises `InvalidUsage` for invalid settings.
     """
 
     port: int = 3389
@@ -126,8 +131,8 @@ class Rdp(_Remote):
                 raise InvalidUsage(f"{name} is a text of one line, not {value!r}.")
         if self.paste:
             raise InvalidUsage(
-                "paste is not for RDP: its servers fetch the clipboard for themselves, so nobody can say whether a "
-                "text arrived. Leave it out."
+                "paste is not for RDP: its servers fetch the clipboard unasked, so it is unknown whether a text "
+                "arrived. Leave it out."
             )
         if not self.user:
             raise InvalidUsage("Rdp needs the user to log in as: Rdp(host, user=…, password=…).")
@@ -137,7 +142,7 @@ Remote: TypeAlias = Vnc | Rdp
 
 
 def of_told(told: dict[str, Any]) -> Remote:
-    """Build what `told` described."""
+    """Return the settings from the result of ``told``."""
     values = dict(told)
     kind = {one.kind: one for one in (Vnc, Rdp)}[values.pop("kind")]
     made: Remote = kind(**values)
@@ -145,18 +150,18 @@ def of_told(told: dict[str, Any]) -> Remote:
 
 
 def clients_name(command: Sequence[str]) -> str:
-    """Return the name of the client of a remote screen that a command starts; empty if it starts none."""
+    """Return the name of the remote screen's client that a command starts; empty if it starts none."""
     name = Path(command[0]).name if command else ""
     return name if is_viewer(Owner(executable=name)) else ""
 
 
 def untypable(text: str) -> str:
-    """Return the first characters of a text that keys do not bring to a remote screen for certain, each once."""
+    """Return the characters of a text that key events do not transmit reliably, each once."""
     return "".join(dict.fromkeys(character for character in text if character not in EXACT))
 
 
 def not_typed(characters: str, *, client: str, can_paste: bool) -> str:
-    """Say why a text is not typed, to whoever wanted it, before any of it is."""
+    """Return the message that explains why a text was refused before any of it was typed."""
     shown = characters[:SHOWN] + ("…" if len(characters) > SHOWN else "")
     instead = "" if can_paste else " Whoever starts this run can allow paste=True for it."
     return (
@@ -167,19 +172,17 @@ def not_typed(characters: str, *, client: str, can_paste: bool) -> str:
 
 
 def lost(place: str) -> str:
-    """Say what a remote screen takes away, once, to whoever runs the agent."""
+    """Return the warning about the limits of a remote screen, which is shown once to the user who runs the agent."""
     return (
-        f"The screen is that of another machine ({place}). Whose its windows are and which elements they have is not "
-        "known here: rules by program see one program, the client; rules that need more are refused. Text outside "
-        "of plain ASCII is not typed by keys."
+        f"The screen is that of another machine ({place}). The owners and elements of its windows are not known "
+        "here: rules by program see one program, the client, and rules that need more are refused. Characters "
+        "outside plain ASCII are not typed by keys."
     )
 
 
 def reconnected(place: str) -> str:
-    """Say that a connection dropped, and is there again."""
-    return (
-        f"The connection to the remote screen at {place} dropped and was made again: what was on its way may be lost."
-    )
+    """Return the message that a connection dropped and was restored."""
+    return f"The connection to the remote screen at {place} dropped and was restored: input in transit may be lost."
 
 
 def _held(password: Any) -> Secret | str:
@@ -187,9 +190,9 @@ def _held(password: Any) -> Secret | str:
         return Secret(PASSWORD, password.value)
     value = password.get_secret_value() if isinstance(password, HoldsValue) else password
     if not isinstance(value, str):
-        raise InvalidUsage("password is a text, or a Secret that holds one.")
+        raise InvalidUsage("password is a text or a Secret.")
     if any(sign in value.rstrip("\r\n") for sign in "\r\n\0"):
-        raise InvalidUsage("The password has several lines: nobody could type it.")
+        raise InvalidUsage("The password has several lines, which cannot be typed; give one line.")
     return Secret(PASSWORD, value) if value else ""
 
 

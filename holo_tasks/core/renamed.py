@@ -1,4 +1,4 @@
-"""Arguments that have another name now: who still uses the old one is told the new one."""
+"""Reject arguments that were renamed, with the new name in the error."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ R = TypeVar("R")
 
 
 def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Have a function raise `InvalidUsage` for an old argument; each is given with what to write instead of it."""
+    """Return a decorator that raises `InvalidUsage` if an old argument is given.
+
+    Each keyword is an old name, and its value is the text to write instead.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        if inspect.iscoroutinefunction(function):  # so is what stands for it: Prefect and others ask
+        if inspect.iscoroutinefunction(function):  # Prefect checks this, so the wrapper must be a coroutine function
 
             @wraps(function)
             async def awaited(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -37,6 +40,6 @@ def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def check_names(function: str, given: Mapping[str, object], names: Mapping[str, str]) -> None:
-    """Raise `InvalidUsage` if one of the arguments given has another name now."""
+    """Raise `InvalidUsage` if a given argument has been renamed."""
     for old in given.keys() & names.keys():
         raise InvalidUsage(f"{function}() has no argument {old}= any more: write {names[old]}.")

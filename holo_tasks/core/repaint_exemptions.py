@@ -1,7 +1,7 @@
-"""What keeps being repainted by itself, and which of it a comparison before input leaves out: only what is harmless.
+"""Choose which self-repainting regions a comparison before input may ignore: only harmless ones.
 
-For a press that is what stands on another sheet, right of the one that is pressed on, unless both are of one table. On
-the same sheet nothing is left out, however regular it is: words that tick may say which row it is as any others do.
+For a press, a region is ignored if it is on another panel right of the target, unless both belong to one table. On the
+same panel nothing is ignored, however regular, because ticking text may identify the row.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from holo_tasks.core.side_by_side import ground
 from holo_tasks.core.table_rows import aligned, blank, film, written
 
 SMALL, SWIFT, ALL = 0.05, 0.3, 0.3
-"""Keys go to a window in which a box no larger than this part of it, or than this one if nobody can read it, is
-repainted by itself; and all such boxes together are no larger than this."""
+"""Shares of a window's area for keys: of a region, of an unreadable region, and of all ignored regions together."""
 MOST = 8
-"""With more things in the rows of a point nothing is left out: to look into each takes some milliseconds."""
+"""Most regions in the rows of a point. With more, nothing is ignored: checking each takes some milliseconds."""
 WIDER_THAN_ANY = 1 << 16
 LARGEST = 0.25
-"""What takes more of a screen than this is no thing beside others."""
+"""Share of the screen above which a region is too large to ignore."""
 
 
 class _Beyond(NamedTuple):
-    """The ground between a point and a box right of it, what of the box is beyond, and whether that was blank."""
+    """The gap between a point and a region right of it, the region's part beyond the gap, and whether that was
+    blank.
+    """
 
     ground: Box
     clear: Box
@@ -37,7 +38,7 @@ class _Beyond(NamedTuple):
 
 
 class Calm:
-    """What one comparison with a picture leaves out. Each box is looked into once: the screen goes on meanwhile."""
+    """The regions that one comparison ignores. Each region is checked once, because the screen keeps changing."""
 
     def __init__(self, before: Sighting, where: Aim) -> None:
         self._before = before
@@ -47,7 +48,7 @@ class Calm:
         self._written: dict[Box, tuple[Image.Image, Image.Image]] = {}
 
     def calmed(self, now: Sighting, stirs: Iterable[Stir]) -> Sighting:
-        """Return what is there now, but as it was before wherever that is repainted by itself and says nothing."""
+        """Return the current screen with its harmless self-repainting regions restored to their earlier pixels."""
         before, size = self._before, now.pixels.size
         if before.pixels.size != size or before.windows.panes != now.windows.panes:
             return now
@@ -66,7 +67,9 @@ class Calm:
         return Sighting(_patched(before.pixels, now.pixels, left_out), now.windows) if left_out else now
 
     def _beside(self, now: Sighting, at: Point, box: Box, swift: bool) -> Box | None:
-        """Return what of a box has nothing to do with a point: in other rows, or on a sheet right of the point's."""
+        """Return the part of a box that is irrelevant for a point: in other rows, or on a panel right of the
+        point's.
+        """
         if Box.near(at, NEAR, NEAR).intersects(box):
             return None
         if not _in_rows(at, box):
@@ -77,7 +80,7 @@ class Calm:
         if known is None:
             return None
         top, bottom = now.pixels.top, now.pixels.top + _tall(now.pixels)
-        # The ground must be there still, as far as was looked, and no words where none were.
+        # The gap must still be there, within the captured rows, and a blank place must still have no text.
         first, last = max(known.ground.top, top), min(known.ground.bottom, bottom)
         still = Box(known.ground.left - 1, first, known.ground.width + 2, last - first)
         if last <= first or part(self._before.pixels, still).tobytes() != part(now.pixels, still).tobytes():
@@ -89,7 +92,9 @@ class Calm:
         return known.clear
 
     def _on_another_sheet(self, at: Point, box: Box, swift: bool) -> _Beyond | None:
-        """Return what of a box is beyond ground right of a point; None if nothing is, or it may be of its rows."""
+        """Return the part of a box beyond a gap right of a point, or ``None`` without a gap, or if rows may
+        cross it.
+        """
         pane, size = self._before.windows.under(at), self._before.pixels.size
         if pane is None or box.left <= at.x:
             return None
@@ -101,7 +106,7 @@ class Calm:
         picture, ink = self._written[window]
         inside = Point(at.x - left, at.y - top)
         found = ground(picture, inside, min(box.right, right) - left)
-        # The box is of whole squares, with a rim, so that it may begin a little before the ground does.
+        # The box consists of whole tiles with a rim, so it may begin a little left of the gap.
         if found is None or left + found.left >= box.left + 2 * TILE:
             return None
         clear = max(box.left, left + found.right)
@@ -122,7 +127,9 @@ def _in_rows(at: Point, box: Box) -> bool:
 
 
 def _little(stirs: list[Stir], windows: Arrangement, size: Size) -> list[Box]:
-    """Return the boxes that are so little of the window with the keyboard that its keys mean the same; all or none."""
+    """Return the boxes if they cover so little of the focused window that its keys mean the same; else an empty
+    list.
+    """
     window = keyed(windows, Box.whole(size))
     whole = window.width * window.height
     boxes = [stir.box for stir in stirs if stir.box.width * stir.box.height <= (SWIFT if stir.swift else SMALL) * whole]

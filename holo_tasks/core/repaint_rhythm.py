@@ -1,9 +1,9 @@
-"""What a screen keeps repainting by itself, at a pace of its own: a clock, a spinner, a caret, a banner, a video.
+"""Learn which regions of a screen keep repainting themselves: a clock, a spinner, a caret, a banner, a video.
 
-It is learned only while nobody acts, counts only for as long as it keeps its pace and its place, and is forgotten
-otherwise: what comes after a silence, out of turn, or with more than itself, is something else.
+A region is learned only while the agent sends no input, and counts only as long as it keeps its pace and place.
+Otherwise it is forgotten. A repaint after a silence, out of turn, or together with a larger area has another cause.
 
-A place that an earlier process saw ticking needs fewer repaints, but never none: see `Rhythms.expect`.
+A region that an earlier process saw repainting needs fewer repaints, but never none; see `Rhythms.expect`.
 """
 
 from __future__ import annotations
@@ -19,34 +19,38 @@ from typing import NamedTuple
 from holo_tasks.core.geometry import Box
 
 TILE = 8
-"""What is repainted is known by squares of this many pixels, counted from the corner of the screen."""
+"""Repaints are tracked in square tiles of this many pixels, counted from the corner of the screen."""
 TIMES, ALONE = 4, 2
-"""What was repainted so often at one pace, so often of these while nobody acted, keeps to it."""
+"""Repaints at one pace, and repaints among them without input by the agent, after which a tile counts as learned."""
 SLOWEST_S, SWIFT_S, SAME_S = 1.6, 0.25, 0.05
-"""What is repainted more rarely is a list that is read anew, or a show of pictures, and no clock; what is more often is
-too swift to be read. Two repaints no further apart than this are one."""
+"""Limits in seconds: the slowest pace that is learned, the pace too fast to be read, and the gap of a single repaint.
+
+A slower region is a refreshed list or a slide show. Repaints at most ``SAME_S`` apart count as one.
+"""
 EARLY, LATE, LEAST_S = 0.5, 2.0, 0.4
-"""A repaint comes neither sooner than after this part of the pace nor later than after so many times as long; a pace
-counts for this much at least, for a busy machine draws nothing for a moment."""
+"""A repaint must come between ``EARLY`` and ``LATE`` times the pace after the last one.
+
+The pace counts as at least ``LEAST_S`` seconds, because a busy machine may draw nothing for a moment.
+"""
 LAG_S = 0.2
-"""How much later than it was drawn a repaint may be known of."""
+"""Largest delay in seconds between a repaint and its notification."""
 SOON, TARDY = 0.7, 1.4
-"""The first gap at a place that an earlier process knows lies between these parts of the earlier pace."""
+"""Bounds of the first gap at a place from an earlier process, as multiples of the earlier pace."""
 FULL = 0.5
-"""A box of which less is repainted has something else in it."""
+"""A box of which less than this share repaints has something else in it."""
 NEAR = 2
-"""Squares that are so many columns and rows apart belong together: there is one between them."""
+"""Tiles up to this many columns and rows apart belong together: one tile may lie between them."""
 MOST = 8192
-"""No more squares are watched: a fourth of a large screen."""
+"""Most tiles that are tracked: a quarter of a large screen."""
 
 Tile = tuple[int, int]
 
 
 class Beat(NamedTuple):
-    """When a square was repainted last, its pace, how often (and while nobody acted), and since when it is learned.
+    """The repaint history of a tile: its last repaint, its pace, and its repaint count, in total and without input.
 
-    ``began_s`` is the moment from which on its pace is proven, once it is learned. ``known_s`` is the pace that an
-    earlier process learned at its place, zero if there is none.
+    ``since_s`` is the time from which it counts as learned. ``began_s`` is the time from which its pace is proven, once
+    it is learned. ``known_s`` is the pace that an earlier process learned at its place, or 0.
     """
 
     last_s: float
@@ -59,13 +63,14 @@ class Beat(NamedTuple):
 
     @classmethod
     def known(cls, last_s: float, pace_s: float, *, alone: bool) -> Beat:
-        """Return the beat of a first repaint at a place that an earlier process knows."""
+        """Return the history after a first repaint at a place that an earlier process knows."""
         return cls(last_s, alone=alone, began_s=last_s, known_s=pace_s)
 
     def next(self, first_s: float, last_s: float, *, alone: bool, ours: bool) -> Beat:
-        """Return what is known after more repaints: all begins anew if they did not come at its pace.
+        """Return the history after more repaints; it starts anew if they break the pace.
 
-        Those that may be ours (a window is drawn anew that is pressed on) do not count if they come too soon.
+        Repaints that the agent may have caused (``ours``), such as those of a pressed window, are ignored if they come
+        too early.
         """
         gap_s = first_s - self.last_s
         if last_s - self.last_s < SAME_S or (ours and gap_s < EARLY * max(self.pace_s, LEAST_S) and self.pace_s):
@@ -75,7 +80,7 @@ class Beat(NamedTuple):
         gap_s = max(gap_s, SAME_S)
         pace_s = (3 * self.pace_s + gap_s) / 4 if self.pace_s else gap_s
         times, by_itself = min(self.times + 1, TIMES), min(self.alone + alone, ALONE)
-        # A swift thing is learned in time without more, and a single change may be drawn in parts.
+        # A fast region is learned soon enough anyway, and a single change may be drawn in several repaints.
         slow = min(self.known_s or pace_s, pace_s) >= LEAST_S
         learned = by_itself == ALONE and (times == TIMES or (self.known_s > 0 and slow))
         began_s = min(self.began_s, last_s)
@@ -84,24 +89,24 @@ class Beat(NamedTuple):
         return Beat(last_s, pace_s, times, by_itself, since_s, began_s, self.known_s)
 
     def _in_turn(self, gap_s: float) -> bool:
-        """Say whether a gap fits the pace: its own or, for the first gap, the one an earlier process learned."""
+        """Return whether a gap fits the pace: its own or, for the first gap, the pace from an earlier process."""
         first, last, pace_s = (EARLY, LATE, self.pace_s) if self.pace_s else (SOON, TARDY, self.known_s)
         usual_s = max(pace_s, LEAST_S)
         return not pace_s or first * usual_s <= max(gap_s, LEAST_S) <= last * usual_s
 
     def promising(self, since_s: float) -> bool:
-        """Say whether a few more repaints would prove that it kept its pace since before a moment."""
+        """Return whether a few more repaints could prove that it has kept its pace since before a moment."""
         slow = (self.known_s or self.pace_s) >= LEAST_S
         return slow and self.since_s == math.inf and self.began_s <= since_s
 
     def late(self, now_s: float) -> bool:
-        """Say whether it has been silent for too long to go on as before."""
+        """Return whether it has been silent for too long to continue as before."""
         return now_s - self.last_s > LATE * (max(self.pace_s, LEAST_S) if self.pace_s else SLOWEST_S) + LAG_S
 
 
 @dataclass
 class _Run:
-    """Squares of one row that belong together."""
+    """Adjacent tiles of one row."""
 
     row: int
     first: int
@@ -114,9 +119,9 @@ _first, _last = attrgetter("first"), attrgetter("last")
 
 @dataclass(frozen=True)
 class Stir:
-    """A box that keeps being repainted by itself, at most to its rim of one square; ``swift``: too often to be read.
+    """A box that keeps repainting itself, with a rim of one tile. ``swift`` means too fast to be read.
 
-    ``last_s`` is when it was repainted last, and ``varied`` says that it takes other shapes all the time.
+    ``last_s`` is the time of its last repaint. ``varied`` says that it keeps changing its shape.
     """
 
     box: Box
@@ -126,7 +131,7 @@ class Stir:
 
 
 class Rhythms:
-    """All that is known of the repaints of one screen."""
+    """The repaint history of one screen."""
 
     def __init__(self) -> None:
         self._beats: dict[Tile, Beat] = {}
@@ -136,22 +141,22 @@ class Rhythms:
         self._together: tuple[frozenset[Tile], list[list[Tile]]] = (frozenset(), [])
 
     def forget(self) -> None:
-        """Know nothing any more: windows or their contents moved."""
+        """Forget everything, because windows or their contents moved."""
         self._beats.clear()
         self._expected.clear()
 
     def expect(self, places: Iterable[tuple[Box, float]], now_s: float) -> None:
-        """Take over the places, whole squares, and their paces in seconds, that an earlier process learned.
+        """Take over the places, in whole tiles, and their paces in seconds from an earlier process.
 
-        One gap at the known pace then proves what four repaints prove elsewhere, from the first repaint on. A place
-        that stays silent for longer than its pace is expected no more, and one that is repainted out of turn neither.
+        At such a place, one gap at the known pace proves as much as four repaints elsewhere. A place that stays silent
+        longer than its pace, or repaints out of turn, is no longer expected.
         """
         self._places = [(frozenset(squares(box)), pace_s) for box, pace_s in places]
         self._expected = {tile: pace_s for tiles, pace_s in self._places for tile in tiles}
         self._expected_from_s = now_s
 
     def awaited(self, now_s: float) -> bool:
-        """Say whether a place that an earlier process learned, and that may go on, has yet to show that it does."""
+        """Return whether a place from an earlier process may still continue, but has not proven it yet."""
         for tiles, pace_s in self._places:
             if tiles <= self._expected.keys() and not self._overdue(pace_s, now_s):
                 return True
@@ -159,7 +164,7 @@ class Rhythms:
         return any(beat.since_s == math.inf and not beat.late(now_s) for beat in swift)
 
     def outgrown(self, tiles: Iterable[Tile]) -> None:
-        """Forget what was repainted together with more than it ever was: what is in its place now is not only that."""
+        """Forget places that were repainted together with a larger area than before: their content has changed."""
         changed = frozenset(tiles)
         whole = around(changed)
         known = (tile for tile, beat in self._beats.items() if beat.pace_s or beat.known_s)
@@ -181,10 +186,11 @@ class Rhythms:
         ours: bool = False,
         untouched: bool = False,
     ) -> None:
-        """Note what was repainted, once or at short intervals, between two moments.
+        """Record the tiles repainted between two moments, once or at short intervals.
 
-        ``alone`` says that nobody acted then, ``ours`` that it was before a look that was taken after we did, and
-        ``untouched`` that this process has not acted at all: that is enough at a place that is expected.
+        ``alone`` says that the agent sent no input then. ``ours`` says that the repaint came before a capture that
+        followed the agent's input. ``untouched`` says that this process has sent no input at all, which suffices at an
+        expected place.
         """
         following: dict[Beat | None, Beat] = {None: Beat(last_s, alone=alone)}
         for tile in tiles:
@@ -192,7 +198,7 @@ class Rhythms:
             if beat is None and pace_s and not self._overdue(pace_s, first_s):
                 self._beats[tile] = Beat.known(last_s, pace_s, alone=alone or untouched)
                 continue
-            if beat is not None and beat not in following:  # most have one in common
+            if beat is not None and beat not in following:  # most tiles share the same history
                 by_itself = alone or (untouched and beat.known_s > 0)
                 following[beat] = beat.next(first_s, last_s, alone=by_itself, ours=ours)
             self._beats[tile] = following[beat]
@@ -203,15 +209,15 @@ class Rhythms:
             self.forget()
 
     def steady(self, since_s: float, now_s: float) -> tuple[Stir, ...]:
-        """Return what is learned, and kept its pace and place from before a moment until now."""
+        """Return the learned regions that kept their pace and place from before a moment until now."""
         return self._stirs(lambda beat: beat.since_s <= since_s and not beat.late(now_s))
 
     def promising(self, since_s: float, now_s: float) -> tuple[Stir, ...]:
-        """Return the places of `steady`, and those that may soon be among them."""
+        """Return the regions of `steady`, and those that may soon join them."""
         return self._stirs(lambda beat: (beat.since_s <= since_s or beat.promising(since_s)) and not beat.late(now_s))
 
     def learned(self, now_s: float) -> list[tuple[Box, float]]:
-        """Return the places, whole squares, and the paces in seconds, for a process that comes after this one."""
+        """Return the learned places, in whole tiles, and their paces in seconds, for the next process."""
         found = frozenset(tile for tile, beat in self._beats.items() if beat.since_s <= now_s and not beat.late(now_s))
         full = [piece for piece in self._pieces(found) if _is_full(piece)]
         return [(around(piece), median(self._beats[tile].pace_s for tile in piece)) for piece in full]
@@ -232,7 +238,7 @@ class Rhythms:
         return now_s - self._expected_from_s > TARDY * max(pace_s, LEAST_S) + LAG_S
 
     def _pieces(self, tiles: frozenset[Tile]) -> list[list[Tile]]:
-        """Return `pieces` of squares, which mostly are the same as the last time."""
+        """Return the result of `pieces`, which is mostly the same as the last time and therefore cached."""
         if tiles != self._together[0]:
             self._together = tiles, list(pieces(tiles))
         return self._together[1]
@@ -244,7 +250,7 @@ class Rhythms:
 
 
 def pieces(tiles: frozenset[Tile]) -> Iterator[list[Tile]]:
-    """Yield the squares that belong together: no more than one is between each and the next."""
+    """Yield groups of tiles. Neighbors in a group have at most one tile between them."""
     rows: dict[int, list[_Run]] = {}
     for x, y in sorted(tiles):
         runs = rows.setdefault(y, [])
@@ -266,14 +272,14 @@ def pieces(tiles: frozenset[Tile]) -> Iterator[list[Tile]]:
 
 
 def around(tiles: Iterable[Tile]) -> Box:
-    """Return the box around some squares, in pixels."""
+    """Return the box around some tiles, in pixels."""
     columns, rows = zip(*tiles, strict=True)
     left, top = min(columns) * TILE, min(rows) * TILE
     return Box.of_corners(left, top, (max(columns) + 1) * TILE, (max(rows) + 1) * TILE)
 
 
 def squares(box: Box) -> set[Tile]:
-    """Return the squares that a box touches."""
+    """Return the tiles that a box touches."""
     columns = range(max(0, box.left) // TILE, -(-box.right // TILE))
     return {(x, y) for x in columns for y in range(max(0, box.top) // TILE, -(-box.bottom // TILE))}
 

@@ -1,6 +1,6 @@
-"""Whether a place that repaints itself still shows a thing of the same shape: a clock that became a name does not.
+"""Check whether a place that repaints itself still shows the same kind of thing, such as a clock and not a name.
 
-The shape is the columns that have ink. The digits of a clock take one another's columns, a word takes others.
+The shape of a place is the set of columns that have ink. The digits of a clock share their columns; a word uses others.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from holo_tasks.core.recheck import Sighting, part
 from holo_tasks.core.repaint_rhythm import SAME_S, TILE, Stir
 
 INK = 48
-"""What is lighter or darker than the ground by less is none."""
+"""Gray levels by which a pixel must differ from the background to count as ink."""
 GAP, EDGE = 2, 3
-"""Columns of ink no further apart than twice the first of these belong together, and no more than so many columns
-differ between two digits; in pixels, for letters up to `SMALL` pixels high, and in proportion above that."""
+"""Tolerances in pixels for letters up to `SMALL` pixels high; larger letters scale them.
+
+Ink columns up to twice ``GAP`` apart belong together. Two digits differ in at most ``EDGE`` columns.
+"""
 SMALL = 12
 OFTEN = 3
-"""A place that took another shape so often, such as a banner, has none of its own."""
+"""A place that changed its shape this often, such as a banner, has no fixed shape."""
 MOST = 64
-"""No more places are remembered."""
+"""Most places that are remembered."""
 
 
 def unlike(before: Image.Image, now: Image.Image) -> bool:
-    """Say whether two pictures of a place, in shades of grey, show things of different shapes."""
+    """Return whether two grayscale pictures of a place show things of different shapes."""
     one, other = _ink(before), _ink(now)
     boxes = [box for box in (one.getbbox(), other.getbbox()) if box is not None]
     if not boxes:
@@ -37,36 +39,38 @@ def unlike(before: Image.Image, now: Image.Image) -> bool:
 
 
 class Shapes:
-    """The shapes that places of one screen had, and how often each took another one."""
+    """The shapes that places of one screen had, and how often each changed."""
 
     def __init__(self) -> None:
         self._known: dict[Box, tuple[Image.Image, int]] = {}
 
     def note(self, box: Box, now: Image.Image) -> None:
-        """Note what a place shows after a repaint."""
+        """Record the picture of a place after a repaint."""
         before, times = self._known.get(box, (now, 0))
         if len(self._known) >= MOST:
             self._known.clear()
         self._known[box] = now, min(OFTEN, times + unlike(before, now))
 
     def vary(self, box: Box) -> bool:
-        """Say whether a place takes other shapes all the time."""
+        """Return whether a place keeps changing its shape."""
         return any(times >= OFTEN and box.intersects(place) for place, (_, times) in self._known.items())
 
     def forget(self) -> None:
-        """Know nothing any more."""
+        """Forget all places."""
         self._known.clear()
 
 
 class Doubts:
-    """The places of one comparison that took another shape since the picture: each has to go on once more."""
+    """Places whose shape changed since the picture that a comparison started from. Each must repaint once more to be
+    trusted.
+    """
 
     def __init__(self, before: Sighting) -> None:
         self._before = before
         self._doubted: dict[Box, float] = {}
 
     def allayed(self, now: Sighting, stirs: Sequence[Stir]) -> tuple[Stir, ...]:
-        """Return the places that show the same shape as before, or were repainted in turn after they took another."""
+        """Return the regions that still have their shape, or that were repainted again after their shape changed."""
         return tuple(stir for stir in stirs if stir.swift or stir.varied or self._goes_on(now, stir))
 
     def _goes_on(self, now: Sighting, stir: Stir) -> bool:
@@ -90,7 +94,7 @@ def _ink(picture: Image.Image) -> Image.Image:
 
 
 def _columns(ink: Image.Image, gap: int) -> bytes:
-    """Return for each column whether there is ink in it, or between two that have some and are near."""
+    """Return for each column whether it has ink, or lies in a small gap between two columns with ink."""
     columns = bytearray(ink.getprojection()[0])
     last = -1
     for x, inked in enumerate(columns):

@@ -1,4 +1,4 @@
-"""From the model's coordinates to pixels, through the very picture that was sent."""
+"""Convert a model's coordinates to pixels of the screen, relative to the picture that was sent."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from holo_tasks.core.geometry import Point
 
 FULL_SCALE = 1000
 ROUNDING = 0.5
-"""Coordinates are whole thousandths: so much past the edge is the edge."""
+"""Coordinates are whole thousandths. A corrected value up to this far past the edge counts as the edge."""
 
 
 def to_pixel(x: float, y: float, shot: Shot) -> Point:
     """Map (x, y) in [0, 1000] to a screen pixel.
 
-    The product is truncated, as in the documentation; 1000 is the last pixel, not one past it. Coordinates are
-    relative to the part of the screen that was sent, whatever size it was sent in.
-    Raises `UnusableReply` for anything out of range: a wrong coordinate is never moved into range.
+    The product is truncated, as the model's documentation says, and 1000 is the last pixel. Coordinates are relative to
+    the part of the screen that was sent, whatever its sent size. Raises `UnusableReply` for coordinates out of range,
+    which are never moved into range.
     """
     for name, value in (("x", x), ("y", y)):
         if not 0 <= value <= FULL_SCALE:
@@ -49,7 +49,7 @@ def to_pixel(x: float, y: float, shot: Shot) -> Point:
 
 
 def _corrected(x: float, y: float, correction: Correction) -> tuple[float, float]:
-    """Return what is meant by a model that is known to be off. Raises `UnusableReply` where that is off the picture."""
+    """Return coordinates corrected for the model's known error. Raises `UnusableReply` if they are off the picture."""
     meant = correction.x.corrected(x), correction.y.corrected(y)
     for name, value in zip(("x", "y"), meant, strict=True):
         if not -ROUNDING <= value <= FULL_SCALE + ROUNDING:
@@ -61,7 +61,7 @@ def _corrected(x: float, y: float, correction: Correction) -> tuple[float, float
 
 
 def to_gesture(call: AnyCall, shot: Shot) -> gestures.Gesture | None:
-    """Turn a call into what the hands do, or None if it is nothing for hands (answer, ask)."""
+    """Convert a call to a gesture, or ``None`` for calls without input (answer, ask)."""
     match call:
         case ClickCall():
             return gestures.Click(to_pixel(call.x, call.y, shot), button=call.button)

@@ -1,4 +1,7 @@
-"""Takes the values of secrets out of texts, however they are written there."""
+"""Remove the values of secrets from texts, in any common encoding.
+
+`Scrubber` does it; logs, traces and model requests go through one.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +19,32 @@ from holo_tasks.core.codes import Codes
 from holo_tasks.core.secret import PLACEHOLDER, Secret, placeholder
 
 SHORT = 4
-"""A value of fewer characters is in too many harmless words: it is looked for as it is, and only standing alone."""
+"""Values with fewer characters occur in harmless words, so only exact and separate occurrences are replaced."""
 _SMALL = {ord(letter): letter.lower() for letter in ascii_uppercase}
 DIGEST = re.compile(r"[0-9a-f]{64}")
 BY_CHANCE = 12
-"""So many characters of a digest are some value's by chance in one of a trillion; fewer may be."""
+"""Least length of a match inside a SHA-256 digest. Shorter matches occur by chance; one of this length in one of a
+trillion.
+"""
 _OBJECT = re.compile(r"\{\s*\"")
-"""Where a JSON object may begin; a placeholder has two braces and no quotation mark."""
+"""Possible beginning of a JSON object. A placeholder has two braces and no quotation mark."""
 _TRIES = 40
-"""So many places of a text are tried that look like the beginning of JSON."""
+"""Most places of a text that are tried as the beginning of JSON."""
 Span: TypeAlias = tuple[int, int, str]
 Fixed: TypeAlias = Callable[[str, str], bool]
-"""Says of a field's name and its text whether that is a word of a protocol, which nobody could keep secret."""
+"""Returns whether a field's text is a keyword of a protocol, from the field's name and its text. Keywords are not
+secret.
+"""
 
 
 class Scrubber:
-    """Replaces the values of some secrets by their names. Holds them in memory, and shows them to nobody.
+    """Replaces the values of secrets by placeholders or marks.
 
-    A value, also as JSON or Python write it, becomes ``{{secret:NAME}}``: if a model writes down what it has read
-    somewhere, it is typed by name, under the secret's binding. A value that is encoded (base64 wherever it begins,
-    hexadecimal, as in a URL, as in HTML), a line of it, or what is left where values overlap, becomes a mark that types
-    nothing. What stands for one of these secrets already is left alone, and in SHA-256 digests so is what is short: it
-    may come up there by chance. Of a seed, the seed in any spelling and the one-time ``codes`` become such marks.
+    A value, also as written in JSON or Python, becomes ``{{secret:NAME}}``. A model that repeats such a text then types
+    the secret by name, under the secret's binding. Encoded values, single lines of a value, and the rest of overlapping
+    values become marks that type nothing. Encodings are base64 at any offset, hexadecimal, URL and HTML escapes.
+    Existing placeholders and marks are left alone, and so are short matches in SHA-256 digests, which occur by chance.
+    For a seed, every spelling of it and its one-time ``codes`` become marks.
     """
 
     def __init__(self, secrets: Iterable[Secret], codes: Codes | None = None) -> None:
@@ -47,7 +54,7 @@ class Scrubber:
         lines: dict[str, str] = {}
         self._names: set[str] = set()
         secrets = tuple(secrets)
-        self._codes = Codes(secrets) if codes is None else codes  # which refuses seeds: they need a clock
+        self._codes = Codes(secrets) if codes is None else codes  # without a clock, Codes refuses seeds
         for secret in secrets:
             self._names.add(secret.name)
             mark = _seed(secret.name) if secret.totp else placeholder(secret.name)
@@ -73,14 +80,14 @@ class Scrubber:
         self._words = {value: re.compile(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])") for value in alone}
 
     def __bool__(self) -> bool:
-        """Whether there is anything to look for by now: a code may come by mail later."""
+        """Whether there is anything to look for. This may change, because a code may come by mail later."""
         return bool(self._exact or self._alone or self._codes)
 
     def __repr__(self) -> str:
         return f"Scrubber({len(self._names)} secrets)"
 
     def finds(self, text: str) -> bool:
-        """Say whether there may be a value in a text; false is certain."""
+        """Return whether a text may hold a value; false is certain."""
         if not self:
             return False
         if any(form in text for form in self._exact) or any(value in text for value in self._alone):
@@ -89,11 +96,11 @@ class Scrubber:
         return any(form in small for form in self._folded) or any(True for _ in self._codes.places(text))
 
     def holds(self, text: str) -> bool:
-        """Say whether there is a value in a text."""
+        """Return whether a text holds a value."""
         return self.text(text) != text
 
     def text(self, text: str) -> str:
-        """Return a text with names in the place of values."""
+        """Return a text with placeholders and marks instead of values."""
         if not self.finds(text):
             return text
         found = self._found(text)
@@ -102,15 +109,15 @@ class Scrubber:
         return self._replaced(text, found)
 
     def written(self, text: str, fixed: Fixed | None = None) -> str:
-        """Return a text with names in the place of values; of JSON objects in it, only in their string values.
+        """Return a text with values replaced; in JSON objects inside it, only string values change.
 
-        Names of fields, numbers and literals of JSON stay as they are, and so does what is ``fixed``: else a value that
-        looks like one of them would make the text mean something else, or nothing.
+        Field names, numbers and literals of JSON stay, and so do texts for which ``fixed`` is true. Otherwise a value
+        that looks like one of them would change or break the text's meaning.
         """
         if not self.finds(text):
             return text
         if across := list(_places(text, self._across)):
-            # A value that has marks of JSON in it may be half in and half out of an object.
+            # A value with JSON punctuation may cross the boundary of an object.
             found = [one for one in self._found(text) if any(one[0] < end and at < one[1] for at, end, _ in across)]
             text = self._replaced(text, found)
         told, at = "", 0
@@ -122,9 +129,9 @@ class Scrubber:
         return told + self.text(text[at:])
 
     def plain(self, value: Any, fixed: Fixed | None = None, *, name: str = "") -> Any:
-        """Return plain values, as JSON has them, with names in the place of values in their strings.
+        """Return JSON types with values replaced in their strings.
 
-        ``name`` is that of the field the value is in. The pictures of a message are left alone.
+        ``name`` is the name of the field that holds the value. Pictures in a message are left alone.
         """
         match value:
             case str():
@@ -148,7 +155,7 @@ class Scrubber:
         return found
 
     def _replaced(self, text: str, found: list[Span]) -> str:
-        """Return a text with a mark in the place of each group of places that overlap."""
+        """Return a text with each group of overlapping matches replaced by one mark."""
         known = [
             mark.span()
             for mark in self._marks.finditer(text)
@@ -164,7 +171,7 @@ class Scrubber:
 
 
 def is_picture(url: str) -> bool:
-    """Say whether a URL is a picture itself: nothing but base64 after the comma."""
+    """Return whether a URL is a data URL of a picture, with only base64 after the comma."""
     kind, comma, data = url.partition(",")
     if not (comma and _PICTURE.fullmatch(kind) and data.isascii()):
         return False
@@ -176,7 +183,7 @@ _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
 
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object with a field twice: written anew it would be a good one."""
+    """Reject an object with a duplicate field, because rewriting it would make it valid."""
     if len(found := dict(pairs)) != len(pairs):
         raise ValueError("a field appears twice")
     return found
@@ -189,13 +196,13 @@ def _as_json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # an unpaired surrogate
         return json.dumps(value)
     return text
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
-    """Return where in a text JSON objects are, and what they are."""
+    """Yield the start, the end and the value of each JSON object in a text."""
     at = 0
     for _ in range(_TRIES):
         if (begins := _OBJECT.search(text, at)) is None:
@@ -210,7 +217,7 @@ def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def _places(text: str, forms: Mapping[str, str]) -> Iterator[Span]:
-    """Return every place where a form is, also those that overlap."""
+    """Yield every occurrence of the forms, including overlapping ones."""
     for form, mark in forms.items():
         at = text.find(form)
         while at >= 0:
@@ -219,7 +226,9 @@ def _places(text: str, forms: Mapping[str, str]) -> Iterator[Span]:
 
 
 def _merged(found: list[Span]) -> Iterator[Span]:
-    """Return places that do not overlap: one inside another is part of it, and of others that do nothing is left."""
+    """Yield matches without overlaps. A match inside another is dropped; partly overlapping ones become one
+    ``[secret]``.
+    """
     group: Span | None = None
     for start, end, mark in sorted(found, key=lambda one: (one[0], -one[1])):
         if group is None or start >= group[1]:
@@ -245,21 +254,21 @@ def _code(name: str) -> str:
 
 
 def _spellings(value: str) -> Iterator[str]:
-    """Return a value as it is, without the white space around it, and with its accents put together or apart."""
+    """Yield a value unchanged and without surrounding white space, also with composed and decomposed accents."""
     bare = value.strip() or value
     normal = unicodedata.normalize
     yield from dict.fromkeys(form for one in (value, bare) for form in (one, normal("NFC", one), normal("NFD", one)))
 
 
 def _lines(value: str) -> Iterator[str]:
-    """Return the lines of a value of more than one, as long as they would not be found in harmless texts."""
+    """Yield the lines of a value with several lines, without lines so short that they occur in harmless texts."""
     lines = [line.strip() for line in value.splitlines()]
     if len(lines) > 1:
         yield from (line for line in lines if len(line) >= SHORT)
 
 
 def _written(value: str) -> Iterator[str]:
-    """Return a value as it is, and as JSON and Python write it: also inside a text that is itself written so."""
+    """Yield a value unchanged and as JSON and Python write it, also when such a text is escaped again."""
     forms = {value}
     for _ in range(2):
         forms |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in forms for ascii_only in (True, False)}
@@ -269,10 +278,10 @@ def _written(value: str) -> Iterator[str]:
 
 
 def _escaped(value: str) -> Iterator[str]:
-    """Return a value as it is written where not every character can be; large letters may come for small ones."""
+    """Yield the encodings of a value for restricted character sets, whose letters may be in upper or lower case."""
     data = value.encode(errors="surrogatepass")
     forms = {data.hex(), data.hex(" "), data.hex(":"), value.encode("utf-16-le", errors="surrogatepass").hex()}
-    # Python's, an address bar's, and encodeURIComponent and encodeURI of JavaScript.
+    # Safe characters of Python's quote, of an address bar, and of JavaScript's encodeURIComponent and encodeURI.
     kept = ("", "/", "/:@!$&'()*+,;=~", "!~*'()", ";,/?:@&=+$!~*'()#")
     forms |= {quote(data, safe=safe) for safe in kept} | {quote_plus(data)}
     forms |= {html.escape(value), html.escape(value, quote=False), html.escape(value).replace("&#x27;", "&#39;")}
@@ -281,13 +290,13 @@ def _escaped(value: str) -> Iterator[str]:
 
 
 def encodings(value: str) -> Iterator[str]:
-    """Return a value as it shows where it was encoded: as in a URL, as in HTML, in hexadecimal and in base64."""
+    """Yield the encodings of a value: URL and HTML escapes, hexadecimal and base64."""
     yield from _escaped(value)
     yield from _in_base64(value)
 
 
 def _in_base64(value: str) -> Iterator[str]:
-    """Return what base64 makes of a value and of nothing else, wherever in a longer text it begins."""
+    """Yield the base64 of a value at each of the three offsets, without characters that depend on its neighbors."""
     data = value.encode(errors="surrogatepass")
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for skipped in range(3):
@@ -296,5 +305,5 @@ def _in_base64(value: str) -> Iterator[str]:
 
 
 def _small(text: str) -> str:
-    """Return a text with the large letters of ASCII, and no others, made small."""
+    """Return a text with ASCII letters in lower case and other letters unchanged."""
     return text.lower() if text.isascii() else text.translate(_SMALL)

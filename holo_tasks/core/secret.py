@@ -1,4 +1,4 @@
-"""A secret: typed by its name, into the window it is bound to, and told to nobody; or a seed, whose codes are typed."""
+"""Secrets, which are typed by name into the window they are bound to, and seeds, whose one-time codes are typed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from holo_tasks.core.errors import InvalidUsage, SecretRefused
 from holo_tasks.core.totp import Totp
 
 PLACEHOLDER = re.compile(r"\{\{(?:secret|totp):([^{}]*)\}\}")
-"""What stands for a secret in a text, and for the one-time code of this moment that a seed makes."""
+"""Placeholder of a secret in a text, or of the current one-time code of a seed."""
 CODE_BEGINS = "{{totp:"
 _BEGINS = ("{{secret:", CODE_BEGINS)
 _ALONE = re.compile(rf"[ \t\r\n]*{PLACEHOLDER.pattern}[ \t\r\n]*")
 _PIECES = re.compile(r"(?<=[\t\r\n])(?=[^\t\r\n])")
-"""Behind keys that may go to another field."""
+"""Splits a text after keys that may move the focus to another field."""
 MOST_SPLIT = 300
-"""A text of so many characters is told cut up; what is longer, its writer can cut up without it."""
+"""Longest text for which the error suggests how to split it."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 
 
@@ -28,14 +28,15 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 class Secret:
     """A value, the name it is typed by, and the window it is bound to.
 
-    ``program`` is the only one that may get it, by the file that its process runs (as in `Rules.programs`); empty is
-    the program that the desktop was started with, and what that started. ``title``, if given, has to be part of the
-    window's title, which narrows the choice among that program's windows; a title alone is no proof of anything.
-    ``fields``, if given, are labels: an agent types it into the field it has just clicked, and only if one of these is
-    read right beside or above it, outside any field; typing stops when it does not show there.
+    ``program`` is the only program that may get it, identified by the file that its process runs (as in
+    `Rules.programs`). If it is empty, the secret is bound to the program that the desktop was started with, and to
+    programs started by it. ``title``, if given, must be part of the window's title. It narrows the choice among that
+    program's windows; a title alone proves nothing. ``fields``, if given, are labels. An agent then types the secret
+    only into the field it has just clicked. One of the labels must be readable directly beside or above that field.
+    Typing stops if the text does not show there.
 
-    With ``totp`` the value is the seed of one-time codes (RFC 6238), in base32 or as an ``otpauth://totp/…`` address.
-    It is never typed: ``{{totp:NAME}}`` types the code of the moment.
+    With ``totp``, the value is the seed of one-time codes (RFC 6238), in base32 or as an ``otpauth://totp/…`` address.
+    A seed is never typed: ``{{totp:NAME}}`` types the current code.
     """
 
     name: str
@@ -48,9 +49,9 @@ class Secret:
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
             raise InvalidUsage(
-                f"{self.name!r} is no name for a secret: letters, digits, `_`, `-` and `.`, a letter first."
+                f"{self.name!r} is not a name for a secret; use letters, digits, `_`, `-` and `.`, a letter first."
             )
-        # Files and web forms end in a line break that nobody meant, and that would press Enter.
+        # Files and web forms often end in an unintended line break, which would press Enter.
         object.__setattr__(self, "value", self.value.rstrip("\r\n"))
         try:
             self.value.encode()
@@ -63,45 +64,45 @@ class Secret:
 
     @property
     def seed(self) -> Totp | None:
-        """What makes its codes, if it is a seed."""
+        """The generator of its codes, if it is a seed."""
         return Totp.read(self.value, self.name) if self.totp else None
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What of it is not to be seen anywhere: its value, also as part of an address."""
+        """The texts that must not be shown: its value and, for a seed's address, the seed itself."""
         return (self.value, self.seed.seed) if self.seed else (self.value,)
 
     @property
     def place(self) -> str:
-        """Where it may be typed, in words."""
+        """Description of the windows it may be typed into."""
         program = self.program or "the program this desktop was started with"
         if self.program and not (shutil.which(self.program) or Path(self.program).expanduser().exists()):
-            program = "a program that is not on PATH"  # somebody may have taken its place for that of the value
+            program = "a program that is not on PATH"  # the user may have entered the value here by mistake
         where = f"windows of {program}"
         return f"{where} with {self.title!r} in the title" if self.title else where
 
 
 def placeholder(name: str) -> str:
-    """Return what stands for a secret in a text."""
+    """Return the placeholder of a secret."""
     return f"{{{{secret:{name}}}}}"
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Return the names of the secrets that a text names."""
+    """Return the names of the secrets that a text refers to."""
     return frozenset(found[1].strip() for found in PLACEHOLDER.finditer(text))
 
 
 def names_secret(text: str) -> bool:
-    """Say whether a text names a secret, or begins to."""
+    """Return whether a text has a placeholder of a secret, or the beginning of one."""
     return any(begin in text for begin in _BEGINS)
 
 
 def check_written(text: str, allowed: frozenset[str] | None) -> None:
-    """Raise if a text is not to be written: `InvalidUsage` for a secret that does not stand alone in it,
-    `SecretRefused` for one that is not ``allowed``; None allows all.
+    """Check that a text may be typed.
 
-    Blanks, tabs and line ends around it are keys to be pressed before and after. Both errors are told to whoever wants
-    the text written, before anything is.
+    Raises `InvalidUsage` if it mixes a secret with other text, and `SecretRefused` if the secret is not ``allowed``;
+    ``None`` allows all. Blanks, tabs and line ends around a secret are keys to press before and after it. The model or
+    the caller gets the error before anything is typed.
     """
     if not names_secret(text):
         return
@@ -121,7 +122,7 @@ def check_written(text: str, allowed: frozenset[str] | None) -> None:
 
 
 def _instead(text: str) -> str:
-    """Say which writes come to the same as a text in which no secret stands alone, if they are plain to see."""
+    """Return a suggestion of separate writes for a text that mixes secrets with other text, or an empty string."""
     pieces: list[str] = []
     for piece in _PIECES.split(text[:MOST_SPLIT]):
         if pieces and not names_secret(piece) and not names_secret(pieces[-1]):
@@ -133,22 +134,22 @@ def _instead(text: str) -> str:
 
 
 def by_name(secrets: Mapping[str, Secret | str]) -> dict[str, Secret]:
-    """Return secrets by their names; a bare value has no binding of its own."""
+    """Return secrets by their names. A plain value becomes a secret without a binding."""
     return {name: secret if isinstance(secret, Secret) else Secret(name, secret) for name, secret in secrets.items()}
 
 
 def check_bound(secrets: Mapping[str, Secret], *, starts: bool) -> None:
-    """Raise `InvalidUsage` for a secret without a program, on a desktop that ``starts`` none of its own."""
+    """Raise `InvalidUsage` for a secret without a program, if the desktop does not start a program (``starts``)."""
     for secret in secrets.values():
         if not (starts or secret.program):
             raise InvalidUsage(
-                f"The secret {secret.name!r} is bound to no program, and this desktop starts none: say which program "
-                "may get it."
+                f"The secret {secret.name!r} is bound to no program, and this desktop starts none: name the program "
+                "that may get it."
             )
 
 
 def parts_of(text: str, secrets: Mapping[str, Secret]) -> Iterator[str | Secret]:
-    """Cut a text at its placeholders; raise `InvalidUsage` for a name that is not known, or half a placeholder."""
+    """Split a text at its placeholders. Raises `InvalidUsage` for an unknown name or an incomplete placeholder."""
     if len(PLACEHOLDER.findall(text)) != sum(map(text.count, _BEGINS)):
         raise InvalidUsage("A secret is written {{secret:NAME}} or {{totp:NAME}}: one in this text is cut off.")
     at = 0
@@ -168,7 +169,7 @@ def parts_of(text: str, secrets: Mapping[str, Secret]) -> Iterator[str | Secret]
 
 
 def _other_kind(secret: Secret) -> str:
-    """Say how a secret is written that was taken for one of the other kind."""
+    """Return the error message for a secret whose placeholder is of the wrong kind."""
     name = secret.name
     if secret.totp:
         return f"{name!r} is a seed, which is never typed: its code is written {{{{totp:{name}}}}}. Nothing was typed."
@@ -178,5 +179,5 @@ def _other_kind(secret: Secret) -> str:
 
 
 def values_of(secrets: Mapping[str, Secret]) -> dict[str, str]:
-    """Return the texts of secrets that are looked for on a screen, by names."""
+    """Return the texts of secrets that are searched for on a screen, by names."""
     return {f"{name} {n}": text for name, one in secrets.items() for n, text in enumerate(one.texts)}

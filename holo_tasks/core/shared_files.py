@@ -1,4 +1,4 @@
-"""The folder that an agent shares with the programs on a desktop, and the files that come and go by it."""
+"""The folder that an agent shares with the programs on a desktop, and the files in it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class SharedFolder:
-    """A folder, by its path and by the number that the file system gave it: another one in its place is refused.
+    """A folder, identified by its path, device and inode. A different folder at the same path is refused.
 
-    ``uid`` and ``gid`` are those of the user that the programs run as, if it is another one.
+    ``uid`` and ``gid`` are those of the user that runs the programs, if it is a different user.
     """
 
     path: Path
@@ -22,11 +22,12 @@ class SharedFolder:
 
 @dataclass(frozen=True)
 class SharedFile:
-    """A file that was given, or that arrived.
+    """A file that was given to a program, or that arrived from one.
 
-    ``name`` is what it is called, made safe: others may have chosen it. One that arrived lies at ``path``, where no
-    program of the desktop gets at it, as it was when ``sha256`` was taken of it; one that was given lies in the shared
-    folder, and the program may change it. ``evidence`` is where the evidence has it, empty if it does not.
+    ``name`` is the file's name, made safe because outsiders may have chosen it. An arrived file is at a ``path`` that
+    no program of the desktop can reach, and stays unchanged after ``sha256`` was computed. A given file is at a
+    ``path`` in the shared folder, where the program may change it. ``evidence`` is the file's path in the trace, or
+    empty if it is not stored there.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""What others have written, short enough to be said of it what is wrong with it."""
+"""Shorten foreign text for use in error messages."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ MOST = 300
 
 
 def shortened(text: str, most: int = MOST) -> str:
-    """Return the beginning of a text that is too long to be read in a message."""
+    """Return a text cut to ``most`` characters, with an ellipsis at the end if it was longer."""
     return text if len(text) <= most else text[: most - 1] + "…"

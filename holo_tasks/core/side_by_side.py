@@ -1,8 +1,8 @@
-"""Whether two places of a screen are on sheets of their own, which stand side by side with bare ground between them.
+"""Decide whether two places of a screen are on separate panels with a blank gap between them.
 
-The rows of a list go on to its own edge and no further: what is on the next sheet does not say which of them is which.
-A line, a rail, a scroll bar, or the space between two columns is no such ground, nor is what divides the cells of a
-table: bare ground is wider than a line, has other colors on both its sides, and comes out into the open somewhere.
+The rows of a list end at its own edge, so the next panel's content does not identify a row. A line, a rail, a scroll
+bar, the space between two columns and the lines of a table are no such gap. A gap is wider than a line, has other
+colors on both sides, and opens into blank space somewhere.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ from PIL import Image
 from holo_tasks.core.geometry import Box, Point
 
 NARROWEST, WIDEST = 4, 64
-"""How wide the ground between two sheets is."""
+"""Least and largest width of a gap between two panels, in pixels."""
 TALL = 160
-"""Two sheets stand side by side along so many pixels without a break: cells of a table are less tall."""
+"""Least unbroken height of a gap, in pixels. Cells of a table are less tall."""
 MARGIN, OTHER, MOSTLY = 8, 6, 0.8
-"""So far from the ground a sheet still has another color, by so much, in this part of its rows."""
+"""A panel has another color up to ``MARGIN`` pixels from the gap, by ``OTHER`` levels, in the share ``MOSTLY`` of its
+rows.
+"""
 OPEN_WIDE, OPEN_TALL = 60, 12
-"""Where a sheet ends, so much beside the ground and below or above it is ground, too: lines of a table are thinner."""
+"""Size in pixels of the blank space beside the gap, above or below, where a panel ends. Lines of a table are
+thinner.
+"""
 
 
 def ground(picture: Image.Image, at: Point, until: int) -> Box | None:
-    """Return the bare ground between a point and a column right of it, on two sheets; None if these may be one.
+    """Return the gap between a point and a column right of it, or ``None`` if both may be on one panel.
 
-    The picture is of the window they are in, as tall as that, and of nothing else.
+    ``picture`` shows exactly the window that both are in, in its full height.
     """
     row = picture.crop((0, at.y, picture.width, at.y + 1)).tobytes()
     for left, right in _plain(row, at.x + 1, until):
@@ -42,7 +46,7 @@ def ground(picture: Image.Image, at: Point, until: int) -> Box | None:
 
 
 def _plain(row: bytes, first: int, until: int) -> Iterator[tuple[int, int]]:
-    """Yield where in a row of pixels there is one color for as long as ground is wide."""
+    """Yield the runs of one color in a row of pixels that are as wide as a gap can be."""
     start = first
     for x in range(first + 1, until + 1):
         if x == until or row[3 * x : 3 * x + 3] != row[3 * start : 3 * start + 3]:
@@ -52,7 +56,10 @@ def _plain(row: bytes, first: int, until: int) -> Iterator[tuple[int, int]]:
 
 
 def _between(strip: Image.Image, y: int) -> tuple[int, int] | None:
-    """Return from where to where sheets are on both sides of the middle of a strip, around a row; None if too short."""
+    """Return the first and last row, around row ``y``, where panels are on both sides of a strip's middle.
+
+    Returns ``None`` if these are fewer than `TALL` rows.
+    """
     line, data = 3 * strip.width, strip.tobytes()
     first, last = 3 * MARGIN, line - 3 * MARGIN
     pixel = data[y * line + first : y * line + first + 3]
@@ -81,7 +88,7 @@ def _between(strip: Image.Image, y: int) -> tuple[int, int] | None:
 
 
 def _opens(picture: Image.Image, box: Box) -> bool:
-    """Say whether ground goes on above or below, where one of the sheets beside it is at its end."""
+    """Return whether the gap opens into blank space above or below, where one of the panels ends."""
     color = picture.getpixel((box.left, box.top))
     for top in (box.top - OPEN_TALL, box.bottom):
         for left in (box.left - OPEN_WIDE, box.left):

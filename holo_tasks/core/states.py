@@ -1,7 +1,7 @@
-"""The states a program's screen can be in, and how each is recognized.
+"""The states of a program's screen, and the marks by which each is recognized.
 
-A state is told by marks: what is written, a picture, a window, an element, or a question to a model. Marks are facts
-about the screen as a whole; where things are on it is left to those who act.
+A mark is a text, a picture, a window, an element, or a question to a model. Marks describe the screen as a whole;
+callers that act look up positions themselves.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box
 
 ANY = "*"
-"""As the start of a way: it may be taken from every state, also from one that nobody knows."""
+"""Start of a way that may be taken from every state, including an unknown one."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A label that is written on the screen: ``*`` stands for anything, CAPITALS for capitals, a digit for itself.
+    """A label on the screen. ``*`` matches anything. A label in capitals matches capitals only, and digits match
+    themselves.
 
-    ``within`` is the part of the screen, in pixels, that it has to be in.
+    ``within`` is the part of the screen, in pixels, that it must be in.
     """
 
     label: str
@@ -31,15 +32,17 @@ class Text:
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label.replace("*", " ").strip():
-            raise InvalidUsage(f"A Text needs words to look for, not {self.label!r}; write what is on the screen.")
+            raise InvalidUsage(
+                f"A Text needs words to look for, not {self.label!r}; write a text that is on the screen."
+            )
         _check_box(self.within)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a part of the screen, at its own scale: a PNG file, or its bytes.
+    """A picture of a part of the screen at its original scale: a PNG file, or its bytes.
 
-    ``within`` is as for `Text`; ``likeness``, above 0 and at most 1, is how like the screen has to be.
+    ``within`` works as for `Text`. ``likeness``, above 0 and at most 1, is the least similarity that counts.
     """
 
     png: Path | bytes
@@ -60,24 +63,25 @@ class Picture:
 
 @dataclass(frozen=True)
 class Window:
-    """A window by its title, a shell pattern, or by its program, the name or path of the file that its process runs."""
+    """A window with this title, a shell pattern, or this program, the name or path of the file that its process
+    runs.
+    """
 
     title: str = "*"
     program: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.title, str) or not isinstance(self.program, str):
-            raise InvalidUsage("A Window is told by texts: title=, program= or both.")
+            raise InvalidUsage("A Window needs texts: title=, program= or both.")
         if not self.title.strip("* ") and not self.program.strip():
             raise InvalidUsage("This Window fits every window; give it a title, a program or both.")
 
 
 @dataclass(frozen=True)
 class Widget:
-    """An element that its program tells of, by its role, as in ``button``, its name, or both, and that can be seen.
+    """A visible element of an accessibility tree, by its role, such as ``button``, its name, or both.
 
-    A ``*`` in the name stands for anything. ``text`` is the label that is looked for where programs do not tell of
-    their elements.
+    A ``*`` in the name matches anything. ``text`` is the label that is searched for if programs publish no elements.
     """
 
     role: str | None = None
@@ -87,16 +91,16 @@ class Widget:
     def __post_init__(self) -> None:
         given = [each for each in (self.role, self.name) if each is not None]
         if not given or not all(isinstance(each, str) and each.strip() for each in given):
-            raise InvalidUsage("A Widget is told by role=, name= or both, as its program tells them.")
+            raise InvalidUsage("A Widget needs role=, name= or both, as in the accessibility tree.")
         if self.role is None and not str(self.name).strip("* "):
             raise InvalidUsage("This Widget fits every element with a name; give it a role or a name.")
         if not isinstance(self.text, str) or (self.text and not self.text.replace("*", " ").strip()):
-            raise InvalidUsage(f"The text of a Widget is what is written on it, not {self.text!r}.")
+            raise InvalidUsage(f"The text of a Widget is its label on the screen, not {self.text!r}.")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question about the screen that a model answers with yes or no; it costs a call, so it is asked last."""
+    """A yes-or-no question about the screen to a model. It costs a call, so it is asked last."""
 
     question: str
 
@@ -107,7 +111,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Absent:
-    """Holds where its mark does not."""
+    """Holds if its mark does not."""
 
     mark: Mark
 
@@ -117,7 +121,7 @@ class Absent:
 
 @dataclass(frozen=True, init=False)
 class AnyOf:
-    """Holds where one of its marks does."""
+    """Holds if any of its marks does."""
 
     marks: tuple[Mark, ...]
 
@@ -132,9 +136,9 @@ _MARKS = (Text, Picture, Window, Widget, Asked, Absent, AnyOf)
 
 @dataclass(frozen=True, init=False)
 class State:
-    """A screen of the program by name; all its marks must hold.
+    """A named screen of the program; all its marks must hold.
 
-    ``busy``: the program is working. Such a state is waited out and never acted on.
+    In a ``busy`` state the program is working. Such a state is waited out, and no action is taken in it.
     """
 
     name: str
@@ -150,19 +154,22 @@ class State:
 
 
 class Recognizer(Protocol):
-    """Tells which state a frame shows. Frames are raw: they stay here, but for questions, which go redacted."""
+    """Finds the state that a frame shows.
+
+    Frames are unredacted. They stay on this machine; only questions send them, after redaction.
+    """
 
     async def recognize(self, frame: Frame, states: Sequence[State]) -> State | None:
-        """Return the first state of these, in their order, whose marks all hold; None if none does."""
+        """Return the first of these states whose marks all hold, or ``None``."""
         ...
 
     async def holds(self, frame: Frame, state: State) -> bool:
-        """Say whether a frame shows this state."""
+        """Return whether a frame shows this state."""
         ...
 
 
 def marks_in(marks: Iterable[Mark]) -> Iterator[Text | Picture | Window | Widget | Asked]:
-    """Yield the plain marks, those inside `Absent` and `AnyOf` included."""
+    """Yield the simple marks, including those inside `Absent` and `AnyOf`."""
     for mark in marks:
         match mark:
             case Absent():
@@ -175,11 +182,11 @@ def marks_in(marks: Iterable[Mark]) -> Iterator[Text | Picture | Window | Widget
 
 def _check_marks(what: str, marks: tuple[Any, ...]) -> None:
     if not marks:
-        raise InvalidUsage(f"{what} has no marks, so nothing tells it; give it a Text, a Picture or a Window.")
+        raise InvalidUsage(f"{what} has no marks, so it cannot be recognized; give it a Text, a Picture or a Window.")
     for mark in marks:
         if not isinstance(mark, _MARKS):
             hint = f"; write Text({mark!r})" if isinstance(mark, str) else ""
-            raise InvalidUsage(f"{what} is told by marks such as Text, Picture or Window, not by {mark!r}{hint}.")
+            raise InvalidUsage(f"{what} takes marks such as Text, Picture or Window, not {mark!r}{hint}.")
 
 
 def _check_box(within: Any) -> None:

@@ -1,4 +1,4 @@
-"""One turn of the agent, parsed: what it noted, thought and wants done."""
+"""One parsed reply of the model: its note, its reasoning and its tool call."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from holo_tasks.core.actions import AnyCall
 
 
 class Step(BaseModel):
-    """What a reply came to, whatever the dialect it was written in.
+    """A parsed reply, independent of the dialect it was written in.
 
-    ``note`` is what the model wants to remember. ``call_id`` names the call in the function calling dialect.
-    ``reasoning`` is empty unless the model is trained to see its own again. ``replaced`` says
-    that the secrets that its text to write names stand for values: the model wrote those, and named none.
+    ``note`` is text that the model wants to remember. ``call_id`` names the call in the function calling dialect.
+    ``reasoning`` is empty unless the model is trained to see its own reasoning again. ``replaced`` is true if the model
+    wrote secret values into its text and named no secret. The values were then replaced by the secrets' placeholders.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""Whether an agent is going round in circles: the same action, or the same few screens, again and again."""
+"""Detect an agent that repeats itself: the same action, or the same few screens, several times in a row."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ LONGEST_LAP = 3
 
 
 def stuck(turns: Sequence[Turn]) -> str:
-    """Say in a few words why the last turns look stuck; empty if they do not.
+    """Return a short reason why the last turns look stuck, or an empty string.
 
-    Waiting is not being stuck: the program is busy.
+    Repeated waits do not count as stuck, because the program is busy.
     """
     last = turns[-SAME_ACTIONS:]
     if len(last) == SAME_ACTIONS and not isinstance(last[-1].step.tool_call, WaitCall):

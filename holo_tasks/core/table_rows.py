@@ -1,4 +1,7 @@
-"""Whether things beside a point stand in rows with what is above and below it, as the cells of one table do."""
+"""Decide whether content on the far side of a gap is in the same rows as a target, like the cells of one table.
+
+`aligned` does it, for `repaint_exemptions`.
+"""
 
 from __future__ import annotations
 
@@ -12,38 +15,43 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.likeness import WEAK, edges, over
 
 ACROSS = 24
-"""What stands this near to a point, left or right, is of its column; words this near to others go on with them."""
+"""Pixels left and right of a point that belong to its column; words at most this far apart belong together."""
 ROW = 12
-"""What is this near to the middle of a row, above or below, is in it."""
+"""Pixels above and below the middle of a row that belong to it."""
 TALLEST = 40
-"""A line that is taller than this is the edge of something, or between two columns: no sign, and of no row."""
+"""Tallest ink in pixels that may be a letter. Taller vertical lines are edges or separators, and belong to no row."""
 
 LETTERS, FULL, RIM = 96, 0.9, 8
-"""What is taller than letters and all ink but for so little, within its rim, has no lines of its own: it is a film."""
+"""A box is a film if it is taller than ``LETTERS`` pixels and the share ``FULL`` of its lines has ink.
+
+``RIM`` pixels at its top and bottom do not count. A film, such as a video, has no rows of its own.
+"""
 
 Span = tuple[int, int]
 
 
 def written(picture: Image.Image) -> Image.Image:
-    """Return where something stands in a picture, but for what goes down too far to be of a row."""
+    """Return a mask of the text and icons in a picture, without vertical lines taller than a row."""
     return _short(over(edges(picture), WEAK))
 
 
 def film(picture: Image.Image, beside: Box) -> bool:
-    """Say whether what a box shows goes on from top to bottom, as words in rows do not."""
+    """Return whether the content of a box fills it from top to bottom, as rows of text do not."""
     inside = (beside.left, beside.top + RIM, beside.right, beside.bottom - RIM)
     down = over(edges(picture.crop(inside)), WEAK).getprojection()[1]
     return len(down) > LETTERS and sum(map(bool, down)) >= FULL * len(down)
 
 
 def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box, *, one: bool = False) -> bool:
-    """Say whether a box beyond the ground right of a target is in the rows of a table, or may be.
+    """Return whether a box beyond the gap right of a target may be in the rows of a table with it.
 
-    It is if half of what stands on one side of the ground has the like at its height on the other: some cells may be
-    empty, and a row may have several lines. Or if the next thing above or below the target has: much else may be above
-    a list. Looked at are, on the target's side, its own column and all that is there; on the other side the box, the
-    words it is in, and all that is there. Where nothing is above or below a target, its rows cannot be told. ``one``
-    says that the box is one thing, in which there are no lines.
+    The target's side is searched in its own column and in full. The other side is searched in the box, in the text that
+    the box is part of, and in full. Two sides are aligned if half of the blocks on one have ink at their height on the
+    other. Half is enough because cells may be empty, and a row may have several lines. Two sides are also aligned if
+    the next block above or below the target has such ink, because other content may lie above a list.
+
+    The result is true if nothing is above or below the target, because then its rows are unknown. With ``one``, the box
+    is a single thing without rows.
     """
     column, whole = (at.x - ACROSS, min(at.x + ACROSS + 1, ground.left)), (0, ground.left)
     own, all_ = (
@@ -54,7 +62,7 @@ def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box, *, one: bool 
         return True
     places = (beside.left, beside.right), _words(ink, at.y, ground, beside), (ground.right, ink.width)
     cells = [_down(ink, *across) for across in places]
-    # In all that is there the next thing may be anything.
+    # In the full width, the next block may belong to other content, so it counts only if the column has none.
     lists = [(own, True), (all_, not others[0])]
     apart = range(beside.top, beside.bottom) if one else range(0)
     return any(
@@ -63,12 +71,14 @@ def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box, *, one: bool 
 
 
 def blank(ink: Image.Image, at: Point, beside: Box) -> bool:
-    """Say whether nothing stands in a box at the height of a point."""
+    """Return whether a box has no ink at the height of a point."""
     return _line(_down(ink, beside.left, beside.right), at.y) is None
 
 
 def _in_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart: range, *, nearest: bool) -> bool:
-    """Say whether blocks of one side stand in rows with lines of the other; ``nearest``: or only the next of them."""
+    """Return whether blocks of one side are in rows with lines of the other. With ``nearest``, the next block
+    suffices.
+    """
     own = _line(down, y)
     if own is None:
         return False
@@ -77,7 +87,7 @@ def _in_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart: ra
     )
     others = [block for block in blocks if not _in_row(block, y)]
     lines = [line for line in _blocks(down) if line != own and _counts(line, y, ground) and _middle(line) not in apart]
-    # A press need not go to the middle of what it is for.
+    # A press need not hit the middle of its target.
     for here in {y, y if mine is None else _middle(mine)}:
         beside = {there: _line(down, _middle(own) - here + there) for there in map(_middle, others)}
         alike = {there: _same(own, here, line, there) for there, line in beside.items()}
@@ -93,7 +103,9 @@ def _in_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart: ra
 
 
 def _has(line: Span, own: Span, here: int, mine: Span | None, others: Iterable[Span]) -> bool:
-    """Say whether a line has a block beside it as the target's own has, or the very same, as dense rows are one."""
+    """Return whether a line has a block beside it like the target's own line has, or lies within the target's tall
+    block.
+    """
     if mine is not None and mine[1] - mine[0] >= TALLEST and mine[0] <= _middle(line) <= mine[1]:
         return True
     return any(_same(own, here, line, _middle(block)) for block in others)
@@ -104,7 +116,7 @@ def _half(answers: Collection[bool]) -> bool:
 
 
 def _words(ink: Image.Image, y: int, ground: Box, beside: Box) -> Span:
-    """Return from where to where words go at the height of a point that a box is part of."""
+    """Return the left and right end of the text at a point's height that a box is part of."""
     across, _ = ink.crop((0, max(0, y - ROW), ink.width, y + ROW + 1)).getprojection()
     left, right = beside.left, beside.right
     while (more := across[max(ground.right, left - ACROSS) : left]) and any(more):
@@ -115,12 +127,12 @@ def _words(ink: Image.Image, y: int, ground: Box, beside: Box) -> Span:
 
 
 def _down(ink: Image.Image, left: int, right: int) -> list[int]:
-    """Return which lines have ink between two columns."""
+    """Return for each pixel row whether it has ink between two columns."""
     return list(ink.crop((left, 0, max(left + 1, right), ink.height)).getprojection()[1])
 
 
 def _short(ink: Image.Image) -> Image.Image:
-    """Leave out what goes down too far to be of a row."""
+    """Remove vertical runs of ink that are taller than a row."""
     turned, tall = ink.transpose(Image.Transpose.TRANSPOSE), ink.height
     columns, run = turned.tobytes(), re.compile(rb"\xff{%d,}" % (TALLEST + 1))
     kept = [
@@ -131,7 +143,7 @@ def _short(ink: Image.Image) -> Image.Image:
 
 
 def _blocks(down: list[int]) -> list[Span]:
-    """Return where, from top to bottom, there is ink without a gap."""
+    """Return the first and last row of each vertical run of ink, from top to bottom."""
     found = []
     for inked, group in groupby(range(len(down)), key=lambda y: bool(down[y])):
         rows = list(group)
@@ -153,7 +165,7 @@ def _middle(span: Span) -> int:
 
 
 def _line(down: list[int], y: int) -> Span | None:
-    """Return where the ink begins and ends that is nearest to the middle of a row."""
+    """Return the first and last row of the ink nearest to the middle of a row, or ``None``."""
     near = [line for line in range(max(0, y - ROW), min(len(down), y + ROW + 1)) if down[line]]
     if not near:
         return None
@@ -166,7 +178,7 @@ def _line(down: list[int], y: int) -> Span | None:
 
 
 def _same(one: Span, one_at: int, other: Span | None, other_at: int) -> bool:
-    """Say whether two rows have ink at about the same height, or one block goes over both."""
+    """Return whether two rows have ink at about the same height, or one block covers both."""
     if other is None or one == other:
         return other is not None
     first, last = max(one[0] - one_at, other[0] - other_at), min(one[1] - one_at, other[1] - other_at)

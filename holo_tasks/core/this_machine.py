@@ -1,4 +1,4 @@
-"""Local-only mode: whether an address is this machine, decided on addresses and never on the look of a name."""
+"""Local-only mode: check that addresses belong to this machine, by IP address and never by the form of a name."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ SWITCH = "HOLO_LOCAL_ONLY"
 OFF = {"", "0", "false", "no", "off"}
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "socks_proxy", "ws_proxy", "wss_proxy")
 Lookup: TypeAlias = Callable[[str, None], list[Any]]
-"""Looks a name up, as `socket.getaddrinfo` does, whose answers it gives; raises OSError for a name it does not know."""
+"""Resolves a name like `socket.getaddrinfo` and returns the same structure. Raises OSError for an unknown name."""
 
 _NAME = re.compile(
     r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 )
-# C libraries take 127.1, 0x7f.1 and 2130706433 for addresses, other readers for other addresses or for names.
+# C libraries read 127.1, 0x7f.1 and 2130706433 as addresses. Other parsers read them as other addresses or as names.
 _NUMBER = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
 _OWN_DISPLAY = re.compile(r"(?:unix/?)?:\d+(?:\.\d+)?")
 
 
 class NotThisMachine(InvalidUsage):
-    """Local-only mode refuses to speak to this address."""
+    """Local-only mode refuses to connect to this address."""
 
 
 def switched_on(environ: Mapping[str, str]) -> bool:
-    """Say whether the environment wants local-only mode; a word that is not known to mean no means yes."""
+    """Return whether the environment turns local-only mode on. Any value except a known "no" does."""
     return environ.get(SWITCH, "").strip().lower() not in OFF
 
 
 def is_loopback(address: str) -> bool:
-    """Say whether an IP address in its plain written form is a loopback address of this machine."""
+    """Return whether an IP address in its usual notation is a loopback address of this machine."""
     try:
         return IPv4Address(address).is_loopback
     except AddressValueError:
@@ -48,10 +48,10 @@ def is_loopback(address: str) -> bool:
 
 
 def loopback_address(host: str, lookup: Lookup, what: str) -> str:
-    """Return the loopback address that a host is reached at: connect to that, and the name cannot change its mind.
+    """Return the loopback address of a host. Connect to it, so that the name cannot resolve differently later.
 
-    A name counts as this machine if all that it stands for are loopback addresses. Raises `NotThisMachine`, with
-    ``what`` the host is for.
+    A name counts as this machine only if all of its addresses are loopback addresses. Raises `NotThisMachine`, which
+    names the host's purpose ``what``.
     """
     if is_loopback(host):
         return host
@@ -64,11 +64,11 @@ def loopback_address(host: str, lookup: Lookup, what: str) -> str:
         found = []
     if not found or not all(map(is_loopback, found)):
         raise _refused(host, what)
-    return min(found, key=lambda address: ":" in address)  # most servers of a machine listen on 127.0.0.1 alone
+    return min(found, key=lambda address: ":" in address)  # many local servers listen on 127.0.0.1 only
 
 
 def pinned_url(url: str, lookup: Lookup, what: str) -> str:
-    """Return a URL with its host replaced by the loopback address it stands for; raise `NotThisMachine` otherwise."""
+    """Return a URL with its host replaced by the host's loopback address. Raises `NotThisMachine` for other hosts."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -84,21 +84,21 @@ def pinned_url(url: str, lookup: Lookup, what: str) -> str:
 
 
 def check_display(display: str, lookup: Lookup) -> None:
-    """Raise `NotThisMachine` if an X display, as DISPLAY names it, is reached over the network."""
+    """Raise `NotThisMachine` if the X display that DISPLAY names is reached over the network."""
     if not _OWN_DISPLAY.fullmatch(display):
         host = display.rpartition(":")[0]
         loopback_address(host[1:-1] if host[:1] + host[-1:] == "[]" else host, lookup, "the display")
 
 
 def without_proxies(environ: MutableMapping[str, str]) -> None:
-    """Take the proxies out of an environment: what goes through one does not stay here."""
+    """Remove the proxies from an environment, because a request through a proxy would leave this machine."""
     for name in [name for name in environ if name.lower() in PROXIES]:
         del environ[name]
     environ["no_proxy"] = environ["NO_PROXY"] = "*"
 
 
 def _refused(host: str, what: str) -> NotThisMachine:
-    named = repr(host[:100]) if host else "no host of its own"
+    named = repr(host[:100]) if host else "an address without a host"
     return NotThisMachine(
         f"Local-only mode is on, and {what} is at {named}, which is not this machine: nothing was sent. Use an address "
         f"like 127.0.0.1, or turn the mode off ({SWITCH}, --local-only, local_only)."

@@ -1,4 +1,4 @@
-"""The tools a model is offered, under the names and in the coordinates it was trained with."""
+"""The tools that a model is offered, with the names and coordinates that it was trained with."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Space: TypeAlias = Literal["thousandths", "unit"]
 CALLS: dict[str, type[ToolCall]] = {
     get_args(kind.model_fields["tool_name"].annotation)[0]: kind for kind in get_args(AnyCall) if kind is not MacroCall
 }
-"""Every tool there is of our own, by its name; macros have names of theirs."""
+"""All built-in tools by name. Macros have their own names."""
 STANDARD = tuple(name for name in CALLS if name != "write_at")
-"""What a Holo model is offered: the toolbox of the public documentation."""
+"""Tools offered to a Holo model: the toolbox of the public documentation."""
 UNSUFFIXED = ("drag_and_drop", "answer", "ask_human")
 """Tools that have no suffix in H Company's desktop harness either."""
 COORDINATES = frozenset({"x", "y", "x1", "y1", "x2", "y2"})
@@ -37,7 +37,7 @@ _SPACES: dict[Space, tuple[dict[str, Any], str]] = {
 
 
 def point_schema(space: Space) -> dict[str, Any]:
-    """Return the JSON schema of a single place on a picture."""
+    """Return the JSON schema of one point on a picture."""
     constraint, words = _SPACES[space]
     return {
         "type": "object",
@@ -50,7 +50,7 @@ def point_schema(space: Space) -> dict[str, Any]:
 
 
 def read_point(value: Mapping[str, Any], space: Space) -> tuple[float, float]:
-    """Read a place as thousandths of the picture; raise `UnusableReply` for anything off it."""
+    """Parse a point and return it in thousandths of the picture. Raises `UnusableReply` for a point off the picture."""
     for name in value.keys() - {"x", "y"}:
         raise UnusableReply(
             f"the model's place has a field {name[:40]!r}",
@@ -62,11 +62,11 @@ def read_point(value: Mapping[str, Any], space: Space) -> tuple[float, float]:
 
 
 class Toolbox:
-    """Tools as one model knows them.
+    """The tools as one model knows them.
 
-    ``names`` renames tools; ``suffix`` is added to the others, as H's own desktop harness does. ``space`` is what
-    coordinates are written in. ``offered`` is a choice of tools; the answer is always one of them. ``macros`` are
-    sequences that are offered beside them.
+    ``names`` renames tools, and ``suffix`` is appended to the other names, as H Company's desktop harness does.
+    ``space`` is the unit of coordinates. ``offered`` selects tools; the answer is always included. ``macros`` are
+    offered in addition.
     """
 
     def __init__(
@@ -87,20 +87,22 @@ class Toolbox:
         self._known = {spoken: name for name, spoken in self._spoken.items()}
         for spoken in self._known:
             if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", spoken):
-                raise InvalidUsage(f"{spoken[:40]!r} is no name for a tool; use letters, digits and underscores.")
+                raise InvalidUsage(f"{spoken[:40]!r} is not a name for a tool; use letters, digits and underscores.")
         if len(self._known) != len(self._spoken):
             raise InvalidUsage("Two tools have the same name.")
         check_macros(macros)
         self._macros = {macro.name: macro for macro in macros}
         for taken in self._macros.keys() & {*self._known, *CALLS, "macro"}:
-            raise InvalidUsage(f"tools= holds one that would be called {taken!r}, as a tool of the model: rename it.")
+            raise InvalidUsage(
+                f"tools= holds a playbook whose tool name {taken!r} is that of a built-in tool: rename it."
+            )
 
     def name(self, tool: str) -> str:
-        """Return the model's name of a tool."""
+        """Return the model's name for a tool."""
         return self._spoken.get(tool, tool)
 
     def schema(self, tool: str) -> dict[str, Any]:
-        """Return the JSON schema of a call, its ``tool_name`` included."""
+        """Return the JSON schema of a call, including its ``tool_name``."""
         schema = copy.deepcopy(_own_schema(tool))
         constraint, words = _SPACES[self.space]
         for field, rule in schema["properties"].items():
@@ -111,7 +113,7 @@ class Toolbox:
         return schema
 
     def step_schema(self, *, answer_only: bool = False) -> dict[str, Any]:
-        """Return the schema of a structured-mode step: note, thought and exactly one of the tools."""
+        """Return the schema of a step in structured mode: a note, a thought and exactly one tool call."""
         tools = ["answer"] if answer_only else list(self._spoken)
         kinds = {CALLS[tool].__name__: self.schema(tool) for tool in tools}
         kinds |= {macro.kind: macro.schema for macro in self._macros.values() if not answer_only}
@@ -136,14 +138,14 @@ class Toolbox:
         }
 
     def functions(self, *, answer_only: bool = False) -> list[dict[str, Any]]:
-        """Return the tools as function calling declares them."""
+        """Return the tools in the format of function calling."""
         if answer_only:
             return [_function(self.schema("answer"))]
         schemas = [*map(self.schema, self._spoken), *(macro.schema for macro in self._macros.values())]
         return list(map(_function, schemas))
 
     def read(self, call: Mapping[str, Any], *, answer_only: bool = False) -> AnyCall:
-        """Turn a flat call as the model wrote it into a call; raise `UnusableReply` with what to tell the model."""
+        """Parse a flat call from the model. Raises `UnusableReply` with a correction for the model."""
         spoken = call.get("tool_name")
         tool = self._known.get(spoken) if isinstance(spoken, str) else None
         macro = self._macros.get(spoken) if isinstance(spoken, str) and not answer_only else None
@@ -172,7 +174,9 @@ class Toolbox:
         return {**values, "tool_name": self.name(call.tool_name)}
 
     def _wrong_coordinates(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield what a coordinate is if it is not one single number of this space: it is never moved into range."""
+        """Yield the name and the error of each coordinate that is not one number in this space. None is moved into
+        range.
+        """
         kinds, most = ((int,), 1000) if self.space == "thousandths" else ((int, float), 1)
         words = "a single integer from 0 to 1000" if self.space == "thousandths" else "a single number from 0 to 1"
         for name in sorted(COORDINATES & values.keys()):
@@ -183,7 +187,7 @@ class Toolbox:
     def _in_thousandths(self, values: Mapping[str, Any]) -> dict[str, Any]:
         if self.space == "thousandths":
             return {}
-        # By way of decimals: 0.57 is 570 thousandths, not a little less.
+        # Decimals avoid rounding errors: 0.57 becomes exactly 570 thousandths.
         return {name: float(Decimal(str(values[name])) * 1000) for name in COORDINATES & values.keys()}
 
     def _unusable(self, problems: str, spoken: object) -> UnusableReply:
@@ -198,11 +202,11 @@ class Toolbox:
 
 @functools.cache
 def _own_schema(tool: str) -> dict[str, Any]:
-    return CALLS[tool].model_json_schema()  # takes a millisecond
+    return CALLS[tool].model_json_schema()  # cached because it takes a millisecond
 
 
 def _function(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool's schema as function calling declares it."""
+    """Return a tool's schema in the format of function calling."""
     return {
         "type": "function",
         "function": {
@@ -219,6 +223,6 @@ def _function(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _problems(error: ValidationError, kind: str) -> list[str]:
-    """Say what is wrong with a call, naming only fields of the tool that was meant."""
+    """Return the errors of a call, limited to fields of the intended tool."""
     found = [one._replace(path=one.path[1:]).told("call") for one in problems_of(error) if one.path[:1] == (kind,)]
     return list(dict.fromkeys(found)) or ["the call is malformed"]

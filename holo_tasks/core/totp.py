@@ -1,4 +1,4 @@
-"""One-time codes by time (RFC 6238), of the seed that a service gives: base32, or the address behind a QR code."""
+"""Time-based one-time codes (RFC 6238) from a seed in base32, or from the address in a QR code."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from pyotp import TOTP
 
 SHORTEST_BYTES = 10
-"""A shorter seed could be found by trying all there are; services give 10 to 64."""
+"""Least length of a seed. A shorter one could be guessed; services give 10 to 64 bytes."""
 SHORTEST_S, LONGEST_S = 15, 60
-"""A code is good for so many seconds: 30 with nearly every service."""
+"""Least and largest period of a code in seconds. Nearly every service uses 30."""
 LEFT_S = 3.0
-"""A code that is good for less than this is not begun with: the next one is waited for."""
+"""Seconds that a code must still be valid for. Otherwise the next code is used."""
 AHEAD = 3
-"""What was given out for windows further ahead than this was so before the clock was set back."""
+"""Windows ahead of the current time. A later window was given out before the clock was set back, so it is ignored."""
 _ALGORITHMS = ("SHA1", "SHA256", "SHA512")
 _DIGITS = (6, 7, 8)
-_NO_ADDRESS = "its address is not one of the form otpauth://totp/…?secret=…"
+_NO_ADDRESS = "its address does not have the form otpauth://totp/…?secret=…"
 
 
 @dataclass(frozen=True)
 class Totp:
-    """Makes the codes of a seed; each is good for one window of ``period_s`` seconds, counted from 1970 on."""
+    """Generates the codes of a seed. Each is valid for one window of ``period_s`` seconds, counted from 1970."""
 
     seed: str = field(repr=False)
     digits: int = 6
@@ -39,9 +39,9 @@ class Totp:
 
     @classmethod
     def read(cls, text: str, name: str) -> Totp:
-        """Read what a service gives for the secret called ``name``: base32, or an ``otpauth://totp/…`` address.
+        """Parse the seed of the secret ``name``: base32, or an ``otpauth://totp/…`` address.
 
-        Raises `InvalidUsage`, without the text, for anything else.
+        Raises `InvalidUsage` for anything else. The error does not quote the text.
         """
         text = text.strip()
         made = _from_address(text, name) if text.lower().startswith("otpauth:") else cls(_plain(text))
@@ -56,11 +56,11 @@ class Totp:
         return made
 
     def window(self, at_s: float) -> int:
-        """Return which window a time is in, in seconds since 1970."""
+        """Return the number of the window at a time in seconds since 1970."""
         return int(at_s // self.period_s)
 
     def begins_s(self, window: int) -> float:
-        """Return when a window begins, in seconds since 1970."""
+        """Return the start of a window in seconds since 1970."""
         return float(window * self.period_s)
 
     def code(self, window: int) -> str:
@@ -68,9 +68,9 @@ class Totp:
         return self._maker.generate_otp(window)
 
     def given(self, now_s: float, last: int, left_s: float) -> tuple[int, float]:
-        """Return the window to be given out next, and in how many seconds, where ``last`` was the last one.
+        """Return the next window to give out and the seconds until it begins, if ``last`` was given out before.
 
-        It has ``left_s`` left, or is waited for.
+        The current window is used only if at least ``left_s`` seconds of it remain.
         """
         window = self.window(now_s)
         last = -1 if last > window + AHEAD else last
@@ -80,12 +80,14 @@ class Totp:
 
     @property
     def identity(self) -> str:
-        """What tells this seed from others, and does not tell the seed."""
+        """A digest that identifies this seed without revealing it."""
         about = f"holo-totp {self.digits} {self.period_s} {self.algorithm} ".encode()
         return hashlib.sha256(about + self._maker.byte_secret()).hexdigest()
 
     def spellings(self) -> Iterator[str]:
-        """Return the seed as services and programs write it, in small letters: together, and in groups."""
+        """Yield the seed in lower case as services and programs write it: in one piece, in groups and in
+        hexadecimal.
+        """
         seed = self.seed.lower()
         yield seed
         for size in (4, 5, 8):
@@ -95,10 +97,10 @@ class Totp:
 
     @cached_property
     def _maker(self) -> TOTP:
-        from pyotp import TOTP  # few runs have a seed, and all know of them
+        from pyotp import TOTP  # imported late because few runs have a seed
 
         class Maker(TOTP):
-            """Makes codes of the shorter seeds, too, that services have given for years and still know."""
+            """Also accepts shorter seeds, which services gave out for years and still accept."""
 
             min_secret_length_bits = SHORTEST_BYTES * 8
 
@@ -107,7 +109,7 @@ class Totp:
 
 
 def _from_address(text: str, name: str) -> Totp:
-    """Read an address; `pyotp.parse_uri` reads none of a shorter seed."""
+    """Parse an address. `pyotp.parse_uri` rejects the shorter seeds."""
     try:
         address = urlsplit(text)
         told = dict(parse_qsl(address.query, strict_parsing=True))
@@ -116,7 +118,7 @@ def _from_address(text: str, name: str) -> Totp:
         raise _no_seed(name, _NO_ADDRESS) from None
     algorithm = told.get("algorithm", "SHA1").upper()
     if address.netloc.lower() != "totp" or "encoder" in told or algorithm not in _ALGORITHMS or digits not in _DIGITS:
-        raise _no_seed(name, "its codes are not of 6 to 8 digits that are made by the time (RFC 6238)")
+        raise _no_seed(name, "its codes are not time-based codes of 6 to 8 digits (RFC 6238)")
     if "secret" not in told:
         raise _no_seed(name, _NO_ADDRESS)
     return Totp(_plain(told["secret"]), digits, period_s, algorithm)
@@ -128,6 +130,6 @@ def _plain(seed: str) -> str:
 
 def _no_seed(name: str, why: str) -> InvalidUsage:
     return InvalidUsage(
-        f"The secret {name!r} is no seed of one-time codes: {why}. Give what the service shows as its key or behind "
-        "its QR code."
+        f"The secret {name!r} is not a seed of one-time codes: {why}. Give the key that the service shows, or the text "
+        "in its QR code."
     )

@@ -1,6 +1,6 @@
-"""The conversation of one sub-goal, as facts; a dialect turns it into messages.
+"""The conversation of one sub-goal in structured form, which a dialect turns into messages.
 
-Starts empty for each sub-goal: this is what resets the action history.
+It starts empty for each sub-goal, which resets the action history.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEFT_OUT = "\n\nEarlier steps left out: "
 
 @dataclass(frozen=True)
 class Strip:
-    """The last actions in small pictures, shown before the screen when the model is stuck."""
+    """Small pictures of the last actions, shown before the screen if the model is stuck."""
 
     shot: Shot
     actions: int
@@ -38,14 +38,14 @@ class Observed:
 
 @dataclass(frozen=True)
 class Did:
-    """The model's parsed step. Its raw text is not kept: it is never replayed."""
+    """The model's parsed step. Its raw text is not stored, because it is never replayed."""
 
     step: Step
 
 
 @dataclass(frozen=True)
 class Told:
-    """What came of the step before. ``unsent``: nothing was done, since the screen was another one by then."""
+    """The result of the previous step. ``unsent`` is true if no input was sent because the screen had changed."""
 
     tool_name: str
     text: str
@@ -55,7 +55,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Correction:
-    """What was wrong with the model's last reply: said once before it is asked again, never replayed."""
+    """The error in the model's last reply. It is sent once before the model is asked again, and never replayed."""
 
     tool: str
     text: str
@@ -66,7 +66,7 @@ Entry: TypeAlias = Observed | Did | Told
 
 @dataclass(frozen=True)
 class Turn:
-    """One step with the screen it was decided on and the screen after it."""
+    """One step, with the screen it was decided on and the screen after it."""
 
     before: Shot
     step: Step
@@ -75,10 +75,10 @@ class Turn:
 
 @dataclass(frozen=True)
 class Transcript:
-    """Task, then what was seen, done and told, in order.
+    """The task and then the pictures, steps and results in order.
 
-    ``left_out`` counts the oldest steps that had to go because the model's context is full, ``pictures_left_out`` the
-    pictures in them; what the model had noted in them is in ``notes``.
+    ``left_out`` counts the oldest steps that were removed because the model's context is full. ``pictures_left_out``
+    counts the pictures in them, and ``notes`` holds the model's notes from them.
     """
 
     task: str
@@ -87,16 +87,16 @@ class Transcript:
     pictures_left_out: int = 0
     notes: tuple[str, ...] = ()
     surroundings: str = ""
-    """What there is on the machine, the same in all conversations of a run: it is told first."""
+    """Description of the machine, the same in all conversations of a run. It comes before the task."""
 
     def then(self, *entries: Entry) -> Transcript:
-        """Return the transcript with these entries at its end."""
+        """Return the transcript with these entries appended."""
         return replace(self, entries=(*self.entries, *entries))
 
     def also(self, shot: Shot, text: str) -> Transcript:
-        """Return the transcript with another picture in the place of the newest one, and something more told.
+        """Return the transcript with the newest picture replaced and a text added.
 
-        It is told with what came of the last step or, before there was one, with the task.
+        The text is appended to the result of the last step or, before the first step, to the task.
         """
         entries, task = list(self.entries), self.task
         last = entries[-1]
@@ -111,7 +111,7 @@ class Transcript:
 
     @property
     def opening(self) -> str:
-        """The task message: surroundings, the task, then what is left of steps that are no longer shown."""
+        """The first message: the surroundings, the task, and the number and notes of the removed steps."""
         task = f"{self.surroundings}\n\n{self.task}" if self.surroundings else self.task
         if not self.left_out:
             return task
@@ -120,17 +120,17 @@ class Transcript:
 
     @property
     def pictures(self) -> tuple[Shot, ...]:
-        """Every picture shown so far, oldest first."""
+        """All pictures that are still in the transcript, oldest first."""
         return tuple(shot for entry in self.entries if isinstance(entry, Observed) for shot in entry.pictures)
 
     @property
     def call_ids(self) -> frozenset[str]:
-        """The ids of the calls that are still shown."""
+        """The ids of the calls that are still in the transcript."""
         return frozenset(entry.step.call_id for entry in self.entries if isinstance(entry, Did))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The steps that are over, oldest first."""
+        """The completed steps, oldest first."""
         found: list[Turn] = []
         before: Shot | None = None
         step: Step | None = None
@@ -144,10 +144,10 @@ class Transcript:
         return tuple(found)
 
     def compacted(self, notes_bytes: int = NOTES_BYTES) -> Transcript | None:
-        """Return the transcript without the older half of its steps, or None if only one is left.
+        """Return the transcript without the older half of its steps, or ``None`` if only one is left.
 
-        Half at a time, so that the requests in between still begin with the same words; the newest few one at a time.
-        Of what was noted, the newest ``notes_bytes`` are kept.
+        Half of them go at once, so that the requests until the next cut have the same prefix. The newest few steps go
+        one at a time. The newest ``notes_bytes`` of the removed notes are kept.
         """
         starts = [place for place, entry in enumerate(self.entries) if isinstance(entry, Observed)]
         if len(starts) <= 2:
@@ -166,7 +166,7 @@ class Transcript:
         )
 
     def evicted(self, *, budget: int, batch: int) -> int:
-        """Say how many of the oldest pictures are left out of a request; a strip stays beside the newest screen."""
+        """Return the number of oldest pictures to leave out of a request. A strip stays with the newest screen."""
         last = next((entry for entry in reversed(self.entries) if isinstance(entry, Observed)), None)
         newest = min(budget, len(last.pictures)) if last else 1
         gone = self.pictures_left_out
@@ -174,7 +174,7 @@ class Transcript:
 
 
 def _newest(notes: tuple[str, ...], room: int) -> tuple[str, ...]:
-    """Return the newest notes that fit, in order; one that is too long by itself is cut."""
+    """Return the newest notes that fit, in order. A note that is too long alone is cut."""
     kept: list[str] = []
     for note in reversed(notes):
         size = len(note.encode()) + len("\n- ")
@@ -188,10 +188,10 @@ def _newest(notes: tuple[str, ...], room: int) -> tuple[str, ...]:
 
 
 def evicted(images: int, *, budget: int, batch: int = 1, newest: int = 1) -> int:
-    """Say how many of the oldest images are left out of a request, never one of the ``newest``.
+    """Return the number of oldest images to leave out of a request, never one of the ``newest``.
 
-    It only ever grows with ``images``: an evicted image never returns. With ``batch`` 2 images go in
-    pairs, so that every other request repeats the one before it word for word.
+    It never decreases as ``images`` grows, so an evicted image never returns. With ``batch`` 2, images go in pairs, so
+    that every other request repeats the one before it word for word.
     """
     over = max(0, images - budget)
     return min(-(-over // batch) * batch, max(0, images - newest))

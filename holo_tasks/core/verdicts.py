@@ -1,4 +1,4 @@
-"""What an action did to the screen, judged by comparing settled frames."""
+"""Judge the effect of an action on the screen by comparing settled frames."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
 
 Outcome: TypeAlias = Literal["changed", "elsewhere", "unchanged", "unsettled", "wrong_state"]
 AROUND = 60
-"""What an action does is expected to show this near to its target, in pixels: a pressed button, a caret, a menu."""
+"""Pixels around the target within which an action should show: a pressed button, a caret, a menu."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``box`` bounds every pixel that differs, in screen pixels; None when nothing changed.
+    """The effect of an action. ``box`` bounds every pixel that differs, in screen pixels; ``None`` if nothing changed.
 
-    What changed ``elsewhere`` is nowhere near what the action was aimed at: ``keys`` or the pointer.
+    The outcome ``elsewhere`` means that the change is not near the target of the keys (``keys``) or the pointer.
     """
 
     outcome: Outcome
@@ -30,7 +30,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """The fact, as the model is told it."""
+        """The sentence about the effect that the model gets."""
         match self.outcome:
             case "unchanged":
                 return "The screen did not change."
@@ -47,7 +47,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Expected:
-    """Where an action should show: near its points or, if it was typed, in its window. Empty: nowhere in particular."""
+    """Where an action should show: near its points or, if it was typed, in its window. Without boxes, anywhere."""
 
     boxes: tuple[Box, ...] = ()
     keys: bool = False
@@ -57,7 +57,7 @@ ANYWHERE = Expected()
 
 
 def expected(gesture: Gesture, window: Box | None = None) -> Expected:
-    """Say where an action should show; ``window`` is the one that had the keyboard before, if it is known."""
+    """Return where an action should show. ``window`` is the window that had the focus before, if known."""
     match gesture:
         case Click(at=Point() as at) | Scroll(at=Point() as at) | Move(to=at) | Write(at=Point() as at):
             return Expected((Box.near(at, AROUND, AROUND),))
@@ -70,9 +70,9 @@ def expected(gesture: Gesture, window: Box | None = None) -> Expected:
 
 
 def judge(before: Frame, after: Frame, where: Expected = ANYWHERE) -> Verdict:
-    """Compare two frames pixel by pixel; a frame of another size has changed as a whole.
+    """Compare two frames pixel by pixel. Frames of different sizes differ as a whole.
 
-    A text caret that is there in one of them only is no change, except where one is expected.
+    A text caret that only one of them shows is not a change, unless a change is expected there.
     """
     box = changed_box(before, after)
     if not after.settled:
@@ -86,7 +86,7 @@ def judge(before: Frame, after: Frame, where: Expected = ANYWHERE) -> Verdict:
 
 
 def changed_box(before: Frame, after: Frame) -> Box | None:
-    """Return the smallest box around every pixel that differs, or None."""
+    """Return the smallest box around every pixel that differs, or ``None``."""
     if before.size != after.size:
         return Box.whole(after.size)
     if before.rgb == after.rgb:
@@ -104,9 +104,9 @@ def changed_box(before: Frame, after: Frame) -> Box | None:
 
 
 def _rows(before: bytes, after: bytes, length: int) -> tuple[int, int]:
-    """Return the rows between which pictures differ, the first that does and the one after the last.
+    """Return the first row that differs and the row after the last one.
 
-    To compare rows takes next to no time, which to compare all pixels does not.
+    Comparing rows as bytes is much faster than comparing all pixels.
     """
     rows = range(0, len(after), length)
     first = next(start for start in rows if before[start : start + length] != after[start : start + length])

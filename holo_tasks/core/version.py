@@ -1,3 +1,3 @@
-"""The version of the library: here, and nowhere else."""
+"""The version of the library. No other file states it."""
 
 __version__ = "0.2.0"

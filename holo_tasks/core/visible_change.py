@@ -1,7 +1,7 @@
-"""Where two frames differ in a way that a person would call an effect of a press.
+"""Find the differences between two frames that a person would call an effect of a press.
 
-A press leaves marks that are no effect: the look of the control under the pointer, a focus ring, a text caret, a tool
-tip. The functions here leave those out. Places on the screen are tiles: squares of `TILE` pixels, by column and row.
+A press also leaves marks that are no effect: the pressed look of a control, a focus ring, a text caret, a tooltip. The
+functions here ignore those. Places on the screen are tiles: squares of `TILE` pixels, by column and row.
 """
 
 from __future__ import annotations
@@ -21,30 +21,32 @@ from holo_tasks.core.verdicts import changed_box
 TILE = 16
 Tile: TypeAlias = tuple[int, int]
 FAINT = 12
-"""A channel of a pixel that differs by less shows the same."""
+"""Least difference in one channel of a pixel that counts."""
 LARGE = 0.2
-"""A change of this part of the screen is an effect, whatever its shape."""
+"""A change of this share of the screen is an effect, whatever its shape."""
 FEW = 3
-"""Fewer pixels than this are noise."""
+"""Fewer changed pixels than this are noise."""
 RING = 24
 """A change that is thin everywhere and at least this long, in pixels, is a focus ring or a line."""
 CONTROL_WIDE, CONTROL_TALL = 640, 120
-"""The look of a control changes in no more than this, in pixels."""
+"""Largest change, in pixels, that a control's own look makes."""
 AT_POINT = 12
-"""The look of a control changes at least this near to the point that was pressed."""
+"""Largest distance, in pixels, between the pressed point and the change of a control's look."""
 FIELD_WIDE, FIELD_TALL = 300, 18
-"""Text that was written shows this far around the point that the keyboard followed, to each side."""
+"""Distance in pixels, across and down, from the focused point within which typed text shows."""
 TIP_TALL, TIP_WIDE, TIP_FAR, FRAMED = 48, 520, 48, 0.85
-"""A tool tip is a box no larger than this, this near to the pointer, of whose border so much differs."""
+"""Limits of a tooltip: its largest size and distance from the pointer in pixels, and the share of its border that
+differs.
+"""
 MOST_SPOTS = 40
 """More separate changes than this are an effect, whatever their shapes."""
 
 
 def effect_tiles(before: Frame, now: Frame, pressed: Sequence[Point], written: Point | None = None) -> frozenset[Tile]:
-    """Return the tiles of ``now`` in which something changed that is no mere mark of a press.
+    """Return the tiles of ``now`` with a change that is more than a mark of a press.
 
-    ``pressed`` are the points at which the pointer pressed; ``written`` is where the keyboard went, if text was
-    written there. A frame of another size has changed in all of its tiles.
+    ``pressed`` are the points that the pointer pressed. ``written`` is the focused point if text was typed. If the
+    frames differ in size, all tiles are returned.
     """
     if before.size != now.size:
         return frozenset(_tiles_in(Box.whole(now.size)))
@@ -73,7 +75,7 @@ def effect_tiles(before: Frame, now: Frame, pressed: Sequence[Point], written: P
 
 
 def moving_tiles(earlier: Frame, later: Frame) -> frozenset[Tile]:
-    """Return the tiles in which a screen changed by itself between two looks, but for a text caret that blinks."""
+    """Return the tiles in which a screen changed by itself between two captures, without a blinking text caret."""
     if earlier.size != later.size:
         return frozenset(_tiles_in(Box.whole(later.size)))
     box = changed_box(earlier, later)
@@ -89,12 +91,12 @@ def moving_tiles(earlier: Frame, later: Frame) -> frozenset[Tile]:
 
 
 def around(tiles: Collection[Tile]) -> frozenset[Tile]:
-    """Return tiles and those near to them: what moves in one moves in the others, too, at another time."""
+    """Return tiles and their neighbors, which may move with them at another time."""
     return frozenset((x + dx, y + dy) for x, y in tiles for dx, dy in product(range(-2, 3), range(-1, 2)))
 
 
 def is_large(tiles: Collection[Tile], frame: Frame) -> bool:
-    """Say whether tiles are such a part of the screen that nothing but an effect can be in all of them."""
+    """Return whether tiles cover so large a part of the screen that only an effect can have changed them all."""
     return len(tiles) * TILE * TILE > LARGE * frame.size.width * frame.size.height
 
 
@@ -115,7 +117,9 @@ def _erase(mask: Image.Image, box: Box) -> None:
 
 
 def _look(mask: Image.Image, at: Point) -> Box | None:
-    """Return the box of the change that a control's own look makes at a point; ``None`` if it is too large for that."""
+    """Return the box of the change that a control's own look makes at a point, or ``None`` if it is absent or too
+    large.
+    """
     reach = Box.near(at, CONTROL_WIDE, CONTROL_TALL).intersection(Box(0, 0, mask.width, mask.height))
     near = Box.near(at, AT_POINT, AT_POINT).intersection(Box(0, 0, mask.width, mask.height))
     if reach is None or near is None:
@@ -136,7 +140,7 @@ def _look(mask: Image.Image, at: Point) -> Box | None:
 
 
 def _is_effect(mask: Image.Image, box: Box, pressed: Sequence[Point]) -> bool:
-    """Say whether what differs in a box of the mask is an effect, and no caret, ring, tool tip or noise."""
+    """Return whether the changes in a box of the mask are an effect, and not a caret, ring, tooltip or noise."""
     bounds = _bounds(mask, box)
     if bounds is None or _is_caret(bounds):
         return False
@@ -147,7 +151,7 @@ def _is_effect(mask: Image.Image, box: Box, pressed: Sequence[Point]) -> bool:
 
 
 def _is_tip(inside: Image.Image, bounds: Box, pointer: Point) -> bool:
-    """Say whether a change looks like a tool tip: a framed box close above or below the pointer."""
+    """Return whether a change looks like a tooltip: a framed box close above or below the pointer."""
     if not (2 * TILE <= bounds.width <= TIP_WIDE and 12 <= bounds.height <= TIP_TALL):
         return False
     if not (bounds.left - TIP_FAR <= pointer.x <= bounds.right + TIP_FAR) or bounds.contains(pointer):
@@ -165,7 +169,7 @@ def _is_caret(bounds: Box | None) -> bool:
 
 
 def _bounds(mask: Image.Image, box: Box) -> Box | None:
-    """Return the smallest box around what differs in a box of the mask."""
+    """Return the smallest box around the changes in a box of the mask."""
     inside = box.intersection(Box(0, 0, mask.width, mask.height))
     found = None if inside is None else mask.crop(inside.corners).getbbox()
     if inside is None or found is None:
@@ -175,11 +179,11 @@ def _bounds(mask: Image.Image, box: Box) -> Box | None:
 
 
 def _touched(mask: Image.Image, area: Box) -> frozenset[Tile]:
-    """Return the tiles of the screen in which something in a mask of an area is set."""
+    """Return the tiles of the screen in which a mask of an area has set pixels."""
     aligned = Image.new("L", (mask.width + area.left % TILE, mask.height + area.top % TILE))
     aligned.paste(mask, (area.left % TILE, area.top % TILE))
     small = aligned.reduce(TILE)
-    # One pixel of 256 is rounded to 1; of a tile that is cut off, any pixel is more.
+    # One set pixel of the 256 in a tile gives a mean that rounds to 1; in a tile cut at the edge it gives more.
     set_in = small.tobytes()
     first_x, first_y = area.left // TILE, area.top // TILE
     return frozenset(
@@ -190,7 +194,7 @@ def _touched(mask: Image.Image, area: Box) -> frozenset[Tile]:
 
 
 def _spots(tiles: Collection[Tile]) -> list[frozenset[Tile]]:
-    """Return tiles that touch each other together."""
+    """Group tiles that touch each other."""
     left, found = set(tiles), []
     while left:
         spot, edge = set[Tile](), [left.pop()]

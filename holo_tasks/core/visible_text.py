@@ -1,4 +1,4 @@
-"""A text told exactly, or so that all of it can be seen, though others wrote what no eye sees or a terminal obeys."""
+"""Write foreign text so that a reader sees every character of it, or without its invisible characters."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import re
 import shlex
 import unicodedata
 
-# Printable to Unicode, but nothing to the eye either: joiners, fillers, blanks, variation selectors.
+# Characters that Unicode calls printable but that show nothing: joiners, fillers, blanks, variation selectors.
 _HIDDEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
 
 def exact(text: str) -> str:
-    """Return a text as it is if all of it can be seen; else in quotation marks, what cannot by its number."""
+    """Return a printable text unchanged, and any other text quoted with its unprintable characters escaped."""
     return text if text.isprintable() else repr(text)
 
 
 def shell_word(text: str) -> str:
-    """Return a text as a shell is given it; what cannot be seen is written by its number, as bash reads that."""
+    """Return a text as one word for a shell. Unprintable characters are escaped in the way that bash reads."""
     if text.isprintable():
         return shlex.quote(text)
     return "$'" + "".join(_typed(character) for character in text) + "'"
 
 
 def one_line(text: str, most: int) -> str:
-    """Return a text as one line with nothing invisible in it, no longer than ``most``."""
+    """Return a text as one line without invisible characters, cut to ``most`` characters."""
     if len(text) <= most and text.isascii() and text.isprintable():
         return " ".join(text.split())
     seen = "".join(" " if character.isspace() else character for character in text[: 8 * most])
@@ -34,7 +34,7 @@ def one_line(text: str, most: int) -> str:
 
 
 def is_hidden(character: str) -> bool:
-    """Say whether no eye can see a character."""
+    """Return whether a character is invisible."""
     if character.isascii():
         return not " " <= character < "\x7f"
     if not character.isprintable():

@@ -1,4 +1,4 @@
-"""What the windows on a screen are called, and what of that may be known outside this machine."""
+"""The titles of the windows on a screen, and those that may leave this machine."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from holo_tasks.core.known_elements import Tell
 from holo_tasks.core.visible_text import one_line
 
 MOST, CHARACTERS, CUT = 6, 80, "…"
-"""So many titles are told of a screen, the uppermost first, so much of each, and what is put where one goes on."""
+"""Most titles that are reported for a screen, the most characters of each, and the mark of a cut title."""
 LONGEST = 1000
 TITLE_PX, COVERED = 40, 0.5
-"""How far around its upper edge a window shows its title, in pixels; one that is masked by more than this share is not
-told of."""
+"""Height in pixels above and below a window's upper edge that may hold its title.
+
+The title of a window of which masks cover more than the share ``COVERED`` is not reported.
+"""
 
 
 def titles_on(frame: Frame, region: Box | None = None) -> tuple[str, ...] | None:
-    """Return the titles of the windows that show on a part of a screen, uppermost first; None where nobody can say.
+    """Return the titles of the windows visible on a part of a screen, topmost first; ``None`` if unknown.
 
-    They may be anything, and are for this machine alone.
+    The titles are unfiltered and must not leave this machine.
     """
     if frame.windows is None:
         return None
@@ -29,17 +31,19 @@ def titles_on(frame: Frame, region: Box | None = None) -> tuple[str, ...] | None
 
 
 def told_titles(frame: Frame, region: Box | None, masks: Sequence[Mask], tell: Tell) -> list[str]:
-    """Return the titles of a screen that may be known outside: of windows that are not masked, through ``tell``."""
+    """Return the titles that may leave this machine: those of unmasked windows, filtered by ``tell``."""
     area = region or frame.monitor or Box.whole(frame.size)
     windows = _showing(frame.windows or (), area)
-    # Cut last: of a secret that was cut nobody finds what is left.
+    # Cut after filtering: the filter does not recognize a secret that was cut.
     told = (tell(one_line(title, LONGEST)) for window, title in windows if may_be_told(window.box, area, masks))
     return list(dict.fromkeys(one_line(title, CHARACTERS) for title in told if title))[:MOST]
 
 
 def may_be_told(box: Box, area: Box, masks: Sequence[Mask]) -> bool:
-    """Say whether a window may be told of: most of it is in the area that the agent sees, and neither its title, which
-    some programs draw themselves, nor most of it is masked.
+    """Return whether a window's title may leave this machine.
+
+    Most of the window must be in the area that the agent sees, and not masked. No mask may touch its title, which some
+    programs draw themselves.
     """
     seen = box.intersection(area)
     hidden = sum(part.area for mask in masks if (part := mask.box.intersection(box)) is not None)
@@ -52,7 +56,7 @@ def may_be_told(box: Box, area: Box, masks: Sequence[Mask]) -> bool:
 
 
 def _showing(windows: Sequence[OnScreen], area: Box) -> Iterator[tuple[OnScreen, str]]:
-    """Yield windows with their titles, uppermost first, but for those whose title lies under another window."""
+    """Yield windows with their titles, topmost first. Windows whose title lies under another window are left out."""
     for place, window in reversed(list(enumerate(windows))):
         seen = window.box.intersection(area)
         if seen is None:

@@ -223,7 +223,7 @@ async def _handy(hands: Hands) -> str:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (lambda: Toolbox(macros=_named("click")), "tools= holds one that would be called 'click'"),
+        (lambda: Toolbox(macros=_named("click")), "tools= holds a playbook whose tool name 'click'"),
         (lambda: Toolbox(macros=_named("one", "one")), "tools= holds two"),
         (lambda: Toolbox(macros=_named(*(f"tool_{n}" for n in range(21)))), "20 at the most"),
         (lambda: SubgoalOptions(layers=[Script(BOOK, "count-it")]), "who: is not given"),

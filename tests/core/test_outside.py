@@ -121,9 +121,9 @@ def test_values_are_told_as_json_has_them() -> None:
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        ({"a": object()}, "'a' cannot be told as JSON"),
-        ({"a": {"b": [len]}}, "'a' cannot be told as JSON"),
-        ({'a": 1, "b': 1}, "is no name for data"),
+        ({"a": object()}, "'a' cannot be written as JSON"),
+        ({"a": {"b": [len]}}, "'a' cannot be written as JSON"),
+        ({'a": 1, "b': 1}, "is not a name for data"),
         ({f"v{n}": n for n in range(51)}, "51 values; 50 is the limit"),
     ],
 )

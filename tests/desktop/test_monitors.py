@@ -111,7 +111,7 @@ async def test_a_monitor_that_is_not_there_is_said_before_anything_begins(displa
     for monitor in ("HDMI-9", 3):
         with pytest.raises(InvalidUsage, match=listed):
             await bound(display, monitor)._open()
-    for wrong, told in ((0, "numbered from 1"), (" ", "name, as 'HDMI-1'"), (True, "name, as 'HDMI-1'")):
+    for wrong, told in ((0, "numbered from 1"), (" ", "name, such as 'HDMI-1'"), (True, "name, such as 'HDMI-1'")):
         with pytest.raises(InvalidUsage, match=told):
             bound(display, wrong)
 

@@ -44,7 +44,7 @@ async def refused(rules: Rules, write: bool = False) -> str:
 
 
 async def test_window_rules_do_not_fail_open() -> None:
-    assert "whose a window is there" in await refused(Rules(programs=("ledger",)))
+    assert "the owners of the windows there" in await refused(Rules(programs=("ledger",)))
     assert await refused(Rules(programs=("xtigervncviewer",))) == ""
     assert await refused(Rules(confirm=(Confirm(programs=("ledger",)),))) == "asks"
     left = Rules(regions=(Box(0, 0, 50, 50),))

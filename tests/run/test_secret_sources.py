@@ -235,7 +235,7 @@ def test_data_and_fields_are_given_on_the_command_line(monkeypatch: pytest.Monke
     for wrong, why in (
         (["--data", "note"], "NAME=VALUE"),
         (["--data", "a=1", "--data", "a=2"], "each name once"),
-        (["--data", "1a=1"], "no name for data"),
+        (["--data", "1a=1"], "not a name for data"),
         (["--secret-field", "pin=PIN"], "for a secret that --secret names"),
         (["--secret", "pin", "--secret-field", "pin="], "NAME=LABEL"),
         (["--secret", "pin", "--secret-field", "pim=PIN"], "for a secret that --secret names"),
