@@ -30,20 +30,20 @@ class Limits:
     max_calls_per_5_minutes: int | None = None
 
     def __post_init__(self) -> None:
-        _positive("max_cost_usd", self.max_cost_usd, zero=True)
-        _positive("timeout_seconds", self.timeout_seconds)
+        _check_number("max_cost_usd", self.max_cost_usd, zero=True)
+        _check_number("timeout_seconds", self.timeout_seconds)
         for name in ("max_actions", "max_calls_per_5_minutes"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
                 raise InvalidUsage(f"{name} must be a whole number, not {value!r}.")
-            _positive(name, value, zero=True)
+            _check_number(name, value, zero=True)
 
     @property
     def max_cost_micro(self) -> int | None:
         return None if self.max_cost_usd is None else int(Decimal(str(self.max_cost_usd)) * 1_000_000)
 
 
-def _positive(name: str, value: float | None, *, zero: bool = False) -> None:
+def _check_number(name: str, value: float | None, *, zero: bool = False) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

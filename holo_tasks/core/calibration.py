@@ -185,9 +185,9 @@ def model_bias(across: Sequence[Pair], down: Sequence[Pair], size: tuple[int, in
         return None
     axes = axis_of(across), axis_of(down)
     correction = Correction(x=axes[0], y=axes[1])
-    before = [_distance(*_pixels((x, y), size)) for x, y in zip(across, down, strict=True)]
+    before = [_distance(*_in_pixels((x, y), size)) for x, y in zip(across, down, strict=True)]
     after = [
-        _distance(*_pixels(((x[0], axes[0].corrected(x[1])), (y[0], axes[1].corrected(y[1]))), size))
+        _distance(*_in_pixels(((x[0], axes[0].corrected(x[1])), (y[0], axes[1].corrected(y[1]))), size))
         for x, y in zip(across, down, strict=True)
     ]
     scale = [side / 1000 for side in size]
@@ -208,13 +208,13 @@ def axis_of(pairs: Sequence[Pair]) -> Axis:
     """
     if len(pairs) < FEWEST:
         return Axis()
-    best, least = Axis(), LESS * _typical([said - true for true, said in pairs])
+    best, least = Axis(), LESS * _median_size([said - true for true, said in pairs])
     for made in (_offset, _line):
         axis = made(pairs)
         left = [axis.corrected(said) - true for true, said in pairs]
         if _systematic(axis, pairs) <= max(LEAST_BIAS, SURELY * _scatter(left)):
             continue
-        unseen = _typical(_left_out(pairs, made))
+        unseen = _median_size(_cross_validated_errors(pairs, made))
         if unseen < least:
             best, least = axis, LESS * unseen  # the more complex correction must improve on this by the same share
     return Axis(factor=round(best.factor, 6), offset=round(best.offset, 4))
@@ -233,7 +233,7 @@ def _line(pairs: Sequence[Pair]) -> Axis:
     return Axis(factor=factor, offset=statistics.median([said - factor * true for true, said in pairs]))
 
 
-def _left_out(pairs: Sequence[Pair], made: Callable[[Sequence[Pair]], Axis]) -> list[float]:
+def _cross_validated_errors(pairs: Sequence[Pair], made: Callable[[Sequence[Pair]], Axis]) -> list[float]:
     """Return the remaining error of each sample after a correction made from the others."""
     return [
         made([*pairs[:place], *pairs[place + 1 :]]).corrected(said) - true for place, (true, said) in enumerate(pairs)
@@ -242,7 +242,7 @@ def _left_out(pairs: Sequence[Pair], made: Callable[[Sequence[Pair]], Axis]) -> 
 
 def _systematic(axis: Axis, pairs: Sequence[Pair]) -> float:
     """Return the size of the systematic error of the samples."""
-    return _typical([axis.factor * true + axis.offset - true for true, _ in pairs])
+    return _median_size([axis.factor * true + axis.offset - true for true, _ in pairs])
 
 
 def _bias(pairs: Sequence[Pair]) -> float:
@@ -255,7 +255,7 @@ def _spread(pairs: Sequence[Pair]) -> float:
     return _scatter([line.corrected(said) - true for true, said in pairs])
 
 
-def _typical(errors: Sequence[float]) -> float:
+def _median_size(errors: Sequence[float]) -> float:
     return statistics.median([abs(error) for error in errors])
 
 
@@ -275,7 +275,7 @@ def _misfit(told: Box, real: Box, factor: float) -> float:
     return _rounded(max(abs(told.width * factor - real.width), abs(told.height * factor - real.height)))
 
 
-def _pixels(pairs: tuple[Pair, Pair], size: tuple[int, int]) -> tuple[Pair, Pair]:
+def _in_pixels(pairs: tuple[Pair, Pair], size: tuple[int, int]) -> tuple[Pair, Pair]:
     (x, said_x), (y, said_y) = pairs
     across, down = (side / 1000 for side in size)
     return (x * across, y * down), (said_x * across, said_y * down)

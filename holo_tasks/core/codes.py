@@ -52,7 +52,7 @@ class Codes:
         with self._lock:
             if self._stale or self._known[0] != windows:
                 self._stale = False
-                made = dict(self._kept) | self._around(now_s, BEFORE, AFTER)
+                made = dict(self._kept) | self._codes_around(now_s, BEFORE, AFTER)
                 self._known = windows, MappingProxyType(made)
             return self._known[1]
 
@@ -61,16 +61,16 @@ class Codes:
         if self._seeds:
             now_s = self._now_s()
             with self._lock:
-                typed = self._around(now_s, TYPED_BEFORE, TYPED_AFTER)
-                self._keep(typed)
+                typed = self._codes_around(now_s, TYPED_BEFORE, TYPED_AFTER)
+                self._remember(typed)
 
     def learn(self, name: str, code: str) -> None:
         """Keep a received code secret from now on, under this name."""
         with self._lock:
-            self._keep({code: name})
+            self._remember({code: name})
             self._stale = self.came = True
 
-    def _keep(self, codes: Mapping[str, str]) -> None:
+    def _remember(self, codes: Mapping[str, str]) -> None:
         self._kept.extend(one for one in codes.items() if one not in self._kept)
 
     def places(self, text: str) -> Iterator[tuple[int, int, str]]:
@@ -85,7 +85,7 @@ class Codes:
                 for found in re.finditer(rf"(?<!\w){re.escape(code)}(?!\w)", text, re.IGNORECASE):
                     yield *found.span(), name
 
-    def _around(self, now_s: float, before: int, after: int) -> dict[str, str]:
+    def _codes_around(self, now_s: float, before: int, after: int) -> dict[str, str]:
         return {
             seed.code(window): name
             for name, seed in self._seeds.items()

@@ -258,15 +258,15 @@ def _named(elements: list[Element], name: str) -> list[Element]:
     """Return the elements with the best matching names."""
     if exact := [element for element in elements if element.name == name]:
         return exact
-    wanted = _plain(name)
+    wanted = _comparable(name)
     if not wanted:
         return []
     if "*" not in wanted:
-        return [element for element in elements if _plain(element.name) == wanted]
+        return [element for element in elements if _comparable(element.name) == wanted]
     pattern = re.compile(".*".join(map(re.escape, wanted.split("*"))), re.DOTALL)
-    return [element for element in elements if element.name and pattern.fullmatch(_plain(element.name))]
+    return [element for element in elements if element.name and pattern.fullmatch(_comparable(element.name))]
 
 
 @lru_cache(maxsize=4096)
-def _plain(name: str) -> str:
+def _comparable(name: str) -> str:
     return " ".join(name.casefold().split()).rstrip(" :….")

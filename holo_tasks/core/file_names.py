@@ -43,16 +43,16 @@ def safe_name(name: str) -> str:
     Invisible characters, characters with a meaning in paths or shells, and placeholders of secrets are removed or
     replaced. A long name is cut but keeps its ending. Two names may become the same.
     """
-    seen = "".join(_shown(character) for character in defused(name))
+    seen = "".join(_safe_character(character) for character in defused(name))
     flat = " ".join(seen.split()).lstrip(".-~ ").rstrip(". ")
     ending = PurePath(flat).suffix
     stem = flat.removesuffix(ending)
     if len(ending) > LONGEST_ENDING:
         stem, ending = flat, ""
-    return (_cut(stem.rstrip(), len(ending.encode())) or _UNNAMED) + ending
+    return (_shortened_stem(stem.rstrip(), len(ending.encode())) or _UNNAMED) + ending
 
 
-def _shown(character: str) -> str:
+def _safe_character(character: str) -> str:
     if character in _FORBIDDEN or "\ud800" <= character <= "\udfff":  # Python decodes bytes outside UTF-8 as surrogates
         return "_"
     if character.isspace():
@@ -60,7 +60,7 @@ def _shown(character: str) -> str:
     return "" if is_hidden(character) else character
 
 
-def _cut(stem: str, taken: int) -> str:
+def _shortened_stem(stem: str, taken: int) -> str:
     """Return the beginning of a name, with room for an ending of ``taken`` bytes."""
     short = stem[: MOST_CHARACTERS - taken].encode()[: MOST_BYTES - taken]
     return short.decode(errors="ignore").rstrip()

@@ -44,7 +44,7 @@ def unread(before: Image.Image, pictures: Sequence[Image.Image]) -> frozenset[in
     ``before`` are left out.
     """
     wide = pictures[0].width
-    turns, kinds, last = [0] * wide, [0] * wide, [0] * wide
+    turns, contents, last = [0] * wide, [0] * wide, [0] * wide
     changes = [_changed(one, other) for one, other in pairwise(pictures)]
     for number, changed in enumerate(changes, start=1):
         for x in _columns(changed):
@@ -53,22 +53,26 @@ def unread(before: Image.Image, pictures: Sequence[Image.Image]) -> frozenset[in
     for number, picture in enumerate(pictures):
         new = b"\xff" * wide
         for other in pictures[:number]:
-            new = _both(new, _changed(other, picture))
+            new = _intersection(new, _changed(other, picture))
         for x in _columns(new):
-            kinds[x] += 1
-    going = len(pictures) - LAST
-    wild = [x for x in range(wide) if turns[x] >= TURNS and kinds[x] >= LOOKS and last[x] >= going]
-    swift = {x for x in wild if sum(map(any, (_about(x, one) for one in changes))) >= NEARLY_ALL * len(changes)}
-    near = {x + by for x in swift for by in range(-NEIGHBORS, NEIGHBORS + 1)}
-    some = {x for x in range(wide) if turns[x] >= SOME_TURNS and kinds[x] >= SOME_LOOKS and 2 * last[x] >= going}
-    return frozenset((swift | near & some) - set(_columns(_stood(before, pictures))))
+            contents[x] += 1
+    recent_from = len(pictures) - LAST
+    frequent = [x for x in range(wide) if turns[x] >= TURNS and contents[x] >= LOOKS and last[x] >= recent_from]
+    unreadable = {
+        x for x in frequent if sum(map(any, (_nearby(x, one) for one in changes))) >= NEARLY_ALL * len(changes)
+    }
+    near = {x + by for x in unreadable for by in range(-NEIGHBORS, NEIGHBORS + 1)}
+    some = {
+        x for x in range(wide) if turns[x] >= SOME_TURNS and contents[x] >= SOME_LOOKS and 2 * last[x] >= recent_from
+    }
+    return frozenset((unreadable | near & some) - set(_columns(_newly_still(before, pictures))))
 
 
-def _about(x: int, changed: bytes) -> bytes:
+def _nearby(x: int, changed: bytes) -> bytes:
     return changed[max(0, x - ABOUT) : x + ABOUT + 1]
 
 
-def _stood(before: Image.Image, pictures: Sequence[Image.Image]) -> bytes:
+def _newly_still(before: Image.Image, pictures: Sequence[Image.Image]) -> bytes:
     """Return for each column whether it has pixels that stand still now and were different before."""
     low = high = pictures[-1]
     for picture in pictures:
@@ -85,7 +89,7 @@ def _changed(one: Image.Image, other: Image.Image) -> bytes:
     return bytes(strong.getprojection()[0])
 
 
-def _both(one: bytes, other: bytes) -> bytes:
+def _intersection(one: bytes, other: bytes) -> bytes:
     return (int.from_bytes(one) & int.from_bytes(other)).to_bytes(len(one))
 
 

@@ -21,15 +21,17 @@ _ALPHABETS = {1: "iso8859_2", 2: "iso8859_3", 3: "iso8859_4", 5: "iso8859_6", 6:
 _ALPHABETS |= {0xC: "iso8859_8", 0xD: "tis_620", 0x13: "iso8859_15"}
 """Character sets from which X11 took keysyms before Unicode (X11 protocol, appendix A)."""
 _NAMES = {keysym: name for name, keysym in NAMED.items()}
-_SIDES = {0xFFE1: "shift", 0xFFE2: "shift", 0xFFE3: "ctrl", 0xFFE4: "ctrl", 0xFFE9: "alt", 0xFFEA: "alt"}
-_SIDES |= {0xFFE7: "alt", 0xFFE8: "alt", 0xFFEB: "super", 0xFFEC: "super", 0xFE03: "altgr", 0xFF7E: "altgr"}
-_HELD = _SIDES.keys() | MODIFIERS.values()
+_MODIFIER_NAMES = {0xFFE1: "shift", 0xFFE2: "shift", 0xFFE3: "ctrl", 0xFFE4: "ctrl", 0xFFE9: "alt", 0xFFEA: "alt"}
+_MODIFIER_NAMES |= {0xFFE7: "alt", 0xFFE8: "alt", 0xFFEB: "super", 0xFFEC: "super", 0xFE03: "altgr", 0xFF7E: "altgr"}
+_MODIFIER_KEYSYMS = _MODIFIER_NAMES.keys() | MODIFIERS.values()
 _LOCKS = frozenset((CAPS_LOCK, NAMED["numlock"], NAMED["scrolllock"], 0xFFE6))
 """Lock keys. The keysyms that arrive already include their effect."""
-_PAD = {0xFF8D: RETURN, 0xFF89: 0xFF09, 0xFF80: 0x20}
-_PAD |= dict(zip(range(0xFF95, 0xFF9D), (0xFF50, 0xFF51, 0xFF52, 0xFF53, 0xFF54, 0xFF55, 0xFF56, 0xFF57), strict=True))
-_PAD |= {0xFF9E: 0xFF63, 0xFF9F: 0xFFFF, 0xFE20: 0xFF09}
-_PAD |= {symbol: symbol - 0xFF80 for symbol in (*range(0xFFAA, 0xFFBA), 0xFFBD)}
+_SAME_AS = {0xFF8D: RETURN, 0xFF89: 0xFF09, 0xFF80: 0x20}
+_SAME_AS |= dict(
+    zip(range(0xFF95, 0xFF9D), (0xFF50, 0xFF51, 0xFF52, 0xFF53, 0xFF54, 0xFF55, 0xFF56, 0xFF57), strict=True)
+)
+_SAME_AS |= {0xFF9E: 0xFF63, 0xFF9F: 0xFFFF, 0xFE20: 0xFF09}
+_SAME_AS |= {symbol: symbol - 0xFF80 for symbol in (*range(0xFFAA, 0xFFBA), 0xFFBD)}
 """Keys of the number pad, and Tab with Shift, mapped to the ordinary keys with the same meaning."""
 
 
@@ -60,9 +62,9 @@ class HandSteps:
         """Process one input event and return the gestures that it completes."""
         match one:
             case Pointing():
-                return self._pointed(one, at_s)
+                return self._handle_pointer(one, at_s)
             case Key(keysym, down):
-                return self._keyed(_PAD.get(keysym, keysym), at_s, down=down)
+                return self._handle_key(_SAME_AS.get(keysym, keysym), at_s, down=down)
 
     def ended(self) -> list[Made]:
         """Complete the unfinished gesture and return it."""
@@ -84,13 +86,15 @@ class HandSteps:
             pressed = one.buttons & ~self._buttons
             if not pressed:
                 return False
-            return not self._goes_on(Point(one.x, one.y), pressed, at_s)
-        keysym = _PAD.get(one.keysym, one.keysym)
-        if not one.down or keysym in _HELD or keysym in _LOCKS:
+            return not self._continues(Point(one.x, one.y), pressed, at_s)
+        keysym = _SAME_AS.get(one.keysym, one.keysym)
+        if not one.down or keysym in _MODIFIER_KEYSYMS or keysym in _LOCKS:
             return False
-        return self._typing is None or bool(self._commands) or not (_character(keysym) or keysym == BACKSPACE)
+        return (
+            self._open_write is None or bool(self._command_modifiers) or not (_character(keysym) or keysym == BACKSPACE)
+        )
 
-    def _goes_on(self, at: Point, pressed: int, at_s: float) -> bool:
+    def _continues(self, at: Point, pressed: int, at_s: float) -> bool:
         """Return whether a press is the second of a double click, or continues to turn the wheel."""
         match self._pending:
             case Made(Click(at=before, button="left")) as made if pressed == 1:
@@ -100,90 +104,90 @@ class HandSteps:
         return False
 
     @property
-    def _typing(self) -> Write | None:
+    def _open_write(self) -> Write | None:
         made = self._pending
         return made.gesture if made is not None and isinstance(made.gesture, Write) else None
 
     @property
-    def _commands(self) -> list[str]:
+    def _command_modifiers(self) -> list[str]:
         """The held modifiers that turn a typed character into a command."""
         return [name for name in dict.fromkeys(self._held.values()) if name not in ("shift", "altgr")]
 
-    def _begun(self, gesture: Gesture, at_s: float, last_s: float | None = None) -> list[Made]:
+    def _begin_gesture(self, gesture: Gesture, at_s: float, last_s: float | None = None) -> list[Made]:
         over = self.ended()
         self._pending = Made(gesture, at_s, at_s if last_s is None else last_s)
         return over
 
-    def _went_on(self, gesture: Gesture, at_s: float) -> list[Made]:
+    def _continue_gesture(self, gesture: Gesture, at_s: float) -> list[Made]:
         assert self._pending is not None
         self._pending = replace(self._pending, gesture=gesture, last_s=at_s)
         return []
 
-    def _pointed(self, to: Pointing, at_s: float) -> list[Made]:
+    def _handle_pointer(self, to: Pointing, at_s: float) -> list[Made]:
         at, changed, over = Point(to.x, to.y), to.buttons ^ self._buttons, list[Made]()
         for bit in range(7):
             if not changed & 1 << bit:
                 continue
             down = bool(to.buttons & 1 << bit)
             if bit in WHEEL:
-                over += self._turned(WHEEL[bit], at, at_s) if down else []
+                over += self._turn_wheel(WHEEL[bit], at, at_s) if down else []
             elif down:
-                over += self._let_go(self._at) if self._pressed is not None else []
+                over += self._end_press(self._at) if self._pressed is not None else []
                 self._pressed = BUTTONS[bit], at, at_s
             elif self._pressed is not None and self._pressed[0] == BUTTONS[bit]:
-                over += self._let_go(at)
+                over += self._end_press(at)
         self._buttons, self._at = to.buttons, at
         return over
 
-    def _let_go(self, at: Point) -> list[Made]:
+    def _end_press(self, at: Point) -> list[Made]:
         assert self._pressed is not None
         (button, start, at_s), self._pressed = self._pressed, None
         if not _is_near(start, at):
-            return self._begun(Drag(start, at, button), at_s)
+            return self._begin_gesture(Drag(start, at, button), at_s)
         match self._pending:
             case Made(Click(at=before, button="left", count=count)) as made if (
                 button == "left" and _is_near(before, start) and at_s - made.last_s <= DOUBLE_S
             ):
-                return self._went_on(Click(before, count=count + 1), at_s)
-        return self._begun(Click(start, button), at_s)
+                return self._continue_gesture(Click(before, count=count + 1), at_s)
+        return self._begin_gesture(Click(start, button), at_s)
 
-    def _turned(self, direction: Direction, at: Point, at_s: float) -> list[Made]:
+    def _turn_wheel(self, direction: Direction, at: Point, at_s: float) -> list[Made]:
         match self._pending:
             case Made(Scroll(at=before, direction=same, notches=notches)) if same == direction and _is_near(before, at):
-                return self._went_on(Scroll(before, direction, notches + 1), at_s)
-        return self._begun(Scroll(at, direction, 1), at_s)
+                return self._continue_gesture(Scroll(before, direction, notches + 1), at_s)
+        return self._begin_gesture(Scroll(at, direction, 1), at_s)
 
-    def _keyed(self, keysym: int, at_s: float, *, down: bool) -> list[Made]:
-        if keysym in _HELD:
+    def _handle_key(self, keysym: int, at_s: float, *, down: bool) -> list[Made]:
+        if keysym in _MODIFIER_KEYSYMS:
             if down:
-                self._held[keysym] = _SIDES.get(keysym, _NAMES.get(keysym, "shift"))
+                self._held[keysym] = _MODIFIER_NAMES.get(keysym, _NAMES.get(keysym, "shift"))
             else:
                 self._held.pop(keysym, None)
             return []
         if not down or keysym in _LOCKS:
             return []
-        character, typed = _character(keysym), self._typing
-        if character and not self._commands:
+        character, typed = _character(keysym), self._open_write
+        if character and not self._command_modifiers:
             if typed is None:
-                return self._begun(Write(character), at_s)
-            return self._went_on(replace(typed, text=typed.text + character), at_s)
+                return self._begin_gesture(Write(character), at_s)
+            return self._continue_gesture(replace(typed, text=typed.text + character), at_s)
         if typed is not None and not self._held:
             if keysym == BACKSPACE:
                 if len(typed.text) > 1:
-                    return self._went_on(replace(typed, text=typed.text[:-1]), at_s)
+                    return self._continue_gesture(replace(typed, text=typed.text[:-1]), at_s)
                 self._pending = None
                 return []
             if keysym == RETURN:
-                self._went_on(replace(typed, press_enter=True), at_s)
+                self._continue_gesture(replace(typed, press_enter=True), at_s)
                 return self.ended()
         name = _NAMES.get(keysym) or character.lower() or f"key {keysym:#x}"
-        return self._chord((*dict.fromkeys(self._held.values()), name), at_s)
+        return self._add_chord((*dict.fromkeys(self._held.values()), name), at_s)
 
-    def _chord(self, keys: tuple[str, ...], at_s: float) -> list[Made]:
+    def _add_chord(self, keys: tuple[str, ...], at_s: float) -> list[Made]:
         match self._pending:
             case Made(Hotkey(keys=same, repeat=times)) if same == keys and times < MOST_TIMES:
-                return self._went_on(Hotkey(keys, times + 1), at_s)
-        return self._begun(Hotkey(keys), at_s)
+                return self._continue_gesture(Hotkey(keys, times + 1), at_s)
+        return self._begin_gesture(Hotkey(keys), at_s)
 
 
 def _is_near(one: Point, other: Point) -> bool:

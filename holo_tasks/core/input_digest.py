@@ -20,7 +20,19 @@ from pydantic import AnyUrl, BaseModel, SecretStr
 
 from holo_tasks.core.errors import InvalidUsage
 
-_WORDS = (bytes, date, time_of_day, timedelta, Decimal, PurePath, UUID, IPv4Address, IPv6Address, AnyUrl, SecretStr)
+_STABLE_TYPES = (
+    bytes,
+    date,
+    time_of_day,
+    timedelta,
+    Decimal,
+    PurePath,
+    UUID,
+    IPv4Address,
+    IPv6Address,
+    AnyUrl,
+    SecretStr,
+)
 """Types whose text is the same in every process. The text of a secret is a row of asterisks that hides its value."""
 
 
@@ -30,33 +42,33 @@ def digest_of(inputs: Any) -> str:
 
     Raises `InvalidUsage` for a type without a stable text: a default ``repr`` differs in the next process.
     """
-    return hashlib.sha256(_text(inputs).encode()).hexdigest()
+    return hashlib.sha256(_canonical_json(inputs).encode()).hexdigest()
 
 
-def _text(value: Any) -> str:
-    return json.dumps(_plain(value), sort_keys=True)
+def _canonical_json(value: Any) -> str:
+    return json.dumps(_to_json_types(value), sort_keys=True)
 
 
-def _plain(value: Any) -> Any:
+def _to_json_types(value: Any) -> Any:
     """Convert a value to JSON types, and sort where the order has no meaning."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, BaseModel):
         known = {name: getattr(value, name) for name, about in type(value).model_fields.items() if not about.exclude}
-        return _plain(known | (value.model_extra or {}))
+        return _to_json_types(known | (value.model_extra or {}))
     if is_dataclass(value) and not isinstance(value, type):
-        return {about.name: _plain(getattr(value, about.name)) for about in fields(value) if about.compare}
+        return {about.name: _to_json_types(getattr(value, about.name)) for about in fields(value) if about.compare}
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
-            return {key: _plain(item) for key, item in value.items()}
-        return sorted(([_plain(key), _plain(item)] for key, item in value.items()), key=_text)
+            return {key: _to_json_types(item) for key, item in value.items()}
+        return sorted(([_to_json_types(key), _to_json_types(item)] for key, item in value.items()), key=_canonical_json)
     if isinstance(value, Set):
-        return sorted(map(_plain, value), key=_text)
+        return sorted(map(_to_json_types, value), key=_canonical_json)
     if isinstance(value, list | tuple | deque):
-        return [_plain(item) for item in value]
+        return [_to_json_types(item) for item in value]
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, _WORDS):
+    if isinstance(value, _STABLE_TYPES):
         return str(value)
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     raise InvalidUsage(

@@ -12,7 +12,7 @@ from holo_tasks.core.outside import SURROUNDINGS, quoted
 MOST_TOKENS = 600
 WINDOWS, MENUS, RECENT, PROGRAMS = "windows", "menus", "recent files", "programs"
 _MOST = {WINDOWS: 12, MENUS: 60, RECENT: 10, PROGRAMS: 200}
-_PER_TOKEN, _PER_SIGN = 2.5, 3
+_ASCII_PER_TOKEN, _TOKENS_PER_OTHER = 2.5, 3
 """Bounds of the token estimate: least ASCII characters per token, and most tokens per other character."""
 
 
@@ -81,17 +81,17 @@ class Inventory:
         for kind, entries in wanted.items():
             for entry in entries[: _MOST[kind]]:
                 more = {**values, kind: [*values.get(kind, ()), entry]}
-                if tokens_at_most(_written(more)) > most_tokens:
+                if tokens_at_most(_as_data(more)) > most_tokens:
                     break
                 values = more
-        return _written(values) if values else ""
+        return _as_data(values) if values else ""
 
 
 def tokens_at_most(text: str) -> int:
     """Return an upper bound of the number of tokens of a text for any tokenizer."""
     plain = sum(character.isascii() for character in text)
-    return int(plain / _PER_TOKEN) + _PER_SIGN * (len(text) - plain) + 1
+    return int(plain / _ASCII_PER_TOKEN) + _TOKENS_PER_OTHER * (len(text) - plain) + 1
 
 
-def _written(values: Mapping[str, Any]) -> str:
+def _as_data(values: Mapping[str, Any]) -> str:
     return f"{SURROUNDINGS}\n\n{quoted(values)}"

@@ -56,10 +56,10 @@ def known(tree: ElementTree, masks: Sequence[Mask], tell: Tell = as_it_is, *, un
     covers: list[_Cover] = []
     found = []
     for element in tree.elements:
-        above = covers[element.parent] if element.parent >= 0 else _around(boxes, unseen=unseen)
-        covers.append(_cover(element, above, boxes, unseen=unseen))
-        found.append(_known(element, covers[-1], tell))
-    told = tuple(_application(each, tell, hides=bool(boxes) or not unseen) for each in tree.applications)
+        above = covers[element.parent] if element.parent >= 0 else _window_cover(boxes, unseen=unseen)
+        covers.append(_element_cover(element, above, boxes, unseen=unseen))
+        found.append(_redacted_element(element, covers[-1], tell))
+    told = tuple(_redacted_application(each, tell, hides=bool(boxes) or not unseen) for each in tree.applications)
     why_not = tree.why_not if told == tree.applications else tree.why_not and PARTLY
     return replace(tree, elements=tuple(found), applications=told, why_not=why_not)
 
@@ -69,18 +69,18 @@ def known_element(
 ) -> Element:
     """Return one element of a tree without its hidden texts, by the rules of `known`."""
     boxes = [mask.box for mask in masks]
-    cover = _around(boxes, unseen=unseen)
+    cover = _window_cover(boxes, unseen=unseen)
     for each in (*reversed(tree.ancestors(element)), element):
-        cover = _cover(each, cover, boxes, unseen=unseen)
-    return _known(element, cover, tell)
+        cover = _element_cover(each, cover, boxes, unseen=unseen)
+    return _redacted_element(element, cover, tell)
 
 
-def _around(boxes: Sequence[Box], *, unseen: bool) -> _Cover:
+def _window_cover(boxes: Sequence[Box], *, unseen: bool) -> _Cover:
     """Return the cover for a window. A window off the screen may be one of the masked windows."""
     return _Cover(lost=False, all_in_it=False, unseen_in_it=bool(boxes) or not unseen)
 
 
-def _cover(element: Element, above: _Cover, boxes: Sequence[Box], *, unseen: bool) -> _Cover:
+def _element_cover(element: Element, above: _Cover, boxes: Sequence[Box], *, unseen: bool) -> _Cover:
     if above.all_in_it:
         return _Cover(lost=True, all_in_it=True, unseen_in_it=True)
     if not element.box.area:
@@ -91,7 +91,7 @@ def _cover(element: Element, above: _Cover, boxes: Sequence[Box], *, unseen: boo
     return _Cover(touched, (touched and alone) or element.protected, touched or not unseen)
 
 
-def _known(element: Element, cover: _Cover, tell: Tell) -> Element:
+def _redacted_element(element: Element, cover: _Cover, tell: Tell) -> Element:
     application = tell(element.application)
     if cover.lost:
         return replace(element, name="", value="", shortcut="", application=application)
@@ -99,7 +99,7 @@ def _known(element: Element, cover: _Cover, tell: Tell) -> Element:
     return replace(element, name=tell(element.name), value=value, application=application)
 
 
-def _application(told: Application, tell: Tell, *, hides: bool) -> Application:
+def _redacted_application(told: Application, tell: Tell, *, hides: bool) -> Application:
     """Return a program's entry without hidden texts. A program without a tree has its window's title as its name."""
     name = "" if hides and told.how == "none" else tell(told.name)
     return replace(told, name=name, note=tell(told.note))

@@ -32,10 +32,10 @@ LINE = 8
 def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bool:
     """Return whether a point shows another text or icon. With ``near``, only content close to it counts."""
     whole = Box(0, now.top, now.size.width, len(now.bgrx) // (4 * now.size.width))
-    whole = _common(whole, Box(at.x - REACH, at.y - REACH, 2 * REACH + 1, 2 * REACH + 1))
+    whole = _overlap(whole, Box(at.x - REACH, at.y - REACH, 2 * REACH + 1, 2 * REACH + 1))
     old, new = part(before, whole), part(now, whole)
     x, y = at.x - whole.left, at.y - whole.top
-    left, top, right, bottom = _control(old, x, y)
+    left, top, right, bottom = _control_corners(old, x, y)
     row = max(top, y - DOWN), min(bottom, y + DOWN + 1)
     places = [(max(left, x - ACROSS), row[0], min(right, x + ACROSS + 1), row[1])]
     if not near:
@@ -57,7 +57,7 @@ def close(one: Point, other: Point) -> bool:
     return abs(one.x - other.x) <= 2 * ACROSS and abs(one.y - other.y) <= 2 * DOWN
 
 
-def _control(picture: Image.Image, x: int, y: int) -> tuple[int, int, int, int]:
+def _control_corners(picture: Image.Image, x: int, y: int) -> tuple[int, int, int, int]:
     """Return the left, top, right and bottom of the control around a point, bounded by the next line on each side."""
     across = over(edges(picture.crop((0, max(0, y - LINE), picture.width, y + LINE + 1))), WEAK)
     turned = picture.crop((max(0, x - LINE), 0, x + LINE + 1, picture.height)).transpose(Image.Transpose.TRANSPOSE)
@@ -106,7 +106,7 @@ def over(found: Image.Image, least: int) -> Image.Image:
     return found.point(lambda value: 255 if value >= least else 0)
 
 
-def _common(one: Box, other: Box) -> Box:
+def _overlap(one: Box, other: Box) -> Box:
     left, top = max(one.left, other.left), max(one.top, other.top)
     right, bottom = min(one.right, other.right), min(one.bottom, other.bottom)
     return Box(left, top, max(0, right - left), max(0, bottom - top))

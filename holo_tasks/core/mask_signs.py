@@ -38,7 +38,7 @@ def signs(before: Pixels, after: Pixels) -> int:
         if not (even and rows and there and abs(rows[1] - there[1]) <= 1 and abs(rows[3] - there[3]) <= 1):
             return 0
         second = drawn.crop((other[0] - 1, 0, other[1] + 1, drawn.height))
-        if not _alike(first, second):
+        if not _is_same_sign(first, second):
             return 0
         first = second
     return len(inner)
@@ -74,7 +74,7 @@ def _blobs(strong: Pixels) -> list[Blob]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def _alike(one: Pixels, other: Pixels) -> bool:
+def _is_same_sign(one: Pixels, other: Pixels) -> bool:
     """Return whether two pictures show the same sign, shifted by at most one pixel."""
     width = max(one.width, other.width)
     pictures = []
@@ -82,10 +82,10 @@ def _alike(one: Pixels, other: Pixels) -> bool:
         roomy = Image.new("L", (width, picture.height))
         roomy.paste(picture, (0, 0))
         pictures.append(roomy)
-    mass = max(1, *map(_mass, pictures))
+    mass = max(1, *map(_total_ink, pictures))
     shifted = (ImageChops.offset(pictures[1], across, 0) for across in (-1, 0, 1))
-    return min(_mass(ImageChops.difference(pictures[0], each)) for each in shifted) <= UNLIKE * mass
+    return min(_total_ink(ImageChops.difference(pictures[0], each)) for each in shifted) <= UNLIKE * mass
 
 
-def _mass(picture: Pixels) -> int:
+def _total_ink(picture: Pixels) -> int:
     return sum(value * count for value, count in enumerate(picture.histogram()))

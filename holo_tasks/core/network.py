@@ -20,7 +20,7 @@ MOST_HOSTS = 100
 _NAME = re.compile(
     r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 )
-_LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
+_NUMERIC = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
 LOCALHOST = "localhost"
 
 
@@ -95,4 +95,4 @@ def _is_address(host: str) -> bool:
 
 def _is_name(host: str) -> bool:
     # C libraries read 127.1 and 0x7f.1 as addresses, so they would never look such a name up in the list of hosts.
-    return bool(_NAME.fullmatch(host)) and not _LOOKS_NUMERIC.fullmatch(host)
+    return bool(_NAME.fullmatch(host)) and not _NUMERIC.fullmatch(host)

@@ -72,7 +72,7 @@ def quoted(values: Mapping[str, Any]) -> str:
     """
     left, lines = MOST_IN_ALL, []
     for name, value in values.items():
-        told = _written(value, min(MOST_CHARACTERS, left))
+        told = _json_up_to(value, min(MOST_CHARACTERS, left))
         left = max(0, left - len(told))
         lines.append(f'"{name}": {told}')
     inner = ",\n".join(lines)
@@ -110,7 +110,7 @@ def defused(text: str) -> str:
     """Return a text without placeholders of secrets, including any that would appear after cleaning or copying it."""
     if not is_placeholder(text):
         return text
-    return "".join(_SIGNS.get(unicodedata.normalize("NFKC", character), character) for character in text)
+    return "".join(_BRACE_SUBSTITUTES.get(unicodedata.normalize("NFKC", character), character) for character in text)
 
 
 def is_placeholder(text: str) -> bool:
@@ -137,7 +137,7 @@ def strings_in(value: Any) -> Iterator[str]:
             yield bytes(one).decode("latin-1")
         elif type(one) not in _NO_TEXT and id(one) not in seen:
             seen[id(one)] = one
-            inside = list(islice(_inside(one), left + 1))
+            inside = list(islice(_members(one), left + 1))
             left -= len(inside)
             if left < 0:
                 raise InvalidUsage(
@@ -147,7 +147,7 @@ def strings_in(value: Any) -> Iterator[str]:
             queue += inside
 
 
-_SIGNS = {"{": "(", "}": ")"}
+_BRACE_SUBSTITUTES = {"{": "(", "}": ")"}
 _NO_TEXT = frozenset((type(None), bool, int, float, complex, range))
 _CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
 
@@ -159,7 +159,7 @@ class _Names(Formatter):
         return defused(named(super().format_field(value, format_spec)))
 
 
-def _inside(value: Any) -> Iterator[Any]:
+def _members(value: Any) -> Iterator[Any]:
     """Yield the items and attribute values of a value; nothing for code objects."""
     if isinstance(value, _CODE):
         return
@@ -180,13 +180,13 @@ def _inside(value: Any) -> Iterator[Any]:
                     yield slot.__get__(value)
 
 
-def _written(value: Any, most: int) -> str:
+def _json_up_to(value: Any, most: int) -> str:
     """Return a value as JSON of about ``most`` characters. A longer one becomes the beginning of its text."""
     value = _defused(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if len(text) > most:
         value = f"{text[:most]}… [cut here: {len(text) - most:,} more characters]"
-    return "".join(_shown(character) for character in json.dumps(value, ensure_ascii=False))
+    return "".join(_escaped(character) for character in json.dumps(value, ensure_ascii=False))
 
 
 def _text(value: Any) -> str:
@@ -205,7 +205,7 @@ def _defused(value: Any) -> Any:
             return value
 
 
-def _shown(character: str) -> str:
+def _escaped(character: str) -> str:
     """Return a character of a JSON text, escaped if it is invisible or might close the data block."""
     if character != "<" and not is_hidden(character):
         return character

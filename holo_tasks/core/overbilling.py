@@ -39,14 +39,14 @@ class Overbilling:
 
     def after(self, seen: Overbilling) -> Overbilling:
         """Return the expectation after one more bill."""
-        completion = max(seen.completion, _eased(self.completion))
+        completion = max(seen.completion, _reduced(self.completion))
         longest = max(seen.longest, self.longest) if completion > 1 else 0
-        return Overbilling(max(seen.prompt, _eased(self.prompt)), completion, longest)
+        return Overbilling(max(seen.prompt, _reduced(self.prompt)), completion, longest)
 
     def halved(self) -> Overbilling:
         """Return the expectation after a probe call that was billed without an excess."""
-        completion = _eased(self.completion, 0.5)
-        return Overbilling(_eased(self.prompt, 0.5), completion, self.longest // 2 if completion > 1 else 0)
+        completion = _reduced(self.completion, 0.5)
+        return Overbilling(_reduced(self.prompt, 0.5), completion, self.longest // 2 if completion > 1 else 0)
 
     @property
     def any(self) -> bool:
@@ -78,7 +78,7 @@ class Overbilling:
         return int(affordable / self.completion) if affordable >= self.longest else 0
 
 
-def _eased(factor: float, share: float = EASES) -> float:
+def _reduced(factor: float, share: float = EASES) -> float:
     excess = (factor - 1) * share
     return 1 + excess if excess > LITTLE else 1.0
 

@@ -148,10 +148,10 @@ class Scene:
         found = with_keys(tree, gesture)
         if found is None:
             return Keyed()
-        sure = not found.others and alone(tree, found.button) and await self._surely(found.button)
+        sure = not found.others and alone(tree, found.button) and await self._is_certainly_focused(found.button)
         return Keyed(found.names, found.button if sure else None)
 
-    async def _surely(self, button: Element) -> bool:
+    async def _is_certainly_focused(self, button: Element) -> bool:
         """Return whether a button certainly has the focus: it was clicked last, and its text equals its name."""
         if not button.name or not isinstance(self.reader, ReadsTargets):
             return False
@@ -174,7 +174,7 @@ class Scene:
 
     async def beside_field(self) -> bool:
         """Return whether keys go to a control that Tab reached from the last clicked text field."""
-        return self.tabbed is not None and await self._field_at(await self._keyed(self.tabbed)) is not None
+        return self.tabbed is not None and await self._field_at(await self._if_focused(self.tabbed)) is not None
 
     async def may_press(self, gesture: Gesture) -> bool:
         """Return whether a gesture's keys may press some button of their window."""
@@ -196,9 +196,9 @@ class Scene:
         """Return the point that keys go to: ``at``, or the last click if its window has the focus."""
         if at is not None:
             return at if at.inside(self.frame.size) else None
-        return None if self.clicked is None else await self._keyed(self.clicked)
+        return None if self.clicked is None else await self._if_focused(self.clicked)
 
-    async def _keyed(self, where: Point) -> Point | None:
+    async def _if_focused(self, where: Point) -> Point | None:
         """Return the point if its window has the focus; ``None`` if it has not, or that is unknown."""
         if not where.inside(self.frame.size):
             return None

@@ -24,19 +24,19 @@ _COMMANDING = frozenset(keynames.MODIFIERS[name] for name in ("ctrl", "alt", "su
 _MOVING = frozenset(
     keynames.keysym(name) for name in ("home", "end", "left", "right", "up", "down", "pageup", "pagedown")
 )
-_WITHIN = frozenset(keynames.keysym(name) for name in ("home", "end", "left", "right", "backspace"))
+_IN_FIELD = frozenset(keynames.keysym(name) for name in ("home", "end", "left", "right", "backspace"))
 _DELETE = keynames.keysym("delete")
-_DOING = frozenset((_DELETE, keynames.ESC))
+_ACTING = frozenset((_DELETE, keynames.ESC))
 """Keys that act by themselves, such as deleting the selected row or discarding a draft."""
-_MARKING = frozenset(keynames.keysym(name) for name in "ac")
+_SELECTING = frozenset(keynames.keysym(name) for name in "ac")
 """Keys that select all or copy with Ctrl. With Alt, the same keys open menus and press buttons."""
-_CHANGING = frozenset(keynames.keysym(name) for name in "vxyz") | {_DELETE}
+_EDITING = frozenset(keynames.keysym(name) for name in "vxyz") | {_DELETE}
 """Keys that change a text with Ctrl. A pasted, undone or redone text may hold a line end, which presses a button
 outside a field.
 """
 _WITH_SHIFT = frozenset(keynames.keysym(name) for name in ("home", "end", "left", "right", "z"))
 """Keys that edit or select with Ctrl and Shift. Any other key with both belongs to the program."""
-_ALONE = _MOVING | _WITHIN | keynames.LOCKS | {keynames.TAB}
+_HARMLESS_ALONE = _MOVING | _IN_FIELD | keynames.LOCKS | {keynames.TAB}
 _CTRL = keynames.MODIFIERS["ctrl"]
 
 
@@ -46,10 +46,10 @@ def presses(gesture: Gesture) -> Presses:
     Text pasted with the middle button counts as keys, because it may hold a line end.
     """
     if isinstance(gesture, Write):
-        return _written(gesture)
+        return _presses_of_write(gesture)
     if isinstance(gesture, Click | Drag):
         return "may" if gesture.button == "middle" else "never"
-    found = [_chord(chord) for chord in chords_in(gesture)]
+    found = [_presses_of_chord(chord) for chord in chords_in(gesture)]
     return "may" if "may" in found else "outside a field" if "outside a field" in found else "never"
 
 
@@ -62,7 +62,7 @@ def focus_after(gesture: Gesture, focus: Point | None) -> Point | None:
             return None if enter or set(text) & (LINE_ENDS | {"\t"}) else at or focus
         case Move() | Pause():
             return focus
-        case Hotkey() | HoldAndTap() if all(_stays(chord) for chord in chords_in(gesture)):
+        case Hotkey() | HoldAndTap() if all(_keeps_focus(chord) for chord in chords_in(gesture)):
             return focus
         case _:
             return None
@@ -88,17 +88,17 @@ def tabbed_after(gesture: Gesture, focus: Point | None, tabbed: Point | None) ->
     match gesture:
         case Write(text, press_enter=False, at=at) if "\t" in text and not set(text) & LINE_ENDS:
             return at or focus or tabbed
-        case Hotkey() | HoldAndTap() if all(_tabs(chord) for chord in chords_in(gesture)):
+        case Hotkey() | HoldAndTap() if all(_is_tab(chord) for chord in chords_in(gesture)):
             return focus or tabbed
         case _:
             return tabbed if tabbed is not None and focus_after(gesture, tabbed) is tabbed else None
 
 
-def _tabs(chord: Chord) -> bool:
+def _is_tab(chord: Chord) -> bool:
     return chord.keys - {keynames.SHIFT} == {keynames.TAB}
 
 
-def _written(write: Write) -> Presses:
+def _presses_of_write(write: Write) -> Presses:
     if write.press_enter or set(write.text) & (LINE_ENDS | {"\t"}):
         return "may"  # keys after a tab go to a control that was not clicked
     if not write.text:
@@ -107,31 +107,31 @@ def _written(write: Write) -> Presses:
     return "may" if write.text[-1].isspace() else "outside a field"
 
 
-def _chord(chord: Chord) -> Presses:
+def _presses_of_chord(chord: Chord) -> Presses:
     commanding, keys = chord.keys & _COMMANDING, chord.keys - _COMMANDING - {keynames.SHIFT}
-    if commanding and not _edits(chord):
+    if commanding and not _is_editing(chord):
         return "may"
-    if keys <= (_WITHIN | _MARKING if commanding else _ALONE):
+    if keys <= (_IN_FIELD | _SELECTING if commanding else _HARMLESS_ALONE):
         return "never"
-    return "outside a field" if commanding or all(key in _DOING or _is_sign(key) for key in keys) else "may"
+    return "outside a field" if commanding or all(key in _ACTING or _is_visible(key) for key in keys) else "may"
 
 
-def _edits(chord: Chord) -> bool:
+def _is_editing(chord: Chord) -> bool:
     """Return whether a chord with Ctrl edits, selects or moves within a text field."""
     if chord.keys & _COMMANDING != {_CTRL}:
         return False
-    known = _WITH_SHIFT if keynames.SHIFT in chord.keys else _WITHIN | _MARKING | _CHANGING
+    known = _WITH_SHIFT if keynames.SHIFT in chord.keys else _IN_FIELD | _SELECTING | _EDITING
     return chord.keys - {_CTRL, keynames.SHIFT} <= known
 
 
-def _stays(chord: Chord) -> bool:
+def _keeps_focus(chord: Chord) -> bool:
     """Return whether keys keep the focus where it is: they edit or write, and do not move it."""
     commanding, keys = chord.keys & _COMMANDING, chord.keys - _COMMANDING - {keynames.SHIFT}
     if commanding:
-        return _edits(chord)
-    return all(key in _WITHIN or key == _DELETE or _is_sign(key) for key in keys)
+        return _is_editing(chord)
+    return all(key in _IN_FIELD or key == _DELETE or _is_visible(key) for key in keys)
 
 
-def _is_sign(key: int) -> bool:
+def _is_visible(key: int) -> bool:
     """Return whether a key types a visible character; a space is not visible."""
     return 0x20 < key <= 0xFF or key > 0x01000000

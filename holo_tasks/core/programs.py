@@ -60,7 +60,7 @@ def runs(owner: Owner, programs: Sequence[str]) -> bool:
     that it names on PATH. For an interpreter, both its own file and its script count.
     """
     files = [Path(file) for file in (owner.executable, owner.script) if file]
-    return bool(owner.executable) and any(_is(file, program) for file in files for program in programs)
+    return bool(owner.executable) and any(_matches(file, program) for file in files for program in programs)
 
 
 def may_run(owner: Owner, programs: Sequence[str]) -> bool:
@@ -79,7 +79,7 @@ def is_viewer(owner: Owner) -> bool:
     return any(Path(file).name in VIEWERS for file in (owner.executable, owner.script) if file)
 
 
-def _is(file: Path, program: str) -> bool:
+def _matches(file: Path, program: str) -> bool:
     if "/" in program:
         return file == _resolved(program)
     found = shutil.which(program)

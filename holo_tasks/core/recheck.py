@@ -114,12 +114,12 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
     if before.pixels.size != now.pixels.size:
         return "the screen has another size"
     for point in where.points:
-        if _number(before.windows.under(point)) != _number(now.windows.under(point)):
+        if _window_number(before.windows.under(point)) != _window_number(now.windows.under(point)):
             return "another window is there"
     if before.windows.focus != now.windows.focus:
         return "another window has the keyboard"
     first, last = rows(now.windows, now.pixels.size, where)
-    if _lines(before.pixels, first, last) == _lines(now.pixels, first, last):
+    if _row_bytes(before.pixels, first, last) == _row_bytes(now.pixels, first, last):
         return ""
     screen = Box.whole(now.pixels.size)
     for point in where.points:
@@ -127,9 +127,9 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
             return "it looks different there"
     for area in areas(now, where):
         left = stirred(before, now, area) - (restless or {}).get(area, frozenset())
-        if left and where.points and not _caret(before, now, area, left):
+        if left and where.points and not _is_caret(before, now, area, left):
             return "its row looks different"
-        if left and not where.points and (different := _window_moved(before, now, where.clicked, area, left)):
+        if left and not where.points and (different := _window_change(before, now, where.clicked, area, left)):
             return different
     return ""
 
@@ -149,22 +149,22 @@ def _looks_different(before: Sighting, now: Sighting, area: Box, but: Iterable[B
         difference.paste((0, 0, 0), (left, top, right, bottom))
     across, _ = difference.getprojection()
     columns = frozenset(area.left + x for x, differs in enumerate(across) if differs)
-    return bool(columns) and not _caret(before, now, area, columns)
+    return bool(columns) and not _is_caret(before, now, area, columns)
 
 
-def _window_moved(before: Sighting, now: Sighting, clicked: Point | None, area: Box, left: frozenset[int]) -> str:
+def _window_change(before: Sighting, now: Sighting, clicked: Point | None, area: Box, left: frozenset[int]) -> str:
     """Return a short description of a change in the window that gets keys; empty if they may be sent.
 
     Only changes in the columns ``left`` count.
     """
-    if _part_of(before, now, area, left) > LARGE:
+    if _changed_share(before, now, area, left) > LARGE:
         return "its window looks different"
     if clicked is None or not area.contains(clicked):
         return ""
     screen = Box.whole(now.pixels.size)
-    for box in (Box.near(clicked, NEAR, NEAR).cut_to(screen), _row(clicked, area)):
+    for box in (Box.near(clicked, NEAR, NEAR).cut_to(screen), _row_box(clicked, area)):
         columns = stirred(before, now, box) & left
-        if columns and not _caret(before, now, box, columns):
+        if columns and not _is_caret(before, now, box, columns):
             return "it looks different there"
     return ""
 
@@ -174,7 +174,7 @@ def areas(now: Sighting, where: Aim) -> list[Box]:
     screen = Box.whole(now.pixels.size)
     if where.points:
         panes = [(point, now.windows.under(point)) for point in where.points]
-        return [_row(point, pane.box.cut_to(screen) if pane else screen) for point, pane in panes]
+        return [_row_box(point, pane.box.cut_to(screen) if pane else screen) for point, pane in panes]
     return [keyed(now.windows, screen)]
 
 
@@ -199,13 +199,13 @@ def stirred(before: Sighting, now: Sighting, area: Box) -> frozenset[int]:
     return frozenset(area.left + x for x, differs in enumerate(across) if differs)
 
 
-def _part_of(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) -> float:
+def _changed_share(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) -> float:
     """Return the share of an area that is covered by the box around the differences in these columns."""
     _, top, _, bottom = _difference(before, now, area).getbbox() or (0, 0, 0, 0)
     return (max(columns) + 1 - min(columns)) * (bottom - top) / (area.width * area.height)
 
 
-def _caret(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) -> bool:
+def _is_caret(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) -> bool:
     """Return whether the differences in these columns are a text caret, which may extend beyond the area."""
     left, right = min(columns), max(columns) + 1
     if right - left > CARET_WIDE:
@@ -227,19 +227,19 @@ def _difference(before: Sighting, now: Sighting, area: Box) -> Image.Image:
 
 def part(pixels: Pixels, area: Box) -> Image.Image:
     """Return a part of a picture as an image. Only its rows are decoded."""
-    lines = _lines(pixels, area.top, area.bottom)
+    lines = _row_bytes(pixels, area.top, area.bottom)
     image = Image.frombuffer("RGB", (pixels.size.width, area.height), lines, "raw", "BGRX", 0, 1)
     return image.crop((area.left, 0, area.right, area.height))
 
 
-def _lines(pixels: Pixels, first: int, last: int) -> bytes | bytearray:
+def _row_bytes(pixels: Pixels, first: int, last: int) -> bytes | bytearray:
     line = 4 * pixels.size.width
     return pixels.bgrx[(first - pixels.top) * line : (last - pixels.top) * line]
 
 
-def _row(point: Point, inside: Box) -> Box:
+def _row_box(point: Point, inside: Box) -> Box:
     return Box(inside.left, point.y - ROW, inside.width, 2 * ROW + 1).cut_to(inside)
 
 
-def _number(pane: Pane | None) -> int:
+def _window_number(pane: Pane | None) -> int:
     return pane.window if pane else 0

@@ -55,8 +55,8 @@ class _Remote:
             raise InvalidUsage(f"The host of a remote screen is a name or an IP address, not {self.host!r}.")
         if isinstance(self.port, bool) or not isinstance(self.port, int) or not 1 <= self.port <= 65535:
             raise InvalidUsage(f"port is a number from 1 to 65535, not {self.port!r}.")
-        object.__setattr__(self, "password", _held(self.password))
-        object.__setattr__(self, "fingerprint", _digest(self.fingerprint))
+        object.__setattr__(self, "password", _as_secret(self.password))
+        object.__setattr__(self, "fingerprint", _as_fingerprint(self.fingerprint))
         if not (math.isfinite(self.answers_within_s) and 0.05 <= self.answers_within_s <= LONGEST_WITHIN_S):
             raise InvalidUsage(
                 f"answers_within_s is a number of seconds from 0.05 to {LONGEST_WITHIN_S:g}, "
@@ -185,7 +185,7 @@ def reconnected(place: str) -> str:
     return f"The connection to the remote screen at {place} dropped and was restored: input in transit may be lost."
 
 
-def _held(password: Any) -> Secret | str:
+def _as_secret(password: Any) -> Secret | str:
     if isinstance(password, Secret):
         return Secret(PASSWORD, password.value)
     value = password.get_secret_value() if isinstance(password, HoldsValue) else password
@@ -196,7 +196,7 @@ def _held(password: Any) -> Secret | str:
     return Secret(PASSWORD, value) if value else ""
 
 
-def _digest(fingerprint: Any) -> str:
+def _as_fingerprint(fingerprint: Any) -> str:
     text = str(fingerprint).lower().removeprefix("sha256:").replace(":", "").strip()
     if text and not _DIGEST.fullmatch(text):
         raise InvalidUsage(

@@ -54,32 +54,32 @@ class Calm:
             return now
         most = LARGEST * size.width * size.height
         small = [stir for stir in stirs if stir.box.width * stir.box.height <= most]
-        if any(sum(_in_rows(at, stir.box) for stir in small) > MOST for at in self._points):
+        if any(sum(_shares_rows(at, stir.box) for stir in small) > MOST for at in self._points):
             return now
         found = []
         for stir in small:
             box: Box | None = stir.box
             for point in self._points:
-                box = box and self._beside(now, point, box, stir.swift)
+                box = box and self._irrelevant_part(now, point, box, stir.swift)
             if box is not None:
                 found.append(Stir(box, stir.swift))
-        left_out = [stir.box for stir in found] if self._where.points else _little(found, now.windows, size)
-        return Sighting(_patched(before.pixels, now.pixels, left_out), now.windows) if left_out else now
+        left_out = [stir.box for stir in found] if self._where.points else _negligible(found, now.windows, size)
+        return Sighting(_with_earlier_pixels(before.pixels, now.pixels, left_out), now.windows) if left_out else now
 
-    def _beside(self, now: Sighting, at: Point, box: Box, swift: bool) -> Box | None:
+    def _irrelevant_part(self, now: Sighting, at: Point, box: Box, swift: bool) -> Box | None:
         """Return the part of a box that is irrelevant for a point: in other rows, or on a panel right of the
         point's.
         """
         if Box.near(at, NEAR, NEAR).intersects(box):
             return None
-        if not _in_rows(at, box):
+        if not _shares_rows(at, box):
             return box
         if (at, box) not in self._known:
-            self._known[at, box] = self._on_another_sheet(at, box, swift)
+            self._known[at, box] = self._part_beyond_gap(at, box, swift)
         known = self._known[at, box]
         if known is None:
             return None
-        top, bottom = now.pixels.top, now.pixels.top + _tall(now.pixels)
+        top, bottom = now.pixels.top, now.pixels.top + _height(now.pixels)
         # The gap must still be there, within the captured rows, and a blank place must still have no text.
         first, last = max(known.ground.top, top), min(known.ground.bottom, bottom)
         still = Box(known.ground.left - 1, first, known.ground.width + 2, last - first)
@@ -87,11 +87,11 @@ class Calm:
             return None
         first, last = max(top, at.y - ROW), min(bottom, at.y + ROW + 1)
         row = Box(known.clear.left, first, known.clear.width, last - first)
-        if known.blank and _ink(self._before.pixels, row) != _ink(now.pixels, row):
+        if known.blank and _edge_mask(self._before.pixels, row) != _edge_mask(now.pixels, row):
             return None
         return known.clear
 
-    def _on_another_sheet(self, at: Point, box: Box, swift: bool) -> _Beyond | None:
+    def _part_beyond_gap(self, at: Point, box: Box, swift: bool) -> _Beyond | None:
         """Return the part of a box beyond a gap right of a point, or ``None`` without a gap, or if rows may
         cross it.
         """
@@ -118,15 +118,15 @@ class Calm:
         return _Beyond(between, Box(clear, box.top, beside.width, box.height), not one and blank(ink, inside, beside))
 
 
-def _ink(pixels: Pixels, area: Box) -> bytes:
+def _edge_mask(pixels: Pixels, area: Box) -> bytes:
     return over(edges(part(pixels, area)), WEAK).tobytes()
 
 
-def _in_rows(at: Point, box: Box) -> bool:
+def _shares_rows(at: Point, box: Box) -> bool:
     return Box.near(at, WIDER_THAN_ANY, ROW).intersects(box)
 
 
-def _little(stirs: list[Stir], windows: Arrangement, size: Size) -> list[Box]:
+def _negligible(stirs: list[Stir], windows: Arrangement, size: Size) -> list[Box]:
     """Return the boxes if they cover so little of the focused window that its keys mean the same; else an empty
     list.
     """
@@ -136,15 +136,15 @@ def _little(stirs: list[Stir], windows: Arrangement, size: Size) -> list[Box]:
     return boxes if sum(box.width * box.height for box in boxes) <= ALL * whole else []
 
 
-def _patched(before: Pixels, now: Pixels, boxes: Iterable[Box]) -> Strip:
+def _with_earlier_pixels(before: Pixels, now: Pixels, boxes: Iterable[Box]) -> Strip:
     pixels, line = bytearray(now.bgrx), 4 * now.size.width
     for box in boxes:
         left, right = 4 * max(0, box.left), 4 * min(now.size.width, box.right)
-        for y in range(max(now.top, box.top), min(now.top + _tall(now), box.bottom)):
+        for y in range(max(now.top, box.top), min(now.top + _height(now), box.bottom)):
             at, was = (y - now.top) * line, (y - before.top) * line
             pixels[at + left : at + right] = before.bgrx[was + left : was + right]
     return Strip(now.size, pixels, now.top)
 
 
-def _tall(pixels: Pixels) -> int:
+def _height(pixels: Pixels) -> int:
     return len(pixels.bgrx) // (4 * pixels.size.width)

@@ -137,7 +137,7 @@ class Rhythms:
         self._beats: dict[Tile, Beat] = {}
         self._expected: dict[Tile, float] = {}
         self._places: list[tuple[frozenset[Tile], float]] = []
-        self._expected_from_s = 0.0
+        self._expecting_since_s = 0.0
         self._together: tuple[frozenset[Tile], list[list[Tile]]] = (frozenset(), [])
 
     def forget(self) -> None:
@@ -153,7 +153,7 @@ class Rhythms:
         """
         self._places = [(frozenset(squares(box)), pace_s) for box, pace_s in places]
         self._expected = {tile: pace_s for tiles, pace_s in self._places for tile in tiles}
-        self._expected_from_s = now_s
+        self._expecting_since_s = now_s
 
     def awaited(self, now_s: float) -> bool:
         """Return whether a place from an earlier process may still continue, but has not proven it yet."""
@@ -235,7 +235,7 @@ class Rhythms:
         )
 
     def _overdue(self, pace_s: float, now_s: float) -> bool:
-        return now_s - self._expected_from_s > TARDY * max(pace_s, LEAST_S) + LAG_S
+        return now_s - self._expecting_since_s > TARDY * max(pace_s, LEAST_S) + LAG_S
 
     def _pieces(self, tiles: frozenset[Tile]) -> list[list[Tile]]:
         """Return the result of `pieces`, which is mostly the same as the last time and therefore cached."""

@@ -67,23 +67,23 @@ class Doubts:
 
     def __init__(self, before: Sighting) -> None:
         self._before = before
-        self._doubted: dict[Box, float] = {}
+        self._doubted_since_s: dict[Box, float] = {}
 
     def allayed(self, now: Sighting, stirs: Sequence[Stir]) -> tuple[Stir, ...]:
         """Return the regions that still have their shape, or that were repainted again after their shape changed."""
-        return tuple(stir for stir in stirs if stir.swift or stir.varied or self._goes_on(now, stir))
+        return tuple(stir for stir in stirs if stir.swift or stir.varied or self._is_confirmed(now, stir))
 
-    def _goes_on(self, now: Sighting, stir: Stir) -> bool:
+    def _is_confirmed(self, now: Sighting, stir: Stir) -> bool:
         pixels = now.pixels
         first, last = pixels.top, pixels.top + len(pixels.bgrx) // (4 * pixels.size.width)
         inside = stir.box.grown(-TILE).intersection(Box(0, first, pixels.size.width, last - first))
         if inside is None or self._before.pixels.size != pixels.size:
             return True
-        doubted_s = self._doubted.get(stir.box)
+        doubted_s = self._doubted_since_s.get(stir.box)
         if doubted_s is None:
             if not unlike(part(self._before.pixels, inside).convert("L"), part(pixels, inside).convert("L")):
                 return True
-            doubted_s = self._doubted[stir.box] = stir.last_s
+            doubted_s = self._doubted_since_s[stir.box] = stir.last_s
         return stir.last_s > doubted_s + SAME_S
 
 

@@ -20,7 +20,7 @@ from holo_tasks.core.secret import PLACEHOLDER, Secret, placeholder
 
 SHORT = 4
 """Values with fewer characters occur in harmless words, so only exact and separate occurrences are replaced."""
-_SMALL = {ord(letter): letter.lower() for letter in ascii_uppercase}
+_ASCII_LOWER = {ord(letter): letter.lower() for letter in ascii_uppercase}
 DIGEST = re.compile(r"[0-9a-f]{64}")
 BY_CHANCE = 12
 """Least length of a match inside a SHA-256 digest. Shorter matches occur by chance; one of this length in one of a
@@ -57,25 +57,25 @@ class Scrubber:
         self._codes = Codes(secrets) if codes is None else codes  # without a clock, Codes refuses seeds
         for secret in secrets:
             self._names.add(secret.name)
-            mark = _seed(secret.name) if secret.totp else placeholder(secret.name)
+            mark = _seed_mark(secret.name) if secret.totp else placeholder(secret.name)
             for form in secret.seed.spellings() if secret.seed else ():
                 folded.setdefault(form, mark)
             for value in (form for text in secret.texts for form in _spellings(text)):
                 if len(value) < SHORT:
                     alone.setdefault(value, mark)
                     continue
-                for form in _written(value):
+                for form in _source_forms(value):
                     exact.setdefault(form, mark)
                 for form in _in_base64(value):
-                    exact.setdefault(form, _encoded(secret.name))
+                    exact.setdefault(form, _encoded_mark(secret.name))
                 for form in _escaped(value):
-                    folded.setdefault(_small(form), _encoded(secret.name))
-            for line in _lines(secret.value):
-                for form in (*_written(line), *_in_base64(line)):
+                    folded.setdefault(_ascii_lower(form), _encoded_mark(secret.name))
+            for line in _long_lines(secret.value):
+                for form in (*_source_forms(line), *_in_base64(line)):
                     lines.setdefault(form, f"[secret {secret.name}, a line]")
         self._exact, self._folded, self._alone = {**lines, **exact}, folded, alone
         self._across = {form: mark for form, mark in self._exact.items() if "{" in form or '"' in form}
-        marks = {*lines.values(), *folded.values(), *map(_code, self._names), *map(_seed, self._names)}
+        marks = {*lines.values(), *folded.values(), *map(_code_mark, self._names), *map(_seed_mark, self._names)}
         self._marks = re.compile("|".join([PLACEHOLDER.pattern.replace("([", "(?:[", 1), *map(re.escape, marks)]))
         self._words = {value: re.compile(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])") for value in alone}
 
@@ -92,7 +92,7 @@ class Scrubber:
             return False
         if any(form in text for form in self._exact) or any(value in text for value in self._alone):
             return True
-        small = _small(text)
+        small = _ascii_lower(text)
         return any(form in small for form in self._folded) or any(True for _ in self._codes.places(text))
 
     def holds(self, text: str) -> bool:
@@ -106,7 +106,7 @@ class Scrubber:
         found = self._found(text)
         if DIGEST.fullmatch(text):
             found = [one for one in found if one[1] - one[0] >= BY_CHANCE]
-        return self._replaced(text, found)
+        return self._with_marks(text, found)
 
     def written(self, text: str, fixed: Fixed | None = None) -> str:
         """Return a text with values replaced; in JSON objects inside it, only string values change.
@@ -119,7 +119,7 @@ class Scrubber:
         if across := list(_places(text, self._across)):
             # A value with JSON punctuation may cross the boundary of an object.
             found = [one for one in self._found(text) if any(one[0] < end and at < one[1] for at, end, _ in across)]
-            text = self._replaced(text, found)
+            text = self._with_marks(text, found)
         told, at = "", 0
         for start, end, value in _objects(text):
             kept = self.plain(value, fixed)
@@ -148,13 +148,13 @@ class Scrubber:
                 return value
 
     def _found(self, text: str) -> list[Span]:
-        found = [*_places(text, self._exact), *_places(_small(text), self._folded)]
+        found = [*_places(text, self._exact), *_places(_ascii_lower(text), self._folded)]
         for value, word in self._words.items():
             found += [(*place.span(), self._alone[value]) for place in word.finditer(text)]
-        found += [(start, end, _code(name)) for start, end, name in self._codes.places(text)]
+        found += [(start, end, _code_mark(name)) for start, end, name in self._codes.places(text)]
         return found
 
-    def _replaced(self, text: str, found: list[Span]) -> str:
+    def _with_marks(self, text: str, found: list[Span]) -> str:
         """Return a text with each group of overlapping matches replaced by one mark."""
         known = [
             mark.span()
@@ -241,15 +241,15 @@ def _merged(found: list[Span]) -> Iterator[Span]:
         yield group
 
 
-def _encoded(name: str) -> str:
+def _encoded_mark(name: str) -> str:
     return f"[secret {name}, encoded]"
 
 
-def _seed(name: str) -> str:
+def _seed_mark(name: str) -> str:
     return f"[secret {name}, its seed]"
 
 
-def _code(name: str) -> str:
+def _code_mark(name: str) -> str:
     return f"[secret {name}, a code]"
 
 
@@ -260,14 +260,14 @@ def _spellings(value: str) -> Iterator[str]:
     yield from dict.fromkeys(form for one in (value, bare) for form in (one, normal("NFC", one), normal("NFD", one)))
 
 
-def _lines(value: str) -> Iterator[str]:
+def _long_lines(value: str) -> Iterator[str]:
     """Yield the lines of a value with several lines, without lines so short that they occur in harmless texts."""
     lines = [line.strip() for line in value.splitlines()]
     if len(lines) > 1:
         yield from (line for line in lines if len(line) >= SHORT)
 
 
-def _written(value: str) -> Iterator[str]:
+def _source_forms(value: str) -> Iterator[str]:
     """Yield a value unchanged and as JSON and Python write it, also when such a text is escaped again."""
     forms = {value}
     for _ in range(2):
@@ -304,6 +304,6 @@ def _in_base64(value: str) -> Iterator[str]:
             yield encoded[-(-8 * skipped // 6) : 8 * (skipped + len(data)) // 6]
 
 
-def _small(text: str) -> str:
+def _ascii_lower(text: str) -> str:
     """Return a text with ASCII letters in lower case and other letters unchanged."""
-    return text.lower() if text.isascii() else text.translate(_SMALL)
+    return text.lower() if text.isascii() else text.translate(_ASCII_LOWER)

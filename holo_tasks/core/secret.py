@@ -16,8 +16,8 @@ PLACEHOLDER = re.compile(r"\{\{(?:secret|totp):([^{}]*)\}\}")
 """Placeholder of a secret in a text, or of the current one-time code of a seed."""
 CODE_BEGINS = "{{totp:"
 _BEGINS = ("{{secret:", CODE_BEGINS)
-_ALONE = re.compile(rf"[ \t\r\n]*{PLACEHOLDER.pattern}[ \t\r\n]*")
-_PIECES = re.compile(r"(?<=[\t\r\n])(?=[^\t\r\n])")
+_STANDS_ALONE = re.compile(rf"[ \t\r\n]*{PLACEHOLDER.pattern}[ \t\r\n]*")
+_SPLIT_POINTS = re.compile(r"(?<=[\t\r\n])(?=[^\t\r\n])")
 """Splits a text after keys that may move the focus to another field."""
 MOST_SPLIT = 300
 """Longest text for which the error suggests how to split it."""
@@ -106,11 +106,11 @@ def check_written(text: str, allowed: frozenset[str] | None) -> None:
     """
     if not names_secret(text):
         return
-    found = _ALONE.fullmatch(text)
+    found = _STANDS_ALONE.fullmatch(text)
     if found is None:
         raise InvalidUsage(
             "A secret stands alone: write {{secret:NAME}} or {{totp:NAME}} by itself, at most blanks, tabs and line "
-            f"ends around it, and other text with a write of its own{_instead(text)}. Nothing was typed."
+            f"ends around it, and other text with a write of its own{_suggested_split(text)}. Nothing was typed."
         )
     name = found[1].strip()
     if allowed is not None and name not in allowed:
@@ -121,15 +121,15 @@ def check_written(text: str, allowed: frozenset[str] | None) -> None:
         )
 
 
-def _instead(text: str) -> str:
+def _suggested_split(text: str) -> str:
     """Return a suggestion of separate writes for a text that mixes secrets with other text, or an empty string."""
     pieces: list[str] = []
-    for piece in _PIECES.split(text[:MOST_SPLIT]):
+    for piece in _SPLIT_POINTS.split(text[:MOST_SPLIT]):
         if pieces and not names_secret(piece) and not names_secret(pieces[-1]):
             pieces[-1] += piece
         else:
             pieces.append(piece)
-    cut_up = len(text) <= MOST_SPLIT and all(_ALONE.fullmatch(piece) for piece in pieces if names_secret(piece))
+    cut_up = len(text) <= MOST_SPLIT and all(_STANDS_ALONE.fullmatch(piece) for piece in pieces if names_secret(piece))
     return ", here: " + ", then ".join(json.dumps(piece, ensure_ascii=False) for piece in pieces) if cut_up else ""
 
 
@@ -159,7 +159,7 @@ def parts_of(text: str, secrets: Mapping[str, Secret]) -> Iterator[str | Secret]
             known = ", ".join(sorted(secrets)) or "none"
             raise InvalidUsage(f"There is no secret called {name!r}: this desktop was given {known}.")
         if found[0].startswith(CODE_BEGINS) != secrets[name].totp:
-            raise InvalidUsage(_other_kind(secrets[name]))
+            raise InvalidUsage(_wrong_kind_message(secrets[name]))
         if before := text[at : found.start()]:
             yield before
         yield secrets[name]
@@ -168,7 +168,7 @@ def parts_of(text: str, secrets: Mapping[str, Secret]) -> Iterator[str | Secret]
         yield rest
 
 
-def _other_kind(secret: Secret) -> str:
+def _wrong_kind_message(secret: Secret) -> str:
     """Return the error message for a secret whose placeholder is of the wrong kind."""
     name = secret.name
     if secret.totp:

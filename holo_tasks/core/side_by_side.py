@@ -33,19 +33,19 @@ def ground(picture: Image.Image, at: Point, until: int) -> Box | None:
     ``picture`` shows exactly the window that both are in, in its full height.
     """
     row = picture.crop((0, at.y, picture.width, at.y + 1)).tobytes()
-    for left, right in _plain(row, at.x + 1, until):
+    for left, right in _one_color_runs(row, at.x + 1, until):
         if left < MARGIN or right + MARGIN > picture.width:
             continue
-        found = _between(picture.crop((left - MARGIN, 0, right + MARGIN, picture.height)), at.y)
+        found = _panel_rows(picture.crop((left - MARGIN, 0, right + MARGIN, picture.height)), at.y)
         if found is not None:
             top, bottom = found
             box = Box.of_corners(left, top, right, bottom)
-            if _opens(picture, box):
+            if _opens_into_blank(picture, box):
                 return box
     return None
 
 
-def _plain(row: bytes, first: int, until: int) -> Iterator[tuple[int, int]]:
+def _one_color_runs(row: bytes, first: int, until: int) -> Iterator[tuple[int, int]]:
     """Yield the runs of one color in a row of pixels that are as wide as a gap can be."""
     start = first
     for x in range(first + 1, until + 1):
@@ -55,7 +55,7 @@ def _plain(row: bytes, first: int, until: int) -> Iterator[tuple[int, int]]:
             start = x
 
 
-def _between(strip: Image.Image, y: int) -> tuple[int, int] | None:
+def _panel_rows(strip: Image.Image, y: int) -> tuple[int, int] | None:
     """Return the first and last row, around row ``y``, where panels are on both sides of a strip's middle.
 
     Returns ``None`` if these are fewer than `TALL` rows.
@@ -82,12 +82,12 @@ def _between(strip: Image.Image, y: int) -> tuple[int, int] | None:
         return None
     for offset in (0, line - 3):
         others = (data[row * line + offset : row * line + offset + 3] for row in rows)
-        if sum(_apart(pixel, other) for other in others) < MOSTLY * len(rows):
+        if sum(_is_other_color(pixel, other) for other in others) < MOSTLY * len(rows):
             return None
     return top, bottom + 1
 
 
-def _opens(picture: Image.Image, box: Box) -> bool:
+def _opens_into_blank(picture: Image.Image, box: Box) -> bool:
     """Return whether the gap opens into blank space above or below, where one of the panels ends."""
     color = picture.getpixel((box.left, box.top))
     for top in (box.top - OPEN_TALL, box.bottom):
@@ -100,5 +100,5 @@ def _opens(picture: Image.Image, box: Box) -> bool:
     return False
 
 
-def _apart(one: bytes, other: bytes) -> bool:
+def _is_other_color(one: bytes, other: bytes) -> bool:
     return any(abs(a - b) >= OTHER for a, b in zip(one, other, strict=True))

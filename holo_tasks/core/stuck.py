@@ -26,10 +26,10 @@ def stuck(turns: Sequence[Turn]) -> str:
         run = turns[-lap * LAPS :]
         if all(isinstance(turn.step.tool_call, WaitCall) for turn in run):
             continue
-        if len(run) == lap * LAPS and all(_alike(run[n], run[n - lap]) for n in range(lap, len(run))):
+        if len(run) == lap * LAPS and all(_is_same_turn(run[n], run[n - lap]) for n in range(lap, len(run))):
             return f"the same {lap} screens and actions {LAPS} times over"
     return ""
 
 
-def _alike(one: Turn, other: Turn) -> bool:
+def _is_same_turn(one: Turn, other: Turn) -> bool:
     return one.step.tool_call == other.step.tool_call and one.before.frame_digest == other.before.frame_digest

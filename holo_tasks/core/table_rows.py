@@ -32,7 +32,7 @@ Span = tuple[int, int]
 
 def written(picture: Image.Image) -> Image.Image:
     """Return a mask of the text and icons in a picture, without vertical lines taller than a row."""
-    return _short(over(edges(picture), WEAK))
+    return _without_tall_lines(over(edges(picture), WEAK))
 
 
 def film(picture: Image.Image, beside: Box) -> bool:
@@ -55,31 +55,32 @@ def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box, *, one: bool 
     """
     column, whole = (at.x - ACROSS, min(at.x + ACROSS + 1, ground.left)), (0, ground.left)
     own, all_ = (
-        [block for block in _blocks(_down(ink, *across)) if _counts(block, at.y, ground)] for across in (column, whole)
+        [block for block in _blocks(_ink_rows(ink, *across)) if _counts(block, at.y, ground)]
+        for across in (column, whole)
     )
     others = [[block for block in blocks if not _in_row(block, at.y)] for blocks in (own, all_)]
     if not any(others):
         return True
-    places = (beside.left, beside.right), _words(ink, at.y, ground, beside), (ground.right, ink.width)
-    cells = [_down(ink, *across) for across in places]
+    places = (beside.left, beside.right), _text_span(ink, at.y, ground, beside), (ground.right, ink.width)
+    cells = [_ink_rows(ink, *across) for across in places]
     # In the full width, the next block may belong to other content, so it counts only if the column has none.
     lists = [(own, True), (all_, not others[0])]
     apart = range(beside.top, beside.bottom) if one else range(0)
     return any(
-        _in_rows(blocks, down, at.y, ground, apart, nearest=nearest) for blocks, nearest in lists for down in cells
+        _share_rows(blocks, down, at.y, ground, apart, nearest=nearest) for blocks, nearest in lists for down in cells
     )
 
 
 def blank(ink: Image.Image, at: Point, beside: Box) -> bool:
     """Return whether a box has no ink at the height of a point."""
-    return _line(_down(ink, beside.left, beside.right), at.y) is None
+    return _nearest_ink(_ink_rows(ink, beside.left, beside.right), at.y) is None
 
 
-def _in_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart: range, *, nearest: bool) -> bool:
+def _share_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart: range, *, nearest: bool) -> bool:
     """Return whether blocks of one side are in rows with lines of the other. With ``nearest``, the next block
     suffices.
     """
-    own = _line(down, y)
+    own = _nearest_ink(down, y)
     if own is None:
         return False
     mine = min(
@@ -89,33 +90,35 @@ def _in_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart: ra
     lines = [line for line in _blocks(down) if line != own and _counts(line, y, ground) and _middle(line) not in apart]
     # A press need not hit the middle of its target.
     for here in {y, y if mine is None else _middle(mine)}:
-        beside = {there: _line(down, _middle(own) - here + there) for there in map(_middle, others)}
-        alike = {there: _same(own, here, line, there) for there, line in beside.items()}
+        beside = {there: _nearest_ink(down, _middle(own) - here + there) for there in map(_middle, others)}
+        alike = {there: _has_ink_at_height(own, here, line, there) for there, line in beside.items()}
         next_ = (
             max((there for there in alike if there < here), default=here),
             min((there for there in alike if there > here), default=here),
         )
         if nearest and any(there != here and beside[there] != own and alike[there] for there in next_):
             return True
-        if _half(alike.values()) or _half([_has(line, own, here, mine, others) for line in lines]):
+        if _is_half_true(alike.values()) or _is_half_true(
+            [_has_partner(line, own, here, mine, others) for line in lines]
+        ):
             return True
     return False
 
 
-def _has(line: Span, own: Span, here: int, mine: Span | None, others: Iterable[Span]) -> bool:
+def _has_partner(line: Span, own: Span, here: int, mine: Span | None, others: Iterable[Span]) -> bool:
     """Return whether a line has a block beside it like the target's own line has, or lies within the target's tall
     block.
     """
     if mine is not None and mine[1] - mine[0] >= TALLEST and mine[0] <= _middle(line) <= mine[1]:
         return True
-    return any(_same(own, here, line, _middle(block)) for block in others)
+    return any(_has_ink_at_height(own, here, line, _middle(block)) for block in others)
 
 
-def _half(answers: Collection[bool]) -> bool:
+def _is_half_true(answers: Collection[bool]) -> bool:
     return bool(answers) and 2 * sum(answers) >= len(answers)
 
 
-def _words(ink: Image.Image, y: int, ground: Box, beside: Box) -> Span:
+def _text_span(ink: Image.Image, y: int, ground: Box, beside: Box) -> Span:
     """Return the left and right end of the text at a point's height that a box is part of."""
     across, _ = ink.crop((0, max(0, y - ROW), ink.width, y + ROW + 1)).getprojection()
     left, right = beside.left, beside.right
@@ -126,12 +129,12 @@ def _words(ink: Image.Image, y: int, ground: Box, beside: Box) -> Span:
     return left, right
 
 
-def _down(ink: Image.Image, left: int, right: int) -> list[int]:
+def _ink_rows(ink: Image.Image, left: int, right: int) -> list[int]:
     """Return for each pixel row whether it has ink between two columns."""
     return list(ink.crop((left, 0, max(left + 1, right), ink.height)).getprojection()[1])
 
 
-def _short(ink: Image.Image) -> Image.Image:
+def _without_tall_lines(ink: Image.Image) -> Image.Image:
     """Remove vertical runs of ink that are taller than a row."""
     turned, tall = ink.transpose(Image.Transpose.TRANSPOSE), ink.height
     columns, run = turned.tobytes(), re.compile(rb"\xff{%d,}" % (TALLEST + 1))
@@ -164,7 +167,7 @@ def _middle(span: Span) -> int:
     return (span[0] + span[1]) // 2
 
 
-def _line(down: list[int], y: int) -> Span | None:
+def _nearest_ink(down: list[int], y: int) -> Span | None:
     """Return the first and last row of the ink nearest to the middle of a row, or ``None``."""
     near = [line for line in range(max(0, y - ROW), min(len(down), y + ROW + 1)) if down[line]]
     if not near:
@@ -177,7 +180,7 @@ def _line(down: list[int], y: int) -> Span | None:
     return top, bottom
 
 
-def _same(one: Span, one_at: int, other: Span | None, other_at: int) -> bool:
+def _has_ink_at_height(one: Span, one_at: int, other: Span | None, other_at: int) -> bool:
     """Return whether two rows have ink at about the same height, or one block covers both."""
     if other is None or one == other:
         return other is not None

@@ -84,15 +84,15 @@ class Toolbox:
             raise InvalidUsage(f"There is no tool named {unknown[0]!r}; there are: {', '.join(CALLS)}.")
         self.space: Space = space
         self._spoken = {name: (names or {}).get(name, name if name in UNSUFFIXED else name + suffix) for name in chosen}
-        self._known = {spoken: name for name, spoken in self._spoken.items()}
-        for spoken in self._known:
+        self._tools = {spoken: name for name, spoken in self._spoken.items()}
+        for spoken in self._tools:
             if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", spoken):
                 raise InvalidUsage(f"{spoken[:40]!r} is not a name for a tool; use letters, digits and underscores.")
-        if len(self._known) != len(self._spoken):
+        if len(self._tools) != len(self._spoken):
             raise InvalidUsage("Two tools have the same name.")
         check_macros(macros)
         self._macros = {macro.name: macro for macro in macros}
-        for taken in self._macros.keys() & {*self._known, *CALLS, "macro"}:
+        for taken in self._macros.keys() & {*self._tools, *CALLS, "macro"}:
             raise InvalidUsage(
                 f"tools= holds a playbook whose tool name {taken!r} is that of a built-in tool: rename it."
             )
@@ -147,12 +147,12 @@ class Toolbox:
     def read(self, call: Mapping[str, Any], *, answer_only: bool = False) -> AnyCall:
         """Parse a flat call from the model. Raises `UnusableReply` with a correction for the model."""
         spoken = call.get("tool_name")
-        tool = self._known.get(spoken) if isinstance(spoken, str) else None
+        tool = self._tools.get(spoken) if isinstance(spoken, str) else None
         macro = self._macros.get(spoken) if isinstance(spoken, str) and not answer_only else None
         if macro is not None:
             return macro.read({name: value for name, value in call.items() if name != "tool_name"})
         if tool is None or (answer_only and tool != "answer"):
-            offered = self.name("answer") if answer_only else ", ".join([*self._known, *self._macros])
+            offered = self.name("answer") if answer_only else ", ".join([*self._tools, *self._macros])
             raise self._unusable(f"there is no tool named {str(spoken)[:40]!r}; there are: {offered}", spoken)
         values = dict(call) | {"tool_name": tool}
         problems = [f"{name}: {problem}" for name, problem in self._wrong_coordinates(values)]

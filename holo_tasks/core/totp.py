@@ -25,7 +25,7 @@ AHEAD = 3
 """Windows ahead of the current time. A later window was given out before the clock was set back, so it is ignored."""
 _ALGORITHMS = ("SHA1", "SHA256", "SHA512")
 _DIGITS = (6, 7, 8)
-_NO_ADDRESS = "its address does not have the form otpauth://totp/…?secret=…"
+_MALFORMED_ADDRESS = "its address does not have the form otpauth://totp/…?secret=…"
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class Totp:
         Raises `InvalidUsage` for anything else. The error does not quote the text.
         """
         text = text.strip()
-        made = _from_address(text, name) if text.lower().startswith("otpauth:") else cls(_plain(text))
+        made = _from_address(text, name) if text.lower().startswith("otpauth:") else cls(_normalized(text))
         try:
             key = base64.b32decode(made.seed + "=" * (-len(made.seed) % 8))
         except ValueError:
-            raise _no_seed(name, "it is not base32, which has the letters A to Z and the digits 2 to 7") from None
+            raise _bad_seed(name, "it is not base32, which has the letters A to Z and the digits 2 to 7") from None
         if len(key) < SHORTEST_BYTES:
-            raise _no_seed(name, "it is shorter than the 16 letters that any service gives")
+            raise _bad_seed(name, "it is shorter than the 16 letters that any service gives")
         if not SHORTEST_S <= made.period_s <= LONGEST_S:
-            raise _no_seed(name, f"its codes change after {made.period_s} s, not after {SHORTEST_S} to {LONGEST_S}")
+            raise _bad_seed(name, f"its codes change after {made.period_s} s, not after {SHORTEST_S} to {LONGEST_S}")
         return made
 
     def window(self, at_s: float) -> int:
@@ -115,20 +115,20 @@ def _from_address(text: str, name: str) -> Totp:
         told = dict(parse_qsl(address.query, strict_parsing=True))
         digits, period_s = int(told.get("digits", 6)), int(told.get("period", 30))
     except ValueError:
-        raise _no_seed(name, _NO_ADDRESS) from None
+        raise _bad_seed(name, _MALFORMED_ADDRESS) from None
     algorithm = told.get("algorithm", "SHA1").upper()
     if address.netloc.lower() != "totp" or "encoder" in told or algorithm not in _ALGORITHMS or digits not in _DIGITS:
-        raise _no_seed(name, "its codes are not time-based codes of 6 to 8 digits (RFC 6238)")
+        raise _bad_seed(name, "its codes are not time-based codes of 6 to 8 digits (RFC 6238)")
     if "secret" not in told:
-        raise _no_seed(name, _NO_ADDRESS)
-    return Totp(_plain(told["secret"]), digits, period_s, algorithm)
+        raise _bad_seed(name, _MALFORMED_ADDRESS)
+    return Totp(_normalized(told["secret"]), digits, period_s, algorithm)
 
 
-def _plain(seed: str) -> str:
+def _normalized(seed: str) -> str:
     return "".join(seed.split()).replace("-", "").rstrip("=").upper()
 
 
-def _no_seed(name: str, why: str) -> InvalidUsage:
+def _bad_seed(name: str, why: str) -> InvalidUsage:
     return InvalidUsage(
         f"The secret {name!r} is not a seed of one-time codes: {why}. Give the key that the service shows, or the text "
         "in its QR code."

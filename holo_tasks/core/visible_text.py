@@ -21,7 +21,7 @@ def shell_word(text: str) -> str:
     """Return a text as one word for a shell. Unprintable characters are escaped in the way that bash reads."""
     if text.isprintable():
         return shlex.quote(text)
-    return "$'" + "".join(_typed(character) for character in text) + "'"
+    return "$'" + "".join(_shell_escaped(character) for character in text) + "'"
 
 
 def one_line(text: str, most: int) -> str:
@@ -42,7 +42,7 @@ def is_hidden(character: str) -> bool:
     return _HIDDEN.match(character) is not None
 
 
-def _typed(character: str) -> str:
+def _shell_escaped(character: str) -> str:
     if character in "\\'":
         return f"\\{character}"
     return character if character.isprintable() else f"\\U{ord(character):08x}"

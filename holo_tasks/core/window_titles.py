@@ -27,13 +27,13 @@ def titles_on(frame: Frame, region: Box | None = None) -> tuple[str, ...] | None
     if frame.windows is None:
         return None
     area = region or frame.monitor or Box.whole(frame.size)
-    return tuple(dict.fromkeys(one_line(title, LONGEST) for _, title in _showing(frame.windows, area)))
+    return tuple(dict.fromkeys(one_line(title, LONGEST) for _, title in _with_visible_title(frame.windows, area)))
 
 
 def told_titles(frame: Frame, region: Box | None, masks: Sequence[Mask], tell: Tell) -> list[str]:
     """Return the titles that may leave this machine: those of unmasked windows, filtered by ``tell``."""
     area = region or frame.monitor or Box.whole(frame.size)
-    windows = _showing(frame.windows or (), area)
+    windows = _with_visible_title(frame.windows or (), area)
     # Cut after filtering: the filter does not recognize a secret that was cut.
     told = (tell(one_line(title, LONGEST)) for window, title in windows if may_be_told(window.box, area, masks))
     return list(dict.fromkeys(one_line(title, CHARACTERS) for title in told if title))[:MOST]
@@ -51,20 +51,20 @@ def may_be_told(box: Box, area: Box, masks: Sequence[Mask]) -> bool:
         seen is not None
         and seen.area > COVERED * box.area
         and hidden <= COVERED * box.area
-        and not any(mask.box.intersects(_edge(box)) for mask in masks)
+        and not any(mask.box.intersects(_title_area(box)) for mask in masks)
     )
 
 
-def _showing(windows: Sequence[OnScreen], area: Box) -> Iterator[tuple[OnScreen, str]]:
+def _with_visible_title(windows: Sequence[OnScreen], area: Box) -> Iterator[tuple[OnScreen, str]]:
     """Yield windows with their titles, topmost first. Windows whose title lies under another window are left out."""
     for place, window in reversed(list(enumerate(windows))):
         seen = window.box.intersection(area)
         if seen is None:
             continue
-        top = seen.intersection(_edge(window.box)) or seen
+        top = seen.intersection(_title_area(window.box)) or seen
         if not any(other.solid and other.box.encloses(top) for other in windows[place + 1 :]):
             yield from ((window, owner.title) for owner in window.owners if owner.title.strip())
 
 
-def _edge(box: Box) -> Box:
+def _title_area(box: Box) -> Box:
     return Box(box.left, box.top - TITLE_PX, box.width, 2 * TITLE_PX)

@@ -225,7 +225,7 @@ async def _handy(hands: Hands) -> str:
     [
         (lambda: Toolbox(macros=_named("click")), "tools= holds a playbook whose tool name 'click'"),
         (lambda: Toolbox(macros=_named("one", "one")), "tools= holds two"),
-        (lambda: Toolbox(macros=_named(*(f"tool_{n}" for n in range(21)))), "20 at the most"),
+        (lambda: Toolbox(macros=_named(*(f"tool_{n}" for n in range(21)))), "20 is the limit"),
         (lambda: SubgoalOptions(layers=[Script(BOOK, "count-it")]), "who: is not given"),
         (lambda: SubgoalOptions(layers=lambda: Script(BOOK, "count-it")).called((), {}), "who: is not given"),
         (lambda: Script(BOOK, "count-it").brain(), "who: is not given"),
