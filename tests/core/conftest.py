@@ -1,4 +1,4 @@
-"""The core is tested without a network."""
+"""Tests of core run without a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question beside the conversation: asked, paid for, and sent back."""
+"""A question outside the conversation is asked, charged, and sent back if the reply is invalid."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def asking(
     ],
     ids=lambda reply: repr(reply.content),
 )
-async def test_a_reply_of_no_use_is_sent_back_with_what_was_wrong(first: Reply) -> None:
+async def test_an_unusable_reply_is_sent_back_with_a_correction(first: Reply) -> None:
     client, recorder = MemoryModel([first, PAID]), MemoryRecorder()
     assert await asking(client, recorder) is True
     texts = [body["messages"][0]["content"][-1]["text"] for body in client.bodies]
@@ -57,7 +57,7 @@ async def test_a_reply_of_no_use_is_sent_back_with_what_was_wrong(first: Reply) 
     assert sum(event.cost_micro_usd for event in recorder.of("reply")) == 2 * 340
 
 
-async def test_four_replies_of_no_use_are_the_end_and_the_last_is_shown() -> None:
+async def test_the_fourth_unusable_reply_fails_the_question_and_is_quoted() -> None:
     client = MemoryModel([wrote("Yes.\x1b[31m\nIt is. " + "Really. " * 100)])
     recorder = MemoryRecorder()
     with pytest.raises(ModelFailed, match="corrected 3 times") as caught:
@@ -69,14 +69,14 @@ async def test_four_replies_of_no_use_are_the_end_and_the_last_is_shown() -> Non
     assert len(str(caught.value)) < 600
 
 
-async def test_a_question_has_as_many_corrections_as_it_is_given() -> None:
+async def test_the_number_of_corrections_can_be_set() -> None:
     client = MemoryModel([wrote("")])
     with pytest.raises(ModelFailed, match=r"no usable reply: .* Its last reply was empty"):
         await asking(client, MemoryRecorder(), Asked(Corrections(0)))
     assert len(client.bodies) == 1
 
 
-async def test_an_endpoint_that_fails_gives_the_model_no_more_chances() -> None:
+async def test_an_endpoint_fault_does_not_count_as_a_correction() -> None:
     client = MemoryModel([wrote("Yes."), TransientModelFault("503"), wrote("Yes."), PAID])
     recorder, asked = MemoryRecorder(), Asked(Corrections(1))
     with pytest.raises(TransientModelFault):
@@ -85,10 +85,10 @@ async def test_an_endpoint_that_fails_gives_the_model_no_more_chances() -> None:
         await asking(client, recorder, asked)
     assert [event.attempt for event in recorder.of("request")] == [1, 2, 3]
     first, second, third = [body["messages"][0]["content"][-1]["text"] for body in client.bodies]
-    assert first != second == third, "what was wrong is still told after the fault"
+    assert first != second == third, "the correction is still sent after the fault"
 
 
-async def test_a_reply_gets_what_room_the_context_has() -> None:
+async def test_a_reply_may_be_as_long_as_the_free_context() -> None:
     small = {"context_tokens": 4096, "max_output_tokens": 4096}
     client, recorder = MemoryModel([PAID]), MemoryRecorder()
     await asking(client, recorder, **small)
@@ -97,7 +97,7 @@ async def test_a_reply_gets_what_room_the_context_has() -> None:
     assert client.bodies[1]["max_tokens"] < client.bodies[0]["max_tokens"] - 1000
     with pytest.raises(InvalidUsage, match="4096 tokens"):
         await asking(client, recorder, text="Is it paid? " * 1000, **small)
-    assert len(client.bodies) == len(recorder.of("request")) == 2, "nothing is sent that does not fit"
+    assert len(client.bodies) == len(recorder.of("request")) == 2, "a question that does not fit is not sent"
 
 
 async def test_a_question_is_one_message_with_the_pictures_first_and_no_thinking() -> None:
@@ -113,7 +113,7 @@ async def test_a_question_is_one_message_with_the_pictures_first_and_no_thinking
     assert "tools" not in body
 
 
-async def test_a_model_that_nothing_is_said_about_thinking_is_told_nothing() -> None:
+async def test_a_model_without_a_thinking_option_gets_none_in_the_request() -> None:
     client = MemoryModel([PAID])
     await asking(client, MemoryRecorder(), thinking="default", schema_transport="response_format")
     assert "chat_template_kwargs" not in client.bodies[0]

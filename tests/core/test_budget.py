@@ -1,4 +1,4 @@
-"""Limits nest, are checked before and recorded always, and refuse numbers that are none."""
+"""Limits nest, are checked before each use, record all consumption, and refuse invalid numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.support.shots import MemoryModel, as_model, walk_of, work, wrote
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, "5", True])
 @pytest.mark.parametrize("name", ["max_cost_usd", "max_actions", "timeout_seconds"])
-def test_a_limit_that_is_no_sensible_number_is_refused(name: str, value: object) -> None:
+def test_an_invalid_limit_is_refused(name: str, value: object) -> None:
     with pytest.raises(InvalidUsage, match=name):
         Limits(**{name: value})  # type: ignore[arg-type]
 
 
-def test_a_time_limit_of_nothing_is_refused_but_a_budget_of_nothing_is_a_budget() -> None:
+def test_a_time_limit_of_zero_is_refused_and_a_budget_of_zero_is_not() -> None:
     with pytest.raises(InvalidUsage):
         Limits(timeout_seconds=0)
     guard = Guard("g", Limits(max_cost_usd=0, max_actions=0), 0)
@@ -33,7 +33,7 @@ def test_a_time_limit_of_nothing_is_refused_but_a_budget_of_nothing_is_a_budget(
         guard.check_action()
 
 
-def test_what_is_spent_inside_is_charged_to_all_around() -> None:
+def test_costs_of_a_scope_are_charged_to_its_ancestors() -> None:
     outer = Guard("outer", Limits(max_cost_usd=0.001), 0)
     inner = Guard("inner", Limits(max_cost_usd=1), 0, parent=outer)
     inner.reserve(900)
@@ -69,7 +69,7 @@ def test_one_unpriced_call_makes_the_total_unknown() -> None:
     assert guard.total_micro is None
 
 
-def test_bills_are_rounded_up_and_cached_tokens_have_their_price() -> None:
+def test_bills_are_rounded_up_and_cached_tokens_have_their_own_price() -> None:
     price = Price(Decimal("0.30"), Decimal("2.00"), Decimal("0.03"))
     assert price.of(Usage(1000, 10)) == 320
     assert price.of(Usage(1000, 10, cached_tokens=900)) == 30 + 27 + 20
@@ -81,11 +81,11 @@ def test_bills_are_rounded_up_and_cached_tokens_have_their_price() -> None:
     ("width", "height", "tokens"),
     [(1280, 800, 1000), (1280, 720, 880), (1920, 1080, 2040), (3840, 2160, 8160)],
 )
-def test_image_tokens_follow_the_familys_own_rule(width: int, height: int, tokens: int) -> None:
+def test_image_tokens_follow_the_rule_of_the_model_family(width: int, height: int, tokens: int) -> None:
     assert image_tokens(width, height) == tokens + 2
 
 
-async def test_a_walk_counts_its_actions_also_where_no_ledger_counts_them() -> None:
+async def test_a_walk_counts_its_actions_without_a_ledger() -> None:
     desktop, again = PaintedDesktop(), wrote(step("click", element="OK button", x=500, y=500))
     walk = walk_of(as_model(MemoryModel([again])), desktop=desktop, limits=Limits(max_actions=1))
     with pytest.raises(LimitReached, match="max_actions"):

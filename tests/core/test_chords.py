@@ -1,4 +1,4 @@
-"""A chord is the keys it presses: no spelling, order, extra key or other way of pressing them gets past a rule."""
+"""A chord is compared by its keys, so no spelling, order, extra key or kind of gesture bypasses a rule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def refused(gesture: Gesture, *, denied: Sequence[str] = DENIED, allowed: Sequen
 
 @st.composite
 def spelled(draw: st.DrawFn, key: str) -> str:
-    """A key's name as a model might write it."""
+    """A key's name in one of the spellings that a model may use."""
     name = draw(st.sampled_from(SPELLINGS.get(key, [key])))
     letters = [draw(st.sampled_from([letter, letter.upper()])) for letter in name]
     if len(letters) > 1:
@@ -47,7 +47,7 @@ def pressed(draw: st.DrawFn, chord: str, extra: Sequence[str] = ()) -> Gesture:
     if len(keys) > 1:
         ways.append(HoldAndTap(tuple(keys[:-1]), (*others, keys[-1])))
     if len(modifiers) > 1 and len(rest) == 1:
-        # Where keys are sticky, modifiers that were tapped stay down.
+        # With sticky keys, tapped modifiers stay down.
         ways.append(HoldAndTap((modifiers[0],), (*modifiers[1:], *others, rest[0])))
     return draw(st.sampled_from(ways))
 
@@ -63,16 +63,16 @@ def test_no_spelling_of_a_harmless_chord_is_refused(data: st.DataObject, chord: 
     assert not refused(Hotkey(tuple(keys)))
 
 
-def test_super_is_denied_with_whatever_else() -> None:
+def test_super_is_denied_with_any_other_keys() -> None:
     for names in (["super"], ["cmd", "l"], ["Win", "shift", "s"], ["a", "META"], ["command", "space"]):
         assert refused(Hotkey(tuple(names)))
         assert refused(HoldAndTap((names[-1],), tuple(names)))
 
 
-def test_signs_may_need_shift() -> None:
+def test_punctuation_may_need_shift() -> None:
     assert refused(Hotkey(("ctrl", "+", "esc")), denied=["ctrl+shift+esc"])
-    assert not refused(Hotkey(("ctrl", "A")), denied=["ctrl+shift+a"])  # as hands do: Ctrl and the A key
-    assert refused(Hotkey(("A",)), denied=["shift+a"])  # alone, it is the capital letter
+    assert not refused(Hotkey(("ctrl", "A")), denied=["ctrl+shift+a"])  # as input is sent: Ctrl and the A key
+    assert refused(Hotkey(("A",)), denied=["shift+a"])  # alone, it is the capital letter A
 
 
 @pytest.mark.parametrize("allowed", ["alt+tab", "Tab+ALT", "option+tab"])
@@ -84,7 +84,7 @@ def test_an_allowed_chord_is_allowed_exactly(allowed: str) -> None:
     assert refused(HoldAndTap(("super",), ("e", "l")), allowed=["super+e"])
 
 
-def test_keys_that_a_text_presses_count() -> None:
+def test_keys_pressed_by_a_text_count() -> None:
     assert not refused(Write("a line\n", press_enter=True))
     for text in (Write("a\n"), Write("a\r"), Write("a", press_enter=True)):
         assert refused(text, denied=["enter"])
@@ -93,7 +93,7 @@ def test_keys_that_a_text_presses_count() -> None:
     assert not refused(Write("a"), denied=["enter", "tab", "ctrl+home", "ctrl+a"])
 
 
-def test_what_no_key_is_called_is_refused_as_the_hands_refuse_it() -> None:
+def test_an_unknown_key_name_is_refused_in_the_same_way_as_by_the_keyboard() -> None:
     for name in ("\x1b", "Super_L", "XF86PowerOff", "ｆ4", "", "ctrl+alt+del"):
         with pytest.raises(InvalidUsage):
             refused(Hotkey(("ctrl", name)))
@@ -103,11 +103,11 @@ def test_what_no_key_is_called_is_refused_as_the_hands_refuse_it() -> None:
 
 
 def as_written(gesture: Gesture, denied: Sequence[str]) -> bool:
-    """The naive way: compare the chord as the model wrote it."""
+    """Compare the chord as the model wrote it: a naive method."""
     return isinstance(gesture, Hotkey) and "+".join(gesture.keys).lower() in denied
 
 
-def test_the_naive_way_lets_spellings_through() -> None:
+def test_a_comparison_of_spellings_would_let_denied_chords_through() -> None:
     tricks = [
         Hotkey(("control", "alt", "del")),
         Hotkey(("delete", "alt", "ctrl")),

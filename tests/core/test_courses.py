@@ -1,4 +1,4 @@
-"""What guards the loop says what should happen, and nothing else does it: no desktop, model or walk is there."""
+"""The courses of the loop only return instructions. These tests need no desktop, model or walk."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def kinds(asked: list[Instruction]) -> list[type]:
 
 
 def driven(course: Course[Any], answers: dict[type, list[Any]]) -> tuple[list[Instruction], Any]:
-    """Answer a course until it ends or gives up; return what it asked for and what it came to."""
+    """Answer a course until it ends or gives up. Return its instructions and its result."""
     asked: list[Instruction] = []
     answer: Any = None
     while True:
@@ -63,14 +63,14 @@ def driven(course: Course[Any], answers: dict[type, list[Any]]) -> tuple[list[In
         answer = answers[type(wanted)].pop(0) if answers.get(type(wanted)) else None
 
 
-def test_a_screen_that_is_known_is_told_and_nothing_is_done() -> None:
+def test_a_known_screen_is_reported_without_an_action() -> None:
     guide = Guide(Screens([MENU]))
     asked, _ = driven(guide.clear(), {Recognize: [View(shade(1), MENU)]})
     assert kinds(asked) == [Recognize, Record]
     assert guide.here == "menu"
 
 
-def test_an_unknown_screen_is_glanced_at_until_its_time_is_over_and_only_then_looked_at_and_escaped() -> None:
+def test_an_unknown_screen_is_polled_until_the_timeout_and_only_then_escaped() -> None:
     unknown = View(shade(0), None)
     answers = {Recognize: [unknown] * 4 + [View(shade(1), MENU)], Now: [0.0, 1.0, 9.0], Glance: [shade(0)]}
     asked, _ = driven(Guide(Screens([MENU], timeout_seconds=5.0)).clear(), answers)
@@ -83,7 +83,7 @@ def test_an_unknown_screen_is_glanced_at_until_its_time_is_over_and_only_then_lo
     ]
 
 
-def test_before_a_press_that_had_no_effect_is_done_again_the_screen_is_looked_at_and_cleared() -> None:
+def test_the_screen_is_captured_and_cleared_before_a_press_is_repeated() -> None:
     once = Once(("Submit",))
     once.press({"Submit"})
     answers = {LookForEffect: [True], Recognize: [View(shade(1), MENU)]}
@@ -91,14 +91,14 @@ def test_before_a_press_that_had_no_effect_is_done_again_the_screen_is_looked_at
     assert kinds(asked) == [Wait, LookForEffect, Look, Recognize, Record]
 
 
-def test_a_hung_program_has_not_arrived_whatever_it_shows() -> None:
+def test_a_hung_program_has_not_arrived_whatever_its_screen_shows() -> None:
     hung = View(replace(shade(1), hung=True), MENU)
     answers = {Recognize: [hung], Shows: [True], Now: [0.0, 30.0]}
     asked, there = driven(Guide(Screens([MENU]), after=("menu",)).arrived(), answers)
     assert (kinds(asked), there) == ([Now, Recognize, Now], False)
 
 
-def test_a_screen_that_is_still_changing_is_no_question_for_a_model() -> None:
+def test_a_model_is_not_asked_about_a_screen_that_is_still_changing() -> None:
     dear = State("dear", Asked("Is it the menu?"))
     answers = {
         Recognize: [View(shade(0), None), View(shade(1), None), *[View(shade(1), dear)] * 2],
@@ -109,27 +109,27 @@ def test_a_screen_that_is_still_changing_is_no_question_for_a_model() -> None:
     asked, there = driven(Guide(Screens([MENU, dear]), after=("dear",)).arrived(), answers)
     assert there
     questions = [dear in one.states for one in asked if isinstance(one, Recognize)]
-    assert questions[:3] == [True, False, True], "only once it stands still"
+    assert questions[:3] == [True, False, True], "only after the screen has settled"
 
 
-def test_an_end_is_looked_for_on_a_fresh_picture() -> None:
+def test_an_end_state_is_searched_on_a_new_picture() -> None:
     answers = {Recognize: [View(shade(1), MENU)] * 3, Shows: [True] * 2, Now: [0.0, 1.0]}
     asked, problem = driven(Guide(Screens([MENU]), after=("menu",)).accept(), answers)
     assert (asked[0], problem) == (Look(), "")
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_second_press_asks_for_the_effect_and_for_nothing_after_it_gave_up(known: bool) -> None:
+def test_a_second_press_probes_for_the_effect_and_does_nothing_after_giving_up(known: bool) -> None:
     once = Once(("Submit",))
     once.press({"Submit"})
     asked, came = driven(once.again({"Submit"}, Unguided()), {LookForEffect: [known]})
     assert kinds(asked) == ([Wait, LookForEffect, Look] if known else [Wait, LookForEffect, GiveUp])
-    assert asked[0] == Wait(PATIENCE_S), "a slow effect is given time to show"
+    assert asked[0] == Wait(PATIENCE_S), "a slow effect gets time to show"
     assert once.was_pressed({"Submit"}) is not known
     assert ("had no effect" if known else "was not pressed again") in came
 
 
-async def test_a_course_that_gave_up_is_not_gone_on_with() -> None:
+async def test_a_course_that_gave_up_cannot_continue() -> None:
     def course() -> Course[None]:
         yield Wait(0.1)
         yield GiveUp("It is enough.")
@@ -145,7 +145,7 @@ async def test_a_course_that_gave_up_is_not_gone_on_with() -> None:
 
 
 class Journal:
-    """Keeps what is written down of each action."""
+    """Records what was logged for each action."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -162,7 +162,7 @@ class Journal:
 
 
 @pytest.mark.parametrize(("sent", "told"), [(False, "void"), (True, "done")])
-async def test_an_action_that_hands_left_undone_is_void_unless_some_of_it_was_sent(sent: bool, told: str) -> None:
+async def test_an_intent_is_withdrawn_only_if_no_input_was_sent(sent: bool, told: str) -> None:
     whole = Box(0, 0, SIZE.width, SIZE.height)
     left = ScreenChanged("Something came up there.")
     left.typed = (Typed(whole, whole, before=b"", after=b""),) if sent else ()

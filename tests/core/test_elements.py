@@ -1,4 +1,4 @@
-"""Elements of programs: how one of them is found, and what is not there to be acted on."""
+"""Elements are found by role, name and place, unless they cannot be pressed."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ def names(found: list[Element]) -> list[tuple[str, int]]:
     return [(each.name, each.id) for each in found]
 
 
-def test_a_name_that_is_exactly_so_comes_before_one_that_is_like_it() -> None:
+def test_an_exact_name_comes_before_a_similar_one() -> None:
     assert names(FORM.find("button", "Save")) == [("Save", 2)]
     assert names(FORM.find("button", "SAVE")) == [("Save", 2), ("save…", 3)]
     assert names(FORM.find("text field", "user  name")) == [("User name:", 5)]
 
 
-def test_a_part_of_a_name_is_not_the_name_unless_it_is_asked_for() -> None:
+def test_a_part_of_a_name_matches_only_with_a_wildcard() -> None:
     without = ElementTree((*FORM.elements[:2], replace(FORM.elements[4], id=2)))
     assert without.find("button", "Save") == []
     assert names(without.find("button", "*save")) == [("Don't save", 2)]
 
 
-def test_what_is_not_on_the_screen_or_covered_is_found_only_if_that_is_wanted() -> None:
+def test_hidden_or_covered_elements_are_found_only_on_request() -> None:
     assert FORM.find("button", "Delete") == FORM.find("button", "Print") == []
     assert names(FORM.find("button", "Save", hidden=True)) == [("Save", 2), ("Save", 6)]
     assert names(FORM.find("button", "Delete", hidden=True)) == [("Delete", 7)]
 
 
 @pytest.mark.parametrize("role", ["button", "push button", "Push-Button", "push_button"])
-def test_a_role_is_found_whatever_it_is_called(role: str) -> None:
+def test_a_role_is_found_by_any_of_its_names(role: str) -> None:
     assert names(FORM.find(role, "Save")) == [("Save", 2)]
 
 
@@ -63,13 +63,13 @@ def test_roles_of_toolkits_have_one_name_each() -> None:
     assert role_of("what nobody knows") == "what nobody knows"
 
 
-def test_it_is_looked_for_within_a_box_or_below_an_element() -> None:
+def test_the_search_can_be_limited_to_a_box_or_the_descendants_of_an_element() -> None:
     assert names(FORM.find("button", within=Box(0, 110, 200, 45))) == [("Save", 2)]
     assert len(FORM.find("button", within=FORM.elements[1])) == 3
     assert FORM.find("button", within=FORM.elements[2]) == []
 
 
-def test_the_innermost_element_at_a_point_is_that_of_the_topmost_window() -> None:
+def test_the_innermost_element_at_a_point_is_in_the_topmost_window() -> None:
     above = (
         element(9, "dialog", "Sure?", Box(5, 90, 100, 60), -1, pid=8),
         element(10, "label", "Sure?", Box(5, 90, 100, 60), 9, pid=8),
@@ -85,10 +85,10 @@ def test_the_innermost_element_at_a_point_is_that_of_the_topmost_window() -> Non
     assert tree.at(Point(1000, 1000)) is None
     covered = tree.at(Point(210, 170))
     assert covered is not None
-    assert covered.role == "panel", "nobody reaches what is covered"
+    assert covered.role == "panel", "a covered element cannot be pressed"
 
 
-def test_the_focused_element_is_that_of_the_active_window() -> None:
+def test_the_focused_element_is_in_the_active_window() -> None:
     other = (
         element(9, "window", "Other", Box(0, 0, 10, 10), -1, pid=8),
         element(10, "text field", "", Box(0, 0, 10, 10), 9, FOCUSED, pid=8),
@@ -105,7 +105,7 @@ def test_ancestors_go_up_to_the_window() -> None:
     assert FORM.window_of(button) is FORM.elements[0]
 
 
-def test_a_tree_in_a_circle_is_none() -> None:
+def test_a_circular_tree_is_refused() -> None:
     with pytest.raises(ValueError, match="element 1"):
         ElementTree((FORM.elements[0], replace(FORM.elements[1], parent=1)))
 

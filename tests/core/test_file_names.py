@@ -1,4 +1,4 @@
-"""Names of files from outside: which are meant, which tell of a file that is not whole, and what is made of each."""
+"""Foreign file names are matched, recognized as partial downloads, and made safe."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from holo_tasks.core.file_names import is_meant, is_partial, safe_name
         ("Ünïcode – 発票.pdf", "Ünïcode – 発票.pdf"),
     ],
 )
-def test_a_name_from_outside_is_made_safe(given: str, safe: str) -> None:
+def test_a_foreign_name_is_made_safe(given: str, safe: str) -> None:
     assert safe_name(given).replace("(", "").replace(")", "").replace("{", "").replace("}", "") == safe
 
 
@@ -43,7 +43,7 @@ def test_the_longest_name_is_cut_and_keeps_its_ending(letter: str) -> None:
     assert len(safe) <= 120
 
 
-def test_an_ending_that_is_none_does_not_make_a_name_long() -> None:
+def test_a_very_long_ending_does_not_make_the_name_longer() -> None:
     assert len(safe_name("a." + "b" * 250)) <= 120
 
 
@@ -62,10 +62,10 @@ def test_an_ending_that_is_none_does_not_make_a_name_long() -> None:
         (".hidden", ".h*", True),
     ],
 )
-def test_a_pattern_means_files_that_are_whole_by_their_names(name: str, pattern: str, *, meant: bool) -> None:
+def test_a_pattern_matches_only_complete_files(name: str, pattern: str, *, meant: bool) -> None:
     assert is_meant(name, pattern) is meant
 
 
-def test_names_of_browsers_tell_that_a_file_is_being_written() -> None:
+def test_partial_downloads_are_recognized_by_their_endings() -> None:
     assert is_partial("Unconfirmed 12345.crdownload")
     assert not is_partial("party.pdf")

@@ -1,4 +1,4 @@
-"""What boxes say of each other is what their pixels say."""
+"""Operations on boxes agree with the sets of their pixels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pixels(box: Box | None) -> set[Point]:
 
 
 @given(boxes, boxes, points)
-def test_boxes_share_what_their_pixels_share(one: Box, other: Box, point: Point) -> None:
+def test_boxes_intersect_exactly_where_their_pixels_do(one: Box, other: Box, point: Point) -> None:
     shared = pixels(one) & pixels(other)
     assert one.contains(point) == (point in pixels(one))
     assert one.encloses(other) == (pixels(other) <= pixels(one))
@@ -34,7 +34,7 @@ def test_boxes_share_what_their_pixels_share(one: Box, other: Box, point: Point)
 
 
 @given(boxes, boxes, st.integers(0, 3))
-def test_boxes_grow_move_and_hold_others(one: Box, other: Box, by: int) -> None:
+def test_boxes_grow_move_and_enclose_others(one: Box, other: Box, by: int) -> None:
     near = {
         Point(p.x + right, p.y + down) for p in pixels(one) for right in range(-by, by + 1) for down in (-by, 0, by)
     }
@@ -50,7 +50,7 @@ def test_boxes_grow_move_and_hold_others(one: Box, other: Box, by: int) -> None:
 
 
 @given(points, st.integers(0, 3), st.integers(0, 3))
-def test_what_is_near_a_point_is_as_far_on_both_sides(point: Point, across: int, down: int) -> None:
+def test_the_box_near_a_point_is_symmetrical(point: Point, across: int, down: int) -> None:
     near = Box.near(point, across, down)
     assert near.center == point
     assert (near.width, near.height) == (2 * across + 1, 2 * down + 1)

@@ -1,4 +1,6 @@
-"""Before every decision popups are cleared, work is waited for, states are reached, and unknown screens left alone."""
+"""Before each decision popups are cleared, work is waited for, states are reached, and unknown screens are left
+alone.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ ESCAPE = Hotkey(("esc",))
 
 
 class Clock:
-    """A tenth of a second passes whenever it is looked at."""
+    """A clock that advances by a tenth of a second at each reading."""
 
     now_s = 0.0
 
@@ -42,7 +44,7 @@ class Clock:
 
 
 class Case:
-    """A program, a model that says what it is told to, and a guide between them."""
+    """A program, a model with scripted replies, and a guide between them."""
 
     def __init__(
         self, program: ColouredProgram, screens: Screens, *said: Any, layer: str = "model", **declared: Any
@@ -76,7 +78,7 @@ class Case:
 
     @property
     def told(self) -> str:
-        """What the model was told last."""
+        """The messages of the model's last request."""
         return str(self.model.bodies[-1]["messages"])
 
     def seen(self, kind: str, *fields: str) -> list[Any]:
@@ -85,7 +87,7 @@ class Case:
 
 
 def after_pauses(number: int, to: str) -> Callable[[str, Gesture], str | None]:
-    """Say that a screen changes by itself once it was waited for some times."""
+    """Return a program's transition to a screen after this many waits."""
     left = [number]
 
     def moves(screen: str, gesture: Gesture) -> str | None:
@@ -100,7 +102,7 @@ def screens(program: ColouredProgram, **options: Any) -> Screens:
     return Screens([*STATES, state("working", busy=True)], [tip], timeout_seconds=2.0, **options)
 
 
-async def test_a_popup_is_cleared_before_any_decision_counted_and_told() -> None:
+async def test_a_popup_is_cleared_and_reported_before_any_decision() -> None:
     program = ColouredProgram("tip")
     case = Case(program, screens(program))
     await case.pursue()
@@ -110,7 +112,7 @@ async def test_a_popup_is_cleared_before_any_decision_counted_and_told() -> None
     assert case.acted == []
 
 
-async def test_a_popup_after_an_action_is_cleared_before_the_next_one_and_told_then() -> None:
+async def test_a_popup_after_an_action_is_cleared_and_reported_before_the_next_one() -> None:
     program = ColouredProgram("menu", lambda screen, gesture: "tip" if isinstance(gesture, Click) else None)
     case = Case(program, screens(program), CLICK)
     await case.pursue()
@@ -118,7 +120,7 @@ async def test_a_popup_after_an_action_is_cleared_before_the_next_one_and_told_t
     assert "dealt with" in str(case.model.bodies[1]["messages"][-2])
 
 
-async def test_a_popup_that_comes_back_too_often_is_for_the_next_layer() -> None:
+async def test_a_popup_that_returns_too_often_goes_to_the_next_layer() -> None:
     program = ColouredProgram("menu", lambda screen, gesture: "tip" if isinstance(gesture, Click) else None)
     case = Case(program, screens(program), *[CLICK] * 5)
     await case.gives_up("‘tip’ came up more than 2 times")
@@ -126,7 +128,7 @@ async def test_a_popup_that_comes_back_too_often_is_for_the_next_layer() -> None
     assert len(case.acted) == 3
 
 
-async def test_while_one_popup_is_cleared_others_are_and_its_own_screens_are_left_to_it() -> None:
+async def test_other_popups_are_cleared_while_one_is_cleared() -> None:
     program = ColouredProgram("tip")
     tip = Interruption(state("tip"), program.going("menu"))
     other = Interruption(state("sign on"), program.going("menu"))
@@ -136,10 +138,10 @@ async def test_while_one_popup_is_cleared_others_are_and_its_own_screens_are_lef
     assert meanwhile.interruptions == (other,)
     assert not meanwhile.closed
     assert meanwhile.state("tip") == tip.state
-    assert meanwhile.candidates.index(tip.state) < meanwhile.candidates.index(STATES[0]), "it lies over the others"
+    assert meanwhile.candidates.index(tip.state) < meanwhile.candidates.index(STATES[0]), "it covers the others"
 
 
-async def test_a_person_who_gives_up_at_an_interruption_is_not_asked_again() -> None:
+async def test_a_person_who_gave_up_at_an_interruption_is_not_asked_again() -> None:
     program, asked = ColouredProgram("sign on"), []
 
     async def ask() -> Answer:
@@ -152,7 +154,7 @@ async def test_a_person_who_gives_up_at_an_interruption_is_not_asked_again() -> 
     assert len(asked) == 1
 
 
-async def test_a_busy_program_is_waited_for_without_a_model_call() -> None:
+async def test_a_busy_program_is_waited_out_without_a_model_call() -> None:
     program = ColouredProgram("working", after_pauses(3, "menu"))
     case = Case(program, screens(program))
     await case.pursue()
@@ -160,31 +162,31 @@ async def test_a_busy_program_is_waited_for_without_a_model_call() -> None:
     assert len(case.model.bodies) == 1
 
 
-async def test_a_program_that_is_busy_for_ever_is_never_acted_on() -> None:
+async def test_no_action_is_taken_in_a_program_that_stays_busy() -> None:
     program = ColouredProgram("working")
     case = Case(program, screens(program))
     await case.gives_up("still at ‘working’ after 2 s")
     assert (case.acted, case.model.bodies) == ([], [])
 
 
-async def test_an_unknown_screen_is_waited_for_escaped_and_never_clicked_through() -> None:
+async def test_an_unknown_screen_is_waited_for_and_escaped_but_never_clicked() -> None:
     program = ColouredProgram("nothing known")
     case = Case(program, screens(program), CLICK)
     await case.gives_up("none of the declared ones")
     assert case.acted == [ESCAPE, ESCAPE]
     assert case.model.bodies == []
-    assert isinstance(program.gestures[0], Pause), "it was waited for first"
+    assert isinstance(program.gestures[0], Pause), "the screen was waited for first"
     assert case.seen("backtracked", "by") == ["Escape", "Escape"]
 
 
-async def test_an_unknown_screen_that_goes_away_is_told_and_the_work_goes_on() -> None:
+async def test_the_work_continues_after_an_unknown_screen_disappears() -> None:
     program = ColouredProgram("nothing known", lambda screen, gesture: "menu" if gesture == ESCAPE else None)
     case = Case(program, screens(program))
     assert (await case.pursue()).text == "done"
     assert "Escape was pressed" in case.told
 
 
-async def test_where_escape_does_not_help_the_declared_way_home_is_taken() -> None:
+async def test_the_declared_way_home_is_taken_if_escape_does_not_help() -> None:
     program = ColouredProgram("nothing known")
     home = screens(program, home="menu", ways=[Way(program.going("menu"), "menu")])
     case = Case(program, home)
@@ -192,7 +194,7 @@ async def test_where_escape_does_not_help_the_declared_way_home_is_taken() -> No
     assert case.seen("backtracked", "by", "to") == [("Escape", ""), ("declared way", "menu")]
 
 
-async def test_an_unknown_screen_is_left_to_who_works_where_not_all_are_declared() -> None:
+async def test_an_unknown_screen_is_left_to_the_layer_if_not_all_screens_are_declared() -> None:
     program = ColouredProgram("nothing known")
     case = Case(program, screens(program, closed=False), CLICK)
     await case.pursue()
@@ -200,7 +202,7 @@ async def test_an_unknown_screen_is_left_to_who_works_where_not_all_are_declared
 
 
 @pytest.mark.parametrize("stays", [True, False])
-async def test_a_new_window_over_an_unknown_screen_is_escaped_unless_it_is_on_the_way_to_a_known_one(
+async def test_a_new_window_over_an_unknown_screen_is_escaped(
     stays: bool,
 ) -> None:
     opens = after_pauses(2, "form")
@@ -223,7 +225,7 @@ async def test_a_new_window_over_an_unknown_screen_is_escaped_unless_it_is_on_th
 
 
 class Surprising(ColouredProgram):
-    """Shows a window of a title by itself, right before the first click."""
+    """Opens a window with a given title right before the first click."""
 
     def __init__(self, title: str, *, instead: bool = False, closes: bool = True) -> None:
         super().__init__("form")
@@ -240,7 +242,7 @@ class Surprising(ColouredProgram):
         return await super().do(gesture, deadline=deadline, slip=slip)
 
 
-async def test_a_window_that_came_up_by_itself_is_escaped_also_beside_a_state_that_can_be_told() -> None:
+async def test_an_unexpected_window_is_escaped_even_if_a_state_is_recognized() -> None:
     program = Surprising("Rate us!")
     case = Case(program, screens(program), CLICK, CLICK)
     await case.pursue()
@@ -249,7 +251,7 @@ async def test_a_window_that_came_up_by_itself_is_escaped_also_beside_a_state_th
     assert "‘unexpected window ‘Rate us!’’ had come up" in case.told
 
 
-async def test_one_that_stays_is_for_whoever_decides() -> None:
+async def test_an_unexpected_window_that_stays_is_left_to_the_layer() -> None:
     program = Surprising("Rate us!", closes=False)
     case = Case(program, screens(program), CLICK, CLICK)
     await case.pursue()
@@ -259,7 +261,7 @@ async def test_one_that_stays_is_for_whoever_decides() -> None:
 @pytest.mark.parametrize(
     "how", ["a new title", "declared", "not closed", "of an action", "no keys", "known by then", "changing"]
 )
-async def test_no_other_new_window_is_escaped_beside_a_state_that_can_be_told(how: str) -> None:
+async def test_no_other_new_window_is_escaped_if_a_state_is_recognized(how: str) -> None:
     program: ColouredProgram = Surprising("record", instead=how == "a new title")
     if how == "of an action":
 
@@ -282,7 +284,7 @@ async def test_no_other_new_window_is_escaped_beside_a_state_that_can_be_told(ho
 
 
 @pytest.mark.parametrize("corrections", [0, 2])
-async def test_an_answer_that_does_not_fit_is_sent_back_so_often_and_no_more(corrections: int) -> None:
+async def test_an_invalid_answer_is_sent_back_a_limited_number_of_times(corrections: int) -> None:
     case = Case(program := ColouredProgram("menu"), screens(program))
     case.walk.doors = replace(case.walk.doors, corrections=corrections)
 
@@ -295,7 +297,7 @@ async def test_an_answer_that_does_not_fit_is_sent_back_so_often_and_no_more(cor
     assert len(case.model.bodies) == 1 + corrections
 
 
-async def test_after_an_escape_that_came_too_late_the_screen_is_looked_at_again() -> None:
+async def test_the_screen_is_captured_again_after_a_late_escape() -> None:
     class Late(ColouredProgram):
         async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
             if gesture == ESCAPE:
@@ -310,7 +312,7 @@ async def test_after_an_escape_that_came_too_late_the_screen_is_looked_at_again(
     assert len(case.seen("backtracked", "by")) == 1
 
 
-async def test_a_screen_that_changes_before_every_press_is_being_stuck_too() -> None:
+async def test_a_screen_that_changes_before_every_press_counts_as_stuck() -> None:
     class Moving(ColouredProgram):
         async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
             if isinstance(gesture, Click):
@@ -323,7 +325,7 @@ async def test_a_screen_that_changes_before_every_press_is_being_stuck_too() -> 
 
 
 @pytest.mark.parametrize(("layer", "scrolls"), [("model", 16), ("script", 8)])
-async def test_a_script_that_is_stuck_is_taken_back_at_once_as_words_do_not_help_it(layer: str, scrolls: int) -> None:
+async def test_a_stuck_script_is_backtracked_at_once(layer: str, scrolls: int) -> None:
     program = ColouredProgram("menu")
     case = Case(program, screens(program), *[SCROLL] * 19, layer=layer)
     await case.gives_up("The agent is stuck")
@@ -331,7 +333,7 @@ async def test_a_script_that_is_stuck_is_taken_back_at_once_as_words_do_not_help
 
 
 class Dialogs(Colours):
-    """Knows a declared state by a window's title, too; where both hold, the first one is it."""
+    """Also recognizes a declared state by a window's title. If both hold, the first one wins."""
 
     def __init__(self, program: ColouredProgram, *, first: bool = False) -> None:
         self.program, self.first = program, first
@@ -339,13 +341,13 @@ class Dialogs(Colours):
     async def recognize(self, frame: Frame, states: Sequence[State]) -> State | None:
         titles = {owner.title for window in frame.windows or () for owner in window.owners}
         titled = next((state for state in states if state.name in titles), None)
-        if self.first:  # it lies over the other, which cannot be told any more
+        if self.first:  # it covers the other state, which cannot be recognized any more
             shown = "record" if "record" in self.program.popups else "form"
             return next((state for state in states if state.name == shown), None)
         return await super().recognize(frame, states) or titled
 
 
-async def test_windows_with_ever_new_titles_are_for_the_next_layer_too() -> None:
+async def test_windows_with_ever_new_titles_go_to_the_next_layer() -> None:
     number = iter(range(1000))
 
     def moves(screen: str, gesture: Gesture) -> str | None:
@@ -359,7 +361,7 @@ async def test_windows_with_ever_new_titles_are_for_the_next_layer_too() -> None
 
 
 @pytest.mark.parametrize(("came", "seen"), [("record", 1), ("menu", 0)])
-async def test_an_action_is_to_lead_where_it_says_or_its_layer_gives_up(came: str, seen: int) -> None:
+async def test_a_layer_gives_up_if_an_action_leads_to_a_wrong_state(came: str, seen: int) -> None:
     program = ColouredProgram("form", lambda screen, gesture: came if isinstance(gesture, Click) else None)
     case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "record")
     if seen:
@@ -368,11 +370,11 @@ async def test_an_action_is_to_lead_where_it_says_or_its_layer_gives_up(came: st
         return
     await case.gives_up("The screen is not ‘record’, which the last step was to lead to")
     assert case.seen("verdict", "outcome", "state")[0] == ("wrong_state", "menu")
-    assert len(case.model.bodies) == 1, "nothing was decided on the wrong screen"
+    assert len(case.model.bodies) == 1, "no decision was made on the wrong screen"
 
 
 @pytest.mark.parametrize("passing", ["working", "tip"])
-async def test_what_passes_may_be_led_to(passing: str) -> None:
+async def test_an_action_may_lead_to_a_transient_state(passing: str) -> None:
     waited = after_pauses(2, "record")
 
     def moves(screen: str, gesture: Gesture) -> str | None:
@@ -384,21 +386,21 @@ async def test_what_passes_may_be_led_to(passing: str) -> None:
     assert program.screen == ("record" if passing == "working" else "menu")
 
 
-async def test_what_passes_may_be_over_before_it_is_seen() -> None:
+async def test_a_transient_state_may_end_before_it_is_seen() -> None:
     program = ColouredProgram("form", lambda screen, gesture: "record" if isinstance(gesture, Click) else None)
     case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "working")
     await case.pursue()
     assert case.seen("verdict", "outcome", "state")[0] == ("changed", "record")
 
 
-async def test_where_nobody_knows_what_a_step_is_to_lead_to_it_is_not_done() -> None:
+async def test_a_step_with_an_unknown_target_state_is_not_done() -> None:
     program = ColouredProgram("form")
     case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "recrod")
     await case.gives_up("A step leads nowhere: There is no state 'recrod'; there are: tip, menu")
     assert case.acted == []
 
 
-async def test_the_work_does_not_begin_before_its_state_is_there() -> None:
+async def test_the_work_does_not_begin_before_its_start_state() -> None:
     program = ColouredProgram("nothing known", after_pauses(2, "form"))
     case = Case(program, screens(program), before="form")
     await case.pursue()
@@ -406,7 +408,7 @@ async def test_the_work_does_not_begin_before_its_state_is_there() -> None:
     assert case.program.screen == "form"
 
 
-async def test_the_declared_ways_lead_to_where_the_work_begins() -> None:
+async def test_declared_ways_lead_to_the_start_state() -> None:
     program = ColouredProgram("record")
     ways = [Way(program.going("menu"), "menu"), Way(program.going("form"), "form", start="menu")]
     case = Case(program, screens(program, ways=ways), before="form")
@@ -428,7 +430,7 @@ async def test_a_person_who_gives_up_on_a_way_is_not_asked_again() -> None:
     assert len(asked) == 1
 
 
-async def test_a_way_that_leads_nowhere_is_taken_twice_and_no_more() -> None:
+async def test_a_way_that_leads_nowhere_is_taken_at_most_twice() -> None:
     program, taken = ColouredProgram("record"), []
 
     async def nowhere() -> None:
@@ -440,8 +442,8 @@ async def test_a_way_that_leads_nowhere_is_taken_twice_and_no_more() -> None:
     assert case.model.bodies == []
 
 
-async def test_after_an_interruption_the_program_is_brought_back_from_home() -> None:
-    """A session that has expired: signing on again ends in the menu."""
+async def test_the_program_is_brought_back_from_home_after_an_interruption() -> None:
+    """After a session expired, signing in again ends in the menu."""
     left = ["sign on"]
 
     def moves(screen: str, gesture: Gesture) -> str | None:
@@ -457,8 +459,8 @@ async def test_after_an_interruption_the_program_is_brought_back_from_home() -> 
     assert "brought back to ‘form’" in case.told
 
 
-async def test_what_came_of_the_last_action_is_not_gone_back_from() -> None:
-    """A popup over the confirmation: going back to the form would be to file it twice."""
+async def test_the_result_of_the_last_action_is_not_backtracked() -> None:
+    """Returning to the form after a popup over the confirmation would file it twice."""
     program = ColouredProgram("form", lambda screen, gesture: "tip" if isinstance(gesture, Click) else None)
     tip = Interruption(state("tip"), program.going("filed"))
     known = Screens(STATES, [tip], [Way(program.going("form"), "form")], home="menu")
@@ -467,7 +469,7 @@ async def test_what_came_of_the_last_action_is_not_gone_back_from() -> None:
     assert program.screen == "filed"
 
 
-async def test_an_answer_is_not_taken_before_the_screen_is_where_the_work_may_end() -> None:
+async def test_an_answer_is_accepted_only_in_an_end_state() -> None:
     program = ColouredProgram("form", lambda screen, gesture: "filed" if isinstance(gesture, Click) else None)
     case = Case(program, screens(program), DONE, CLICK, after=("filed",))
     assert (await case.pursue()).steps == 3
@@ -475,7 +477,7 @@ async def test_an_answer_is_not_taken_before_the_screen_is_where_the_work_may_en
 
 
 @pytest.mark.parametrize("between", [(), (CLICK,)])
-async def test_who_answers_twice_on_the_wrong_screen_gives_up(between: tuple[Any, ...]) -> None:
+async def test_a_layer_that_answers_twice_on_a_wrong_screen_gives_up(between: tuple[Any, ...]) -> None:
     program = ColouredProgram("form")
     case = Case(program, screens(program), DONE, *between, after=("filed", "record"))
     await case.gives_up("The screen is not ‘filed’ or ‘record’")
@@ -483,7 +485,7 @@ async def test_who_answers_twice_on_the_wrong_screen_gives_up(between: tuple[Any
 
 
 class Refusing(ColouredProgram):
-    """Has hands that cannot do a click."""
+    """A desktop that cannot carry out a click."""
 
     async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
         if isinstance(gesture, Click):
@@ -491,21 +493,21 @@ class Refusing(ColouredProgram):
         return await super().do(gesture, deadline=deadline, slip=slip)
 
 
-async def test_where_hands_could_not_do_a_step_nobody_waits_for_what_it_was_to_lead_to() -> None:
+async def test_the_target_state_of_a_step_that_failed_is_not_waited_for() -> None:
     program = Refusing("menu")
     case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "record")
     await case.pursue()
     assert "no such button" in case.told
 
 
-async def test_an_end_that_comes_late_is_waited_for() -> None:
+async def test_a_late_end_state_is_waited_for() -> None:
     program = ColouredProgram("form", after_pauses(2, "filed"))
     case = Case(program, screens(program), after=("filed",))
     await case.pursue()
     assert len(case.model.bodies) == 1
 
 
-async def test_an_action_that_leads_to_a_screen_nobody_declared_is_judged_so() -> None:
+async def test_an_action_that_leads_to_an_undeclared_screen_is_judged_wrong_state() -> None:
     def moves(screen: str, gesture: Gesture) -> str | None:
         return "nothing known" if isinstance(gesture, Click) else "menu" if gesture == ESCAPE else None
 
@@ -516,7 +518,7 @@ async def test_an_action_that_leads_to_a_screen_nobody_declared_is_judged_so() -
     assert "it is not one that was to come of this" in case.told
 
 
-async def test_a_stuck_agent_is_taken_home_where_a_way_is_declared() -> None:
+async def test_a_stuck_agent_is_taken_home_by_a_declared_way() -> None:
     program = ColouredProgram("form")
     known = screens(program, home="menu", ways=[Way(program.going("menu"), "menu", start="form")])
     case = Case(program, known, *[SCROLL] * 12)
@@ -526,7 +528,7 @@ async def test_a_stuck_agent_is_taken_home_where_a_way_is_declared() -> None:
 
 
 class HungProgram(ColouredProgram):
-    """Reads no input for some looks, whatever it shows."""
+    """A program that reads no input for some captures."""
 
     hung_looks = 0
 
@@ -536,7 +538,7 @@ class HungProgram(ColouredProgram):
         return replace(frame, hung=self.hung_looks >= 0)
 
 
-async def test_a_hung_program_is_waited_for_and_not_acted_on_meanwhile() -> None:
+async def test_no_action_is_taken_while_a_hung_program_is_waited_for() -> None:
     program = HungProgram("menu")
     program.hung_looks = 4
     case = Case(program, screens(program), CLICK)
@@ -547,7 +549,7 @@ async def test_a_hung_program_is_waited_for_and_not_acted_on_meanwhile() -> None
 
 
 @pytest.mark.parametrize("screen", ["menu", "tip", "nothing known"])
-async def test_a_program_that_stays_hung_is_never_acted_on_and_nothing_is_cleared(screen: str) -> None:
+async def test_no_action_and_no_clearing_in_a_program_that_stays_hung(screen: str) -> None:
     program = HungProgram(screen)
     program.hung_looks = 10_000
     case = Case(program, screens(program), CLICK, after=("filed",))
@@ -555,7 +557,7 @@ async def test_a_program_that_stays_hung_is_never_acted_on_and_nothing_is_cleare
     assert (case.acted, case.model.bodies, case.seen("interruption", "name")) == ([], [], [])
 
 
-async def test_no_way_is_taken_in_a_hung_program_and_no_popup_cleared_on_it() -> None:
+async def test_no_way_and_no_popup_is_handled_in_a_hung_program() -> None:
     for screen in ("record", "tip"):
         program = HungProgram(screen)
         case = Case(program, screens(program, ways=[Way(program.going("form"), "form")]), before="form")

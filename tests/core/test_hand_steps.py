@@ -1,4 +1,4 @@
-"""What a person does becomes the gestures that an agent would have made."""
+"""A person's input becomes the gestures that an agent would have made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def made(*inputs: list[ByHand], pause_s: float = 0.0) -> list[Gesture]:
     return [*found, *(done.gesture for done in steps.ended())]
 
 
-def test_presses_drags_and_wheels() -> None:
+def test_presses_drags_and_scrolls_become_gestures() -> None:
     assert made(press(10, 20)) == [Click(Point(10, 20))]
     assert made(press(10, 20, 4)) == [Click(Point(10, 20), "right")]
     assert made(press(10, 20), press(11, 20)) == [Click(Point(10, 20), count=2)]
@@ -41,7 +41,7 @@ def test_presses_drags_and_wheels() -> None:
     ]
 
 
-def test_words_and_chords() -> None:
+def test_words_and_chords_become_gestures() -> None:
     assert made(keys("a", "x", BACKSPACE, "b", ENTER)) == [Write("ab", press_enter=True)]
     assert made(press(9, 9), keys("Z", 0xEB), keys(TAB), keys("1")) == [
         Click(Point(9, 9)),
@@ -54,7 +54,7 @@ def test_words_and_chords() -> None:
     shifted: list[ByHand] = [Key(SHIFT, True), *keys("A"), Key(SHIFT, False), *keys(0x10020AC)]
     assert made(shifted) == [Write("A€")]
     assert made(keys(0x1B1, 0x6D1, 0x7E1, 0x20AC)) == [Write("ąяα€")]
-    assert made(keys(0xFE51)) == [Hotkey(("key 0xfe51",))]  # a dead key: what it comes to is not known
+    assert made(keys(0xFE51)) == [Hotkey(("key 0xfe51",))]  # a dead key, whose result is unknown
     assert made(keys(TAB), keys(TAB), [Key(SHIFT, True), *keys(TAB_BACK), Key(SHIFT, False)]) == [
         Hotkey(("tab",), 2),
         Hotkey(("shift", "tab")),
@@ -62,7 +62,7 @@ def test_words_and_chords() -> None:
     assert made(keys(BACKSPACE), keys(ENTER)) == [Hotkey(("backspace",)), Hotkey(("enter",))]
 
 
-def test_a_picture_is_due_before_what_begins_something_and_not_in_the_middle_of_it() -> None:
+def test_only_input_that_starts_a_gesture_needs_a_picture_before_it() -> None:
     steps = HandSteps()
 
     def begins(*inputs: ByHand, at_s: float = 0.0) -> list[bool]:
@@ -80,7 +80,7 @@ def test_a_picture_is_due_before_what_begins_something_and_not_in_the_middle_of_
     assert begins(*press(5, 5, 16), *press(5, 5, 16)) == [False, True, False, False, False, False]
 
 
-def test_a_gesture_tells_when_it_began_and_when_its_last_key_went_down() -> None:
+def test_a_gesture_has_the_times_of_its_first_input_and_last_press() -> None:
     steps = HandSteps()
     for at_s, symbol in enumerate(("a", "b")):
         for one in keys(symbol):

@@ -1,4 +1,4 @@
-"""The trace names the element that each action hit, as far as it may be known, and waits for nobody to learn it."""
+"""The trace names the element that each action hit, without masked texts and without waiting for a slow tree."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FORM = tree_of(
 )
 
 
-async def test_nothing_of_the_tree_is_sent_to_the_model() -> None:
+async def test_the_tree_is_not_sent_to_the_model() -> None:
     client = MemoryModel([CLICK, TYPE, ANSWER])
     walk = walk_of(as_model(client), desktop=PaintedDesktop())
     walk.doors = replace(walk.doors, elements=Elements(TellsTree(FORM)))
@@ -52,7 +52,7 @@ async def test_nothing_of_the_tree_is_sent_to_the_model() -> None:
 async def hits(
     told: TellsTree, *said: Any, masks: tuple[Mask, ...] = (), recorder: Recorder | None = None, **how: Any
 ) -> list[dict[str, str]]:
-    """Return the elements that the actions of a walk are recorded with."""
+    """Return the elements that a walk's actions are recorded with."""
     kept = MemoryRecorder()
     redactor = Painter([FixedRegions(masks)]) if masks else None
     model = as_model(MemoryModel([*said, ANSWER]))
@@ -62,26 +62,26 @@ async def hits(
     return [event.element for event in kept.of("action")]
 
 
-async def test_an_action_is_recorded_with_the_button_it_hits_or_the_field_with_the_keyboard() -> None:
+async def test_an_action_is_recorded_with_its_button_or_the_focused_field() -> None:
     assert await hits(TellsTree(FORM), CLICK, TYPE) == [
         {"role": "button", "name": "Save", "application": "form"},
         {"role": "text field", "name": "Reference", "application": "form"},
     ]
 
 
-async def test_what_is_masked_has_a_role_and_no_name() -> None:
+async def test_a_masked_element_has_a_role_but_no_name() -> None:
     (hit,) = await hits(TellsTree(FORM), CLICK, masks=(Mask("region", Box(170, 110, 5, 5)),))
     assert hit == {"role": "button", "name": "", "application": "form"}
 
 
-async def test_a_name_is_a_line_that_can_be_seen_and_has_an_end() -> None:
+async def test_a_name_is_one_visible_line_of_limited_length() -> None:
     long = tree_of(window(WHOLE), element("button", "Sa\x1b[2J\u202eve\n" * 100_000, BUTTON))
     (hit,) = await hits(TellsTree(long), CLICK)
     assert hit["name"].isprintable()
     assert len(hit["name"]) <= 80
 
 
-async def test_values_of_secrets_are_not_in_it() -> None:
+async def test_secret_values_are_not_recorded() -> None:
     kept = MemoryRecorder()
     ours = ScrubbedRecorder(kept, Scrubber([Secret("pin", "hunter2-hunter2"), Secret("word", "button")]))
     tree = tree_of(window(WHOLE), element("button", "Send hunter2-hunter2", BUTTON))
@@ -91,32 +91,32 @@ async def test_values_of_secrets_are_not_in_it() -> None:
     events.ActionIntended.model_validate(action.model_dump())
 
 
-async def test_programs_that_hang_hold_nobody_up_and_are_soon_left_alone() -> None:
+async def test_hung_programs_cause_no_delay_and_are_soon_skipped() -> None:
     told = TellsTree(FORM, takes_s=30.0)
     assert await hits(told, *[CLICK] * 6) == [{}] * 6
     assert told.asked == told.cancelled == MOST_MISSES
 
 
-def test_the_page_says_how_long_a_name_is_worth_waiting_for() -> None:
+def test_the_documentation_states_the_timeout_for_a_name() -> None:
     said = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert f"nobody waits longer than {AT_HAND_S * 1000:g} ms ({FIRST_S * 1000:g} ms before the first action)" in said
     assert f"After {MOST_MISSES} actions in a row without" in said
     assert f"the next {RESTS} are not asked about" in said
 
 
-async def test_programs_that_tell_nothing_are_asked_now_and_then() -> None:
+async def test_programs_without_a_tree_are_asked_again_at_intervals() -> None:
     told = TellsTree(ElementTree(complete=False, why_not="Nobody tells anything."))
     assert await hits(told, *[CLICK] * RESTS) == [{}] * RESTS
-    assert told.asked <= 2 + 1  # the last time for the answer
+    assert told.asked <= 2 + 1  # the last reading is for the answer
 
 
-async def test_to_wait_is_to_hit_nothing() -> None:
+async def test_a_wait_hits_no_element() -> None:
     told = TellsTree(FORM)
     assert await hits(told, WAIT) == [{}]
-    assert told.asked == 2  # while the model was asked for the pause, and for the answer
+    assert told.asked == 2  # during the model calls for the pause and for the answer
 
 
-def test_what_was_recorded_before_there_were_elements_is_as_good() -> None:
+def test_traces_from_before_elements_are_still_valid() -> None:
     old = {"kind": "action", "gesture_kind": "click", "gesture": {}, "label": "click OK", "before": ""}
     assert events.ActionIntended.model_validate_json(events.ActionIntended(**old).model_dump_json()).element == {}
     located = events.Located.model_validate({"kind": "location", "description": "x", "point": [1, 2]}, strict=True)
@@ -124,12 +124,12 @@ def test_what_was_recorded_before_there_were_elements_is_as_good() -> None:
 
 
 @pytest.mark.parametrize("how", [{}, {"unseen": False}])
-async def test_only_what_may_be_known_is_told(how: dict[str, Any]) -> None:
+async def test_only_unmasked_texts_are_recorded(how: dict[str, Any]) -> None:
     (hit,) = await hits(TellsTree(FORM), CLICK, tell=lambda text: text.replace("Save", "***"), **how)
     assert hit["name"] == "***"
 
 
-async def test_what_was_read_while_the_model_was_asked_is_at_hand() -> None:
+async def test_a_tree_read_during_the_model_call_is_used() -> None:
     class Slow(MemoryModel):
         async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
             while told.answered < told.asked:
@@ -144,7 +144,7 @@ async def test_what_was_read_while_the_model_was_asked_is_at_hand() -> None:
 
 
 @pytest.mark.parametrize("masks", [(), (Mask("region", BUTTON),)])
-async def test_a_person_is_told_what_the_program_calls_what_needs_a_yes(masks: tuple[Mask, ...]) -> None:
+async def test_an_approval_shows_the_accessible_name(masks: tuple[Mask, ...]) -> None:
     called = Elements(TellsTree(FORM)).namer(masks)
     frame = await PaintedDesktop().look()
     told, points = await words_for("To click OK needs a yes", Click(BUTTON.center), frame, None, called)

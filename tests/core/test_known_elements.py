@@ -1,4 +1,4 @@
-"""What of programs' elements may be known outside: nothing that masks cover, however the tree tells it."""
+"""Masked texts are removed from accessibility trees, whatever the shape of the tree."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def texts(tree: ElementTree) -> str:
     return json.dumps([asdict(replace(each, states=frozenset())) for each in tree.elements], default=list)
 
 
-def test_what_touches_a_mask_has_no_text_nor_has_what_is_in_it() -> None:
+def test_an_element_that_touches_a_mask_loses_its_texts_and_those_inside() -> None:
     told = known(FORM, ON_ANNA)
     assert "Anna" not in texts(told)
     assert [each.name for each in told.elements if each.name] == ["12.50", "Save", "File", "Open", "Pin"]
@@ -51,20 +51,20 @@ def test_what_touches_a_mask_has_no_text_nor_has_what_is_in_it() -> None:
     ]
 
 
-def test_what_is_in_a_control_that_touches_a_mask_has_none_although_it_touches_none_itself() -> None:
+def test_children_of_a_masked_control_lose_their_texts() -> None:
     told = known(FORM, [Mask("name", Box(80, 55, 10, 10))])
     assert "in full" not in texts(told)
     assert "12.50" in texts(told)
 
 
-def test_a_field_that_is_protected_keeps_its_name_alone() -> None:
+def test_a_protected_field_keeps_only_its_name() -> None:
     told = known(FORM, [])
     assert (told.elements[12].name, told.elements[12].value) == ("Pin", "")
     assert "1234" not in texts(told)
     assert told.elements[3].value == "Anna"
 
 
-def test_what_is_not_on_the_screen_nobody_has_masked() -> None:
+def test_elements_off_the_screen_lose_their_texts_if_masks_were_searched() -> None:
     told = known(FORM, [], unseen=False)
     assert "scrolled" not in texts(told)
     assert "out of sight" not in texts(told)
@@ -72,13 +72,13 @@ def test_what_is_not_on_the_screen_nobody_has_masked() -> None:
     assert told.elements[8].name == "Save"
 
 
-def test_a_window_that_is_nowhere_is_told_only_on_a_screen_without_masks() -> None:
+def test_a_window_off_the_screen_keeps_its_title_only_without_masks() -> None:
     tree = tree_of(window(NOWHERE, "Anna's letters"), element("button", "Answer Anna", NOWHERE))
     assert "Anna" in texts(known(tree, []))
     assert "Anna" not in texts(known(tree, ON_ANNA))
 
 
-def test_the_title_of_a_program_that_tells_nothing_is_no_longer_told_where_there_are_masks() -> None:
+def test_the_title_of_a_program_without_a_tree_is_removed_if_there_are_masks() -> None:
     silent = Application("Anna's letters", 9, "", "none", note="it tells nothing")
     tree = ElementTree((), (silent,), complete=False, why_not="Anna's letters: it tells nothing.")
     assert known(tree, []) == tree
@@ -89,12 +89,12 @@ def test_the_title_of_a_program_that_tells_nothing_is_no_longer_told_where_there
 
 @pytest.mark.parametrize("masks", [[], ON_ANNA, [Mask("window", Box(0, 0, 400, 300))]])
 @pytest.mark.parametrize("unseen", [True, False])
-def test_one_element_is_told_as_it_is_in_the_whole_tree(masks: Sequence[Mask], unseen: bool) -> None:
+def test_a_single_element_is_redacted_as_in_the_whole_tree(masks: Sequence[Mask], unseen: bool) -> None:
     told = known(FORM, masks, unseen=unseen)
     assert [known_element(FORM, each, masks, unseen=unseen) for each in FORM.elements] == list(told.elements)
 
 
-def test_the_values_of_secrets_are_in_no_name() -> None:
+def test_secret_values_are_removed_from_names() -> None:
     tree = tree_of(window(Box(0, 0, 9, 9), "Signed in with hunter2-hunter2"))
     with hushing(Scrubber([Secret("pin", "hunter2-hunter2")])):
         told = known(tree, [], tell_for(None, {"pin": "hunter2-hunter2"}))
@@ -102,7 +102,7 @@ def test_the_values_of_secrets_are_in_no_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["Pay to DE89 3704 0044 0532 0130 00", "To anna@example.org", "Ticket AB-1234"])
-def test_what_would_be_masked_if_it_were_read_is_not_told_either(name: str) -> None:
+def test_texts_that_would_be_masked_if_read_are_removed(name: str) -> None:
     tell = tell_for(Redaction.read({"patterns": {"ticket": "AB-[0-9]+"}}))
     tree = tree_of(window(Box(0, 0, 99, 99)), element("button", name, Box(5, 5, 20, 20), value=name))
     told = known(tree, [], tell, unseen=False).elements[1]

@@ -1,4 +1,4 @@
-"""The text by which one process tells the next which places repaint themselves: read with care, whatever it says."""
+"""The text with hints about self-repainting places is parsed strictly, whatever it contains."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def with_place(**values: object) -> bytes:
     return changed(places=[json.loads(TEXT)["places"][0] | values])
 
 
-def test_a_place_comes_out_as_it_went_in() -> None:
+def test_a_place_survives_writing_and_reading() -> None:
     assert read(TEXT, SCREEN, SIZE, NOW_S) == [PLACE]
     assert read(TEXT, SCREEN, SIZE, NOW_S + OLDEST_S) == [PLACE]
 
 
-def test_another_server_another_size_and_old_knowledge_are_left_out() -> None:
+def test_hints_of_another_server_size_or_time_are_ignored() -> None:
     assert read(TEXT, "b" * 32, SIZE, NOW_S) == []
     assert read(TEXT, SCREEN, Size(1280, 801), NOW_S) == []
     assert read(TEXT, SCREEN, SIZE, NOW_S + OLDEST_S + 1) == []
@@ -86,7 +86,7 @@ def test_another_server_another_size_and_old_knowledge_are_left_out() -> None:
         with_place(pace_s=True),
     ],
 )
-def test_a_text_that_does_not_fit_says_nothing(text: bytes) -> None:
+def test_a_malformed_text_gives_no_places(text: bytes) -> None:
     assert read(text, SCREEN, SIZE, NOW_S) == []
 
 
@@ -98,18 +98,18 @@ JSON = st.recursive(
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read(text: bytes) -> None:
+def test_any_bytes_can_be_read_without_an_error(text: bytes) -> None:
     assert read(text, SCREEN, SIZE, NOW_S) == []
 
 
 @given(st.sampled_from(["window", "pane", "box", "pace_s"]), JSON)
-def test_any_value_is_read(name: str, value: Any) -> None:
+def test_any_json_value_can_be_read_without_an_error(name: str, value: Any) -> None:
     for place in read(with_place(**{name: value}), SCREEN, SIZE, NOW_S):
         assert 0 < place.box.area <= SIZE.width * SIZE.height
         assert place.pace_s > 0
 
 
-def test_no_more_places_are_told_than_are_read() -> None:
+def test_the_number_of_written_places_is_limited() -> None:
     places = placed([(Box(8 * number, 0, 8, 8), 0.5) for number in range(3 * MOST_PLACES)], Arrangement((WINDOW,)))
     text = told(places, SCREEN, SIZE, NOW_S).encode()
     assert len(text) <= MOST_BYTES
@@ -117,7 +117,7 @@ def test_no_more_places_are_told_than_are_read() -> None:
     assert len(places) == MOST_PLACES
 
 
-def test_a_place_counts_only_under_the_window_it_was_learned_in() -> None:
+def test_a_place_counts_only_under_its_original_window() -> None:
     bare, over = Box(0, 0, 16, 16), Pane(0x600001, Box(600, 100, 200, 200))
     windows = Arrangement((WINDOW,))
     places = placed([(CLOCK, 1.0), (bare, 0.5)], windows)

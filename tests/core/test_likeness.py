@@ -1,4 +1,4 @@
-"""Which changes around a point are those that a press makes, and which make it another control."""
+"""Changes that a press makes around a point differ from changes that make it another control."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def drawn(on: Painted, extra: Extra) -> Painted:
 
 @pytest.mark.parametrize("size", [10, 13, 20])
 @pytest.mark.parametrize("colours", [{}, {"fg": "white", "bg": "#4a6984"}])
-def test_other_letters_differ_in_any_colours(size: int, colours: dict[str, str]) -> None:
+def test_other_letters_differ_in_any_colors(size: int, colours: dict[str, str]) -> None:
     for one, other in (("Next", "Delete all"), ("Next", "Save"), ("OK", "No"), ("Open", "Close"), ("", "Delete")):
         assert differs(button(one, size=size), button(other, size=size, **colours), AT)
         assert differs(button(other, size=size, **colours), button(one, size=size), AT)
@@ -73,24 +73,24 @@ def test_the_same_letters_do_not_differ(looks: dict[str, Any], size: int) -> Non
     ids=["caret", "ring", "dots"],
 )
 @pytest.mark.parametrize("text", ["Next", ""])
-def test_a_caret_and_a_ring_are_no_letters(text: str, extra: Extra) -> None:
+def test_a_caret_and_a_focus_ring_make_no_difference(text: str, extra: Extra) -> None:
     assert not differs(button(text), drawn(button(text), extra), AT)
 
 
 @pytest.mark.parametrize(
     ("at", "sides"), [(Point(590, 222), {"wide": 400}), (Point(220, 440), {"wide": 300, "tall": 250})]
 )
-def test_far_from_its_text_a_button_is_known_by_it_too(at: Point, sides: dict[str, int]) -> None:
+def test_a_button_is_recognized_by_its_text_far_from_the_point(at: Point, sides: dict[str, int]) -> None:
     assert differs(button("Next", **sides), button("Delete", **sides), at)
     assert not differs(button("Next", **sides), button("Next", fg="white", bg="navy", **sides), at)
     assert not differs(button("Next", **sides), button("Delete", **sides), at, near=True)
 
 
-def test_what_is_beyond_the_border_of_a_control_does_not_count() -> None:
+def test_content_beyond_the_border_of_a_control_does_not_count() -> None:
     beside: Extra = lambda draw: draw.text((370, 214), "4711", fill="black", font=ImageFont.load_default(13))  # noqa: E731
     assert not differs(button("Next"), drawn(button("Next"), beside), Point(350, 220))
 
 
-def test_points_are_close_if_they_see_the_same() -> None:
+def test_points_are_close_if_their_surroundings_overlap() -> None:
     assert close(AT, Point(AT.x + 90, AT.y + 20))
     assert not close(AT, Point(AT.x, AT.y + 30))

@@ -1,4 +1,4 @@
-"""Two screens that differ only under a mask are one screen for the model, for approvals and for the trace (I7)."""
+"""Screens that differ only under a mask are the same for the model, for approvals and for the trace (I7)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SCRIPT = [CLICK, WAIT, *[SCROLL] * 8, ANSWER]
 
 
 class Ticking:
-    """A clock that goes on only when it is looked at."""
+    """A clock that advances only when it is read."""
 
     now_s = 0.0
 
@@ -55,7 +55,7 @@ class Ticking:
 
 
 class Screen(PaintedDesktop):
-    """Shows what it was told to under the mask, by how many gestures there were; nothing else ever changes."""
+    """Draws a given text under the mask, chosen by the number of gestures. Nothing else changes."""
 
     def __init__(self, hidden: Callable[[int], str]) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Screen(PaintedDesktop):
 
 
 async def told(hidden: Callable[[int], str], redactor: Redactor) -> tuple[list[str], list[str], list[AnyEvent]]:
-    """Return what leaves a whole walk on a screen: each request, each situation, and the trace without times."""
+    """Return everything that a whole walk sends: its requests, its situations, and the trace without times."""
     client, recorder = MemoryModel(SCRIPT), MemoryRecorder()
     walk = walk_of(as_model(client), desktop=Screen(hidden), recorder=recorder, redactor=redactor, now_s=Ticking())
     situations: list[str] = []
@@ -99,13 +99,13 @@ def counting(gestures: int) -> str:
 
 
 async def differs(redactor: Callable[[], Redactor]) -> bool:
-    """Say whether anything that leaves tells one of three screens from another."""
+    """Return whether the output of three screens with different hidden texts differs."""
     seen = [await told(hidden, redactor()) for hidden in (always("1000.00"), always("2750.99"), counting)]
     return not seen[0] == seen[1] == seen[2]
 
 
 class Blurred:
-    """A naive redactor: what is blurred away can be told by trying what it may have been."""
+    """A naive redactor that blurs. The text can be recovered by comparing blurred guesses."""
 
     async def redact(self, frame: Frame) -> RedactedFrame:
         image = Image.frombytes("RGB", (frame.size.width, frame.size.height), frame.rgb)
@@ -115,7 +115,7 @@ class Blurred:
 
 
 class Pixelated:
-    """Another: each 20 pixels in a square become their mean."""
+    """A naive redactor that replaces squares of 20 pixels by their mean."""
 
     async def redact(self, frame: Frame) -> RedactedFrame:
         image = Image.frombytes("RGB", (frame.size.width, frame.size.height), frame.rgb)
@@ -125,16 +125,16 @@ class Pixelated:
         return RedactedFrame(replace(frame, rgb=image.tobytes()), tuple(MASKS))
 
 
-async def test_screens_that_differ_under_a_mask_give_the_same_requests_situations_and_trace() -> None:
+async def test_screens_that_differ_only_under_a_mask_give_the_same_output() -> None:
     assert not await differs(lambda: Painter([FixedRegions(MASKS)]))
 
 
 @pytest.mark.parametrize("naive", few([Blurred, Pixelated]))
-async def test_blurring_and_pixelating_do_not_pass(naive: Callable[[], Redactor]) -> None:
+async def test_blurring_and_pixelating_fail_this_check(naive: Callable[[], Redactor]) -> None:
     assert await differs(naive)
 
 
-async def test_a_walk_that_judged_the_pixels_themselves_would_tell_of_the_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_verdict_on_unredacted_pixels_would_leak(monkeypatch: pytest.MonkeyPatch) -> None:
     looking = Walk.look
 
     async def naive(self: Walk, **options: object) -> object:
@@ -147,7 +147,7 @@ async def test_a_walk_that_judged_the_pixels_themselves_would_tell_of_the_mask(m
 
 
 class Failing:
-    """Finds the mask on the first screens, and then no more."""
+    """Finds the mask on the first screens, then fails."""
 
     def __init__(self, good: int) -> None:
         self._good = good
@@ -160,7 +160,7 @@ class Failing:
 
 
 class Lenient:
-    """A naive redactor: where a detector fails, the frame passes."""
+    """A naive redactor that passes the frame if a detector fails."""
 
     def __init__(self, good: int) -> None:
         self._masker = Failing(good)
@@ -173,7 +173,7 @@ class Lenient:
 
 
 async def leaks(redactor: Redactor) -> bool:
-    """Say whether a picture was kept or sent after the detector failed."""
+    """Return whether a picture was stored or sent after the detector failed."""
     client, recorder = MemoryModel(SCRIPT), MemoryRecorder()
     walk = walk_of(as_model(client), desktop=Screen(counting), recorder=recorder, redactor=redactor, now_s=Ticking())
     with suppress(RedactionFailed):
@@ -182,12 +182,12 @@ async def leaks(redactor: Redactor) -> bool:
 
 
 @pytest.mark.parametrize("good", [0, 2])
-async def test_nothing_is_sent_or_kept_once_a_detector_fails(good: int) -> None:
+async def test_nothing_is_sent_or_stored_after_a_detector_failed(good: int) -> None:
     assert not await leaks(Painter([Failing(good)]))
     assert await leaks(Lenient(good))
 
 
-async def test_waiting_does_not_end_because_of_what_is_masked() -> None:
+async def test_a_change_under_a_mask_does_not_end_a_wait() -> None:
     class Clock(Screen):
         looks = 0
 

@@ -1,4 +1,4 @@
-"""The disk is not waited for after each event, but nothing is sent or pressed before all that led to it is durable."""
+"""Events are written in the background, but all earlier ones are durable before a request or input is sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OK = {"thought": "", "tool_call": {"tool_name": "click", "element": "OK button",
 
 
 class SlowDisk(MemoryRecorder):
-    """A recorder whose disk takes its time, one thing after the other; it fails for events of one kind."""
+    """A recorder with a slow disk that writes events in order and fails for one kind of event."""
 
     def __init__(self, fails: str = "") -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class SlowDisk(MemoryRecorder):
         return len(self.durable) == len(self.events) + len(self.shots)
 
 
-async def test_before_input_and_before_a_request_all_that_led_to_it_is_durable() -> None:
+async def test_all_earlier_events_are_durable_before_input_and_before_a_request() -> None:
     disk, found = SlowDisk(), []
 
     def replied(number: int, body: Mapping[str, Any]) -> Reply:
@@ -69,7 +69,7 @@ async def test_before_input_and_before_a_request_all_that_led_to_it_is_durable()
     assert found == [asked, pressed] * 3 + [asked]
 
 
-async def test_events_are_in_the_order_in_which_they_came_about() -> None:
+async def test_events_are_recorded_in_order() -> None:
     disk = SlowDisk()
     script = [wrote(OK), wrote(ANSWER)]
     await work(walk_of(as_model(MemoryModel(script)), recorder=disk))
@@ -78,7 +78,7 @@ async def test_events_are_in_the_order_in_which_they_came_about() -> None:
 
 
 @pytest.mark.parametrize("kind", ["shot", "frame", "reply", "decision", "permit"])
-async def test_nothing_is_done_if_what_led_to_it_cannot_be_written_down(kind: str) -> None:
+async def test_no_input_is_sent_if_an_earlier_event_cannot_be_recorded(kind: str) -> None:
     desktop, model = PaintedDesktop(), MemoryModel([wrote(OK)])
     with pytest.raises(EvidenceFailed):
         await work(walk_of(as_model(model), desktop=desktop, recorder=SlowDisk(kind)))
@@ -87,7 +87,7 @@ async def test_nothing_is_done_if_what_led_to_it_cannot_be_written_down(kind: st
 
 
 @pytest.mark.parametrize("kind", ["receipt", "verdict", "step_timed"])
-async def test_nothing_is_asked_if_what_was_done_cannot_be_written_down(kind: str) -> None:
+async def test_no_request_is_sent_if_an_earlier_event_cannot_be_recorded(kind: str) -> None:
     desktop, model = PaintedDesktop(), MemoryModel([wrote(OK)])
     with pytest.raises(EvidenceFailed):
         await work(walk_of(as_model(model), desktop=desktop, recorder=SlowDisk(kind)))
@@ -95,12 +95,12 @@ async def test_nothing_is_asked_if_what_was_done_cannot_be_written_down(kind: st
 
 
 @pytest.mark.parametrize("kind", ["shot", "frame", "reply", "decision"])
-async def test_nothing_is_answered_that_cannot_be_written_down(kind: str) -> None:
+async def test_no_answer_is_returned_if_it_cannot_be_recorded(kind: str) -> None:
     with pytest.raises(EvidenceFailed):
         await work(walk_of(as_model(MemoryModel([wrote(ANSWER)])), recorder=SlowDisk(kind)))
 
 
-async def test_a_note_is_in_its_place_once_it_was_handed_over_and_nobody_takes_it_back() -> None:
+async def test_a_submitted_event_keeps_its_place_and_is_not_withdrawn() -> None:
     notes, given, go = Notes(), [], asyncio.Event()
 
     async def write(number: int) -> None:

@@ -1,4 +1,4 @@
-"""What is declared to be done once is not done again before it is known that it did not come about."""
+"""An action declared to be done once is repeated only after it is certain that it had no effect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MIDDLE = Point(160, 100)
 
 
 class Clock:
-    """A tenth of a second passes whenever it is looked at."""
+    """A clock that advances by a tenth of a second at each reading."""
 
     now_s = 0.0
 
@@ -45,7 +45,7 @@ class Clock:
 
 
 class Reads:
-    """A reader that can tell the one field there is."""
+    """A reader that knows the only text field."""
 
     def __init__(self, reader: TextReader, field: Box) -> None:
         self._reader, self._field = reader, field
@@ -58,10 +58,10 @@ class Reads:
 
 
 class Case:
-    """A form with a Submit button in the middle, and a model that says what it is told to.
+    """A form with a Submit button in the middle, and a model with scripted replies.
 
-    ``reads`` is what is read on the button, and ``window`` in the window; ``field`` is the only text field. ``found``
-    are the answers of who looks for the effect.
+    ``reads`` is the text read on the button, and ``window`` the text read in the window. ``field`` is the only text
+    field. ``found`` are the answers of the probe for the effect.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Case:
 
 
 def filed_after(pauses: int) -> Callable[[str, Gesture], str | None]:
-    """Say that the form is filed some pauses after it was sent, and shows nothing of it before."""
+    """Return a transition to the filed state some waits after sending the form, without a visible change before."""
     left: list[int] = []
 
     def moves(screen: str, gesture: Gesture) -> str | None:
@@ -130,20 +130,20 @@ def filed_after(pauses: int) -> Callable[[str, Gesture], str | None]:
     return moves
 
 
-async def test_a_second_press_waits_for_what_came_of_the_first_and_is_not_done() -> None:
+async def test_a_second_press_waits_for_the_effect_of_the_first_and_is_not_done() -> None:
     case = Case(SUBMIT, SUBMIT, DONE, moves=filed_after(3))
     assert (await case.pursue()).text == "done"
     assert case.presses == 1
     assert "pressed before, and it worked: the program is at ‘filed’" in case.told
 
 
-async def test_once_the_effect_is_on_the_screen_only_the_answer_is_left() -> None:
+async def test_only_an_answer_is_allowed_after_the_effect_was_seen() -> None:
     case = Case(SUBMIT, DONE, moves=filed_after(0))
     await case.pursue()
     assert case.finals == [False, True]
 
 
-async def test_what_is_certain_not_to_be_done_may_be_pressed_again_once_each_time() -> None:
+async def test_a_button_may_be_pressed_again_once_after_each_denial() -> None:
     case = Case(SUBMIT, SUBMIT, SUBMIT, SUBMIT, found=(True, False))
     with pytest.raises(GaveUp, match="nobody knows"):
         await case.pursue()
@@ -151,7 +151,7 @@ async def test_what_is_certain_not_to_be_done_may_be_pressed_again_once_each_tim
     assert "had no effect: that was looked up" in case.told
 
 
-async def test_where_nobody_knows_it_is_for_the_next_layer_and_that_knows_of_the_press() -> None:
+async def test_an_unknown_effect_goes_to_the_next_layer_with_the_press() -> None:
     case = Case(SUBMIT, SUBMIT, found=(False,))
     with pytest.raises(GaveUp, match="‘Submit’ was pressed, and nobody knows"):
         await case.pursue()
@@ -164,7 +164,7 @@ async def broken(frame: Frame, where: Point | Box) -> str:
 
 
 @pytest.mark.parametrize("named", ["the grey box", "Submit"])
-async def test_where_reading_fails_a_press_may_be_any_of_them(named: str) -> None:
+async def test_a_press_may_be_of_any_declared_button_if_reading_fails(named: str) -> None:
     press = wrote(step("click", element=named, x=500, y=500))
     case = Case(press, press, found=(False,), labels=("Save", "Submit"))
     case.walk.doors = replace(case.walk.doors, reader=broken)
@@ -175,7 +175,7 @@ async def test_where_reading_fails_a_press_may_be_any_of_them(named: str) -> Non
 
 
 @pytest.mark.parametrize("later", [False, True])
-async def test_a_press_that_could_not_be_read_may_have_been_of_any_button(later: bool) -> None:
+async def test_an_unread_press_may_have_been_of_any_button(later: bool) -> None:
     unread = wrote(step("click", element="the grey box", x=500, y=500))
     case = Case(*((SUBMIT, unread) if later else (unread, SUBMIT)), found=(False,), labels=("Save", "Submit"))
     works = iter((later, not later))
@@ -189,7 +189,7 @@ async def test_a_press_that_could_not_be_read_may_have_been_of_any_button(later:
     assert case.presses == 1
 
 
-async def test_what_is_certain_not_to_be_done_by_any_button_may_be_pressed_again() -> None:
+async def test_any_button_may_be_pressed_again_if_no_effect_is_certain() -> None:
     unread = wrote(step("click", element="the grey box", x=500, y=500))
     case = Case(unread, unread, unread, unread, found=(True, False), labels=("Save", "Submit"))
     case.walk.doors = replace(case.walk.doors, reader=broken)
@@ -198,7 +198,7 @@ async def test_what_is_certain_not_to_be_done_by_any_button_may_be_pressed_again
     assert case.presses == 2
 
 
-async def test_what_is_certain_of_one_button_is_not_certain_of_another() -> None:
+async def test_a_denied_effect_of_one_button_says_nothing_about_another() -> None:
     case = Case(SUBMIT, SUBMIT, SUBMIT, SUBMIT, found=(True, False), labels=("Save", "Submit"))
     read = iter(("Save", "Submit", "Submit", "Save"))
 
@@ -211,7 +211,7 @@ async def test_what_is_certain_of_one_button_is_not_certain_of_another() -> None
     assert case.presses == 2
 
 
-async def test_a_press_that_the_hands_held_back_does_not_count() -> None:
+async def test_a_press_that_was_not_sent_does_not_count() -> None:
     class Shifting(ColouredProgram):
         held = False
 
@@ -228,41 +228,41 @@ async def test_a_press_that_the_hands_held_back_does_not_count() -> None:
     assert case.presses == 1
 
 
-async def test_enter_is_a_button_where_it_is_declared() -> None:
+async def test_enter_counts_as_a_button_if_it_is_declared() -> None:
     case = Case(SUBMIT, ENTERED, ENTERED, labels=(ENTER,), found=(False,))
     with pytest.raises(GaveUp, match="‘Enter’ was pressed"):
         await case.pursue()
     assert case.presses == 2
 
 
-async def test_what_is_read_on_the_target_decides_not_what_the_model_calls_it() -> None:
+async def test_the_text_on_the_target_decides_and_not_the_models_description() -> None:
     case = Case(OTHER, SUBMIT, SUBMIT, found=(False,))
     with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
         await case.pursue()
     assert case.presses == 2
 
 
-async def test_where_nothing_can_be_read_the_models_words_have_to_do() -> None:
+async def test_the_models_description_decides_without_ocr() -> None:
     case = Case(OTHER, OTHER, reads="", found=(False,))
     with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
         await case.pursue()
     assert case.presses == 1
 
 
-async def test_a_double_click_would_be_two_presses_and_is_not_done() -> None:
+async def test_a_double_click_is_refused_as_two_presses() -> None:
     case = Case(TWICE, SUBMIT, DONE, moves=filed_after(0))
     await case.pursue()
     assert case.presses == 1
 
 
-async def test_it_is_not_repeated_though_all_is_declared_safe_to_repeat() -> None:
+async def test_a_press_once_button_is_not_repeated_even_if_repeats_are_safe() -> None:
     case = Case(SUBMIT, SUBMIT, found=(False,), safe=("*",))
     with pytest.raises(GaveUp, match="nobody knows"):
         await case.pursue()
     assert case.presses == 1
 
 
-async def test_without_a_state_to_end_in_a_slow_effect_is_given_time_before_it_is_looked_for() -> None:
+async def test_a_slow_effect_gets_time_before_it_is_probed() -> None:
     case = Case(SUBMIT, SUBMIT, found=(False,), guided=False)
     with pytest.raises(GaveUp, match="nobody knows"):
         await case.pursue()
@@ -276,7 +276,7 @@ BLANK, HELD = wrote(step("write", content="x ")), wrote(step("hold_and_tap_key",
 @pytest.mark.parametrize("first", [SPACE, MNEMONIC, BLANK, HELD, SUBMIT])
 @pytest.mark.parametrize("second", [SPACE, MNEMONIC, BLANK, HELD, SUBMIT])
 @pytest.mark.parametrize("labels", [("Submit",), ("Submit", "Send")])
-async def test_a_button_is_pressed_once_by_whatever_means(first: Any, second: Any, labels: tuple[str, ...]) -> None:
+async def test_a_button_is_pressed_once_by_any_kind_of_input(first: Any, second: Any, labels: tuple[str, ...]) -> None:
     case = Case(first, second, DONE, moves=filed_after(3), labels=labels)
     assert (await case.pursue()).text == "done"
     assert case.presses == 1
@@ -284,7 +284,7 @@ async def test_a_button_is_pressed_once_by_whatever_means(first: Any, second: An
 
 
 @pytest.mark.parametrize("first", [SPACE, MNEMONIC, HELD])
-async def test_a_button_without_a_text_is_pressed_once_too(first: Any) -> None:
+async def test_a_button_without_text_is_pressed_once(first: Any) -> None:
     case = Case(first, SUBMIT, DONE, moves=filed_after(3), window="Name")
     await case.pursue()
     assert case.presses == 1
@@ -326,7 +326,9 @@ EDITING = [keys("ctrl", "a"), keys("tab"), keys("left"), keys("esc"), keys("back
         ([IN_FIELD, keys("tab")], written("Paper and Pine"), True),
     ],
 )
-async def test_what_may_press_a_button_is_what_needs_a_yes(before: list[Any], pressing: Any, counts: bool) -> None:
+async def test_gestures_that_may_press_a_button_count_as_presses(
+    before: list[Any], pressing: Any, counts: bool
+) -> None:
     case = Case(*before, pressing, SUBMIT, DONE, found=(False,), field=FIELD, guided=False)
     if counts:
         with pytest.raises(GaveUp, match="‘Submit’ was pressed, and nobody knows"):
@@ -337,9 +339,9 @@ async def test_what_may_press_a_button_is_what_needs_a_yes(before: list[Any], pr
 
 
 @pytest.mark.parametrize("harmless", [*ALWAYS, *AS_TEXT, *EDITING])
-async def test_keys_press_no_button_that_their_window_does_not_show(harmless: Any) -> None:
+async def test_keys_press_only_buttons_that_their_window_shows(harmless: Any) -> None:
     if harmless in (written(" "), written("x "), keys("space")):
-        return  # those press one that has no text, too
+        return  # these also press a button without text
     case = Case(harmless, SUBMIT, DONE, moves=filed_after(3), window="Search Cancel")
     await case.pursue()
     assert case.presses == 2
@@ -365,7 +367,7 @@ async def test_a_window_that_cannot_be_read_may_show_the_button(window: str | No
         ([OTHER], " ", True),
     ],
 )
-async def test_where_nothing_can_read_blanks_count_unless_something_was_clicked_first(
+async def test_blanks_count_as_presses_without_ocr_unless_a_click_came_first(
     before: list[Any], text: str, counts: bool
 ) -> None:
     pressing = wrote(step("click", element="Submit", x=500, y=500))
@@ -401,7 +403,7 @@ BEHIND_TAB = [
 
 @pytest.mark.parametrize("behind", BEHIND_TAB)
 @pytest.mark.parametrize("reads", [True, False])
-async def test_a_blank_behind_a_tab_presses_a_button_even_one_without_a_text(behind: Any, reads: bool) -> None:
+async def test_a_blank_after_a_tab_presses_even_a_button_without_text(behind: Any, reads: bool) -> None:
     pressing = wrote(step("click", element="Submit", x=500, y=500))
     case = Case(IN_FIELD, behind, pressing, found=(False,), field=FIELD, window="Name", guided=False)
     if not reads:
@@ -411,7 +413,7 @@ async def test_a_blank_behind_a_tab_presses_a_button_even_one_without_a_text(beh
     assert case.presses == 2
 
 
-async def test_keys_that_the_hands_cannot_press_have_pressed_nothing() -> None:
+async def test_unknown_keys_have_pressed_nothing() -> None:
     class Clumsy(ColouredProgram):
         async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Any:
             if not self.gestures and isinstance(gesture, Hotkey):
@@ -424,7 +426,7 @@ async def test_keys_that_the_hands_cannot_press_have_pressed_nothing() -> None:
     assert len(case.walk.doors.desktop.gestures) == 1  # type: ignore[attr-defined]
 
 
-async def test_enter_may_press_the_button_that_is_declared_beside_it() -> None:
+async def test_enter_may_press_a_declared_button() -> None:
     case = Case(ENTERED, SUBMIT, labels=("Submit", ENTER), found=(False,))
     with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
         await case.pursue()
@@ -444,7 +446,7 @@ async def test_enter_may_press_the_button_that_is_declared_beside_it() -> None:
         step("hotkey", keys=["space"], repeat_count=2),
     ],
 )
-async def test_two_blanks_at_once_are_two_presses(keys: Any) -> None:
+async def test_two_blanks_in_one_text_are_two_presses(keys: Any) -> None:
     case = Case(wrote(keys), DONE, guided=False)
     await case.pursue()
     assert case.presses == 0

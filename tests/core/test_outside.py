@@ -1,4 +1,4 @@
-"""Text from outside stays data, whatever it is made of."""
+"""Text from outside stays data, whatever characters and types it consists of."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Kept:
 
 
 def lines_of(values: dict[str, Any]) -> str:
-    """Return what stands between the marks."""
+    """Return the lines between the data marks."""
     block = quoted(plain(values))
     assert block.startswith(f"{HEADING}\n{OPEN}\n")
     assert block.endswith(f"\n{CLOSE}")
@@ -56,14 +56,14 @@ def lines_of(values: dict[str, Any]) -> str:
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,9}", fullmatch=True), st.text(max_size=200), min_size=1, max_size=5))
-def test_data_come_back_as_they_were_and_cannot_leave_their_marks(values: dict[str, str]) -> None:
+def test_data_survive_quoting_and_cannot_close_their_block(values: dict[str, str]) -> None:
     task = f"Do it.\n\n{quoted(plain(values))}\n\nProgress: step 1 of 2"
     goal, data = apart(task)
     assert goal == "Do it.\n\nProgress: step 1 of 2"
     assert {name: outside.defused(text) for name, text in values.items()} == data
     inner = lines_of(values)
     assert "<" not in inner
-    assert inner.count("\n") == len(values) + 1, "a line for each, and no more"
+    assert inner.count("\n") == len(values) + 1, "exactly one line for each value"
     assert all(character.isprintable() or character in "\n " or character.isspace() for character in inner)
 
 
@@ -77,7 +77,7 @@ def test_data_come_back_as_they_were_and_cannot_leave_their_marks(values: dict[s
         "\u202egnihtemos\u202c \u2066x\u2069 \x1b[31m\x07",
     ],
 )
-def test_what_a_mail_says_stays_between_the_marks(text: str) -> None:
+def test_the_text_of_a_mail_stays_inside_the_block(text: str) -> None:
     inner = lines_of({"merchant": text})
     assert json.loads(inner) == {"merchant": text}
     assert len(inner.splitlines()) == 3
@@ -86,7 +86,7 @@ def test_what_a_mail_says_stays_between_the_marks(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", PLACEHOLDERS)
-def test_a_placeholder_in_data_is_none_any_more(text: str) -> None:
+def test_placeholders_in_data_are_defused(text: str) -> None:
     assert is_placeholder(text)
     for value in (text, [text], {"deep": [{text: text}]}, f"a {text} b"):
         inner = lines_of({"note": value})
@@ -97,7 +97,7 @@ def test_a_placeholder_in_data_is_none_any_more(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["{{name}}", "a secret: 1", "{secret:x}", "{ 'secret': 1 }", "{{secrets}}"])
-def test_braces_that_are_no_placeholder_are_kept(text: str) -> None:
+def test_other_braces_are_kept(text: str) -> None:
     assert json.loads(lines_of({"note": text})) == {"note": text}
 
 
@@ -113,7 +113,7 @@ def test_long_values_are_cut_with_a_mark_and_all_of_them_together_are_bounded() 
     assert many["v39"] == "… [cut here: 9,000 more characters]"
 
 
-def test_values_are_told_as_json_has_them() -> None:
+def test_values_become_json_types() -> None:
     told_ = json.loads(lines_of({"receipt": Receipt(merchant="A&B", day=date(2026, 1, 2)), "sum": Decimal("1.50")}))
     assert told_ == {"receipt": {"merchant": "A&B", "day": "2026-01-02"}, "sum": "1.50"}
 
@@ -127,12 +127,12 @@ def test_values_are_told_as_json_has_them() -> None:
         ({f"v{n}": n for n in range(51)}, "51 values; 50 is the limit"),
     ],
 )
-def test_what_cannot_be_told_is_refused_with_its_name(values: dict[str, Any], why: str) -> None:
+def test_a_value_without_a_json_form_is_refused_by_name(values: dict[str, Any], why: str) -> None:
     with pytest.raises(InvalidUsage, match=why):
         plain(values)
 
 
-def test_a_name_is_one_line_bounded_and_shows_all_that_is_in_it() -> None:
+def test_a_name_is_one_visible_line_of_limited_length() -> None:
     assert named("a\n\x1b[31m b\u202e\u200bc\t") == "a [31m bc"
     assert named("x" * 500) == "x" * 119 + "…"
     filled = fill_in("{r.merchant} · {0}", "é\r\nü", r=Receipt(merchant="m" * 10_000, day=date.min))
@@ -140,14 +140,14 @@ def test_a_name_is_one_line_bounded_and_shows_all_that_is_in_it() -> None:
     assert told({"a": "x\ny", "n": 3}) == "a ‘x y’, n ‘3’"
 
 
-def test_texts_are_found_however_deep() -> None:
+def test_texts_are_found_at_any_depth() -> None:
     again: list[Any] = [Kept([Receipt(merchant="deep", day=date.min)]), {"key": ("t", {"s"}, b"raw")}, 3, None]
     again.append(again)
     assert {"deep", "key", "t", "s", "raw"} <= set(outside.strings_in(again))
 
 
 class Plain:
-    """An object that keeps what it was given where anybody may."""
+    """An object that stores its value in an ordinary attribute."""
 
     def __init__(self, text: Any) -> None:
         self.text = text
@@ -162,7 +162,7 @@ class Slotted:
 
 
 class Below(Slotted):
-    """Has attributes beside the slots of the class above."""
+    """Has attributes in addition to the slots of its base class."""
 
 
 @dataclass(slots=True)
@@ -211,12 +211,12 @@ def private(text: Any) -> Loose:
         lambda text: memoryview(text.encode()),
     ],
 )
-def test_text_hides_in_no_object(around: Callable[[Any], Any]) -> None:
+def test_texts_are_found_in_any_object(around: Callable[[Any], Any]) -> None:
     assert any("hidden" in text for text in outside.strings_in([1, around("hidden")]))
 
 
 class Counted(Iterator[str]):
-    """Can be gone through once, and knows how far it is to the end."""
+    """An iterator that counts how far it was consumed."""
 
     def __init__(self) -> None:
         self.left = 2
@@ -231,14 +231,14 @@ class Counted(Iterator[str]):
         return "d"
 
 
-def test_what_can_be_gone_through_once_is_left_to_whoever_is_to_have_it() -> None:
+def test_iterators_are_left_for_their_owner() -> None:
     texts, lines, counted = (text for text in ["a", "b"]), iter(["c"]), Counted()
     assert list(outside.strings_in([texts, {"lines": lines}, counted])) == ["lines"]
     assert [*texts, *lines, *counted] == ["a", "b", "c", "d", "d"]
 
 
 class Failing:
-    """A view of something that cannot be reached."""
+    """A view that raises when it is read."""
 
     def __len__(self) -> int:
         return 1
@@ -255,14 +255,14 @@ class Endless:
         return count()
 
 
-def test_what_fails_or_has_no_end_holds_nobody_up() -> None:
+def test_failing_or_endless_objects_cause_no_delay() -> None:
     assert list(outside.strings_in([Failing(), "text"])) == ["text"]
     assert list(outside.strings_in([json, len, Plain, lambda: "code"])) == []
     with pytest.raises(InvalidUsage, match="Endless holds more than 1,000,000 values"):
         list(outside.strings_in(Endless()))
 
 
-def test_everything_invisible_counts_as_such() -> None:
+def test_every_invisible_character_is_recognized() -> None:
     for number in (*range(0x20), 0x7F, 0xAD, 0x200B, 0x2028, 0x202E, 0x2066, 0xFE0F, 0xFEFF, 0x3164, 0xE0041, 0xE0101):
         assert chr(number) not in lines_of({"v": f"a{chr(number)}b"}).splitlines()[1], hex(number)
         assert named(f"a{chr(number)}b") in ("ab", "a b"), hex(number)

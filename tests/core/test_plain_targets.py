@@ -1,4 +1,4 @@
-"""What names an element by role and name plainly, and what is left to who sees the screen."""
+"""Some descriptions name an element by role and name; all others need a look at the screen."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def test_an_element_is_named_by_role_and_name(said: str, role: str, name: str) -
         ),
     ],
 )
-def test_everything_else_is_for_the_model(said: str) -> None:
+def test_other_descriptions_are_left_to_the_model(said: str) -> None:
     assert plain_target(said) is None

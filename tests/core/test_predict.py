@@ -1,4 +1,4 @@
-"""A call is paid for as soon as its bill arrives, whatever the reply is worth, and refused if it may cost too much."""
+"""A model call is charged when its bill arrives, whatever its reply is worth, and refused if it may cost too much."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Clock:
 
 
 def counter(client: MemoryModel, limits: Limits | None = None, **changes: Any) -> tuple[Walk, MemoryRecorder]:
-    """A walk that has seen its first screen, with a priced model."""
+    """Return a walk that has captured its first screen, with a model of known price."""
     recorder, clock = MemoryRecorder(), Clock()
     model = as_model(client, **{"price": PRICE, **changes})
     walk = walk_of(model, recorder=recorder, limits=limits, now_s=clock)
@@ -69,7 +69,7 @@ async def test_cached_tokens_have_their_own_price() -> None:
     ],
     ids=["content", "reasoning", "calls", "all", "cut off", "nothing"],
 )
-async def test_a_missing_bill_is_estimated_from_all_that_was_written_and_marked(reply: Reply, written: int) -> None:
+async def test_a_missing_bill_is_estimated_from_the_whole_reply_and_marked(reply: Reply, written: int) -> None:
     walk, recorder = counter(MemoryModel([reply]))
     request = walk.request()
     await asked(walk, request)
@@ -79,7 +79,7 @@ async def test_a_missing_bill_is_estimated_from_all_that_was_written_and_marked(
     assert walk.guard.spent_micro == walk.doors.model.price.of(Usage(prompt_tokens(request), written))  # type: ignore[union-attr]
 
 
-async def test_what_a_server_without_a_bill_may_have_billed_beyond_the_estimate_stays_held() -> None:
+async def test_the_rest_of_the_reservation_stays_held_without_a_bill() -> None:
     held: list[int] = []
 
     def script(number: int, body: Mapping[str, Any]) -> Reply:
@@ -93,7 +93,7 @@ async def test_what_a_server_without_a_bill_may_have_billed_beyond_the_estimate_
 
 
 @pytest.mark.parametrize("dialect", ["structured", "tools"])
-def test_a_prompt_is_estimated_by_all_that_is_in_it(dialect: str) -> None:
+def test_a_prompt_is_estimated_from_all_of_its_parts(dialect: str) -> None:
     model = as_model(MemoryModel([]), dialect=dialect)
 
     def tokens(**fields: Any) -> int:
@@ -102,7 +102,7 @@ def test_a_prompt_is_estimated_by_all_that_is_in_it(dialect: str) -> None:
 
     bare = prompt_tokens(model.dialect.request(after_steps([a_step("write", content="")])))
     assert tokens() >= bare + 1000
-    assert tokens(note="ä" * 1510) >= tokens() + 1000  # without it there is `null`
+    assert tokens(note="ä" * 1510) >= tokens() + 1000  # without it the JSON has `null`
     if dialect == "tools":
         assert tokens(reasoning="x" * 3000) >= tokens() + 1000
     one, two = (prompt_tokens(model.dialect.request(after_steps([a_step()] * count))) for count in (1, 2))
@@ -110,7 +110,7 @@ def test_a_prompt_is_estimated_by_all_that_is_in_it(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("said", ["I will click now.", "", '{"a": 1}'])
-async def test_a_reply_of_no_use_is_paid_all_the_same(said: str) -> None:
+async def test_an_unusable_reply_is_charged(said: str) -> None:
     walk, recorder = counter(MemoryModel([wrote(said)]))
     with pytest.raises(ModelFailed, match="corrected 3 times"):
         await walk.decide()
@@ -119,7 +119,7 @@ async def test_a_reply_of_no_use_is_paid_all_the_same(said: str) -> None:
     assert [event.attempt for event in recorder.of("request")] == [1, 2, 3, 4]
 
 
-async def test_a_call_that_may_cost_too_much_is_not_made() -> None:
+async def test_a_call_whose_worst_case_exceeds_the_budget_is_not_made() -> None:
     client = MemoryModel([CLICK])
     walk, recorder = counter(client, Limits(max_cost_usd=0.001))
     with pytest.raises(LimitReached) as caught:
@@ -130,7 +130,7 @@ async def test_a_call_that_may_cost_too_much_is_not_made() -> None:
     assert recorder.events == []
 
 
-async def test_a_reply_is_kept_as_short_as_it_has_to_be_to_be_affordable() -> None:
+async def test_max_tokens_are_reduced_to_fit_the_budget() -> None:
     client = MemoryModel([CLICK])
     walk, _ = counter(client, Limits(max_cost_usd=0.01))
     prompt = walk.doors.model.price.of(Usage(most_prompt_tokens(walk.request()), 0))  # type: ignore[union-attr]
@@ -144,7 +144,7 @@ async def test_a_reply_is_kept_as_short_as_it_has_to_be_to_be_affordable() -> No
     assert len(client.bodies) == 1
 
 
-async def test_the_worst_case_is_held_while_a_call_is_out() -> None:
+async def test_the_worst_case_is_reserved_during_a_call() -> None:
     held: list[int] = []
 
     def script(number: int, body: Mapping[str, Any]) -> Reply:
@@ -157,7 +157,7 @@ async def test_the_worst_case_is_held_while_a_call_is_out() -> None:
     assert (walk.guard.held_micro, walk.guard.spent_micro) == (0, 400)
 
 
-async def test_a_server_that_bills_more_than_was_estimated_is_remembered() -> None:
+async def test_a_server_that_bills_more_than_estimated_is_remembered() -> None:
     dear = wrote("x", usage=Usage(100_000, 1))
     walk, _ = counter(MemoryModel([dear]), Limits(max_cost_usd=0.05))
     await asked(walk)
@@ -166,7 +166,7 @@ async def test_a_server_that_bills_more_than_was_estimated_is_remembered() -> No
     assert walk.guard.spent_micro == 30_002
 
 
-async def test_a_server_that_writes_more_than_it_was_allowed_is_remembered() -> None:
+async def test_a_server_that_exceeds_max_tokens_is_remembered() -> None:
     walk, _ = counter(MemoryModel([wrote("x", usage=Usage(10, 20_000))]), Limits(max_cost_usd=0.07))
     await asked(walk)
     with pytest.raises(LimitReached, match="has written more tokens than it was allowed, and may write 20000"):
@@ -174,7 +174,7 @@ async def test_a_server_that_writes_more_than_it_was_allowed_is_remembered() -> 
     assert walk.guard.spent_micro == 40_003
 
 
-async def test_cached_tokens_that_cost_more_than_others_are_held() -> None:
+async def test_the_reservation_covers_expensive_cached_tokens() -> None:
     held: list[int] = []
 
     def script(number: int, body: Mapping[str, Any]) -> Reply:
@@ -188,8 +188,8 @@ async def test_cached_tokens_that_cost_more_than_others_are_held() -> None:
     assert walk.guard.spent_micro == held[0] == 3 * tokens
 
 
-async def test_calls_that_fail_one_after_the_other_leave_money_for_the_next() -> None:
-    """Nobody knows the bill of a 503, so it stays held; a call asks for a quarter of what is left at most."""
+async def test_consecutive_failures_leave_money_for_the_next_call() -> None:
+    """The bill of a 503 is unknown, so its worst case stays reserved. A call asks for at most a quarter of the rest."""
     down = TransientModelFault("503", maybe_billed=True)
     client = MemoryModel([down, down, down, CLICK, CLICK])
     walk, _ = counter(client, Limits(max_cost_usd=0.03))
@@ -203,7 +203,7 @@ async def test_calls_that_fail_one_after_the_other_leave_money_for_the_next() ->
     assert not walk.guard.in_doubt
 
 
-async def test_a_first_call_that_fails_does_not_eat_a_small_budget() -> None:
+async def test_a_failed_first_call_does_not_use_up_a_small_budget() -> None:
     down = TransientModelFault("503", maybe_billed=True)
     client = MemoryModel([down, down, CLICK])
     usual = PriceTable(input=Decimal("0.25"), output=Decimal("1.80"))
@@ -216,7 +216,7 @@ async def test_a_first_call_that_fails_does_not_eat_a_small_budget() -> None:
     assert walk.guard.spent_micro > 0
 
 
-async def test_a_run_whose_budget_was_held_by_failures_says_so() -> None:
+async def test_the_error_mentions_money_held_by_failed_calls() -> None:
     walk, _ = counter(MemoryModel(lambda *_: TransientModelFault("503", maybe_billed=True)), Limits(max_cost_usd=0.01))
     for _ in range(2):
         with pytest.raises(TransientModelFault):
@@ -225,7 +225,7 @@ async def test_a_run_whose_budget_was_held_by_failures_says_so() -> None:
         await asked(walk)
 
 
-async def test_a_reply_that_was_cut_off_to_save_money_is_given_all_there_is() -> None:
+async def test_a_reply_cut_off_to_save_money_gets_the_whole_rest() -> None:
     cut = Reply("x", "length", Usage(100, 100))
     client = MemoryModel([cut, CLICK])
     walk, _ = counter(client, Limits(max_cost_usd=0.011))
@@ -246,7 +246,7 @@ async def test_a_reply_that_was_cut_off_to_save_money_is_given_all_there_is() ->
     ],
     ids=lambda value: str(value),
 )
-async def test_what_may_still_be_billed_stays_held(fault: Exception, still_held: bool) -> None:
+async def test_money_that_may_still_be_billed_stays_reserved(fault: Exception, still_held: bool) -> None:
     walk, recorder = counter(MemoryModel([fault]), Limits(max_cost_usd=1))
     with pytest.raises(type(fault)):
         await asked(walk)
@@ -256,7 +256,7 @@ async def test_what_may_still_be_billed_stays_held(fault: Exception, still_held:
     assert failed == ([] if isinstance(fault, RuntimeError) else [(str(fault), isinstance(fault, TransientModelFault))])
 
 
-async def test_what_was_not_sent_is_not_held() -> None:
+async def test_nothing_is_reserved_for_an_unsent_call() -> None:
     walk, recorder = counter(MemoryModel([CLICK]), Limits(max_cost_usd=1))
 
     async def full(event: object) -> None:
@@ -281,7 +281,7 @@ async def test_calls_of_the_last_five_minutes_count() -> None:
     assert len(client.bodies) == 3
 
 
-async def test_a_cancelled_call_stays_held() -> None:
+async def test_the_reservation_of_a_cancelled_call_stays() -> None:
     called = asyncio.Event()
 
     class Hung(MemoryModel):
@@ -299,7 +299,7 @@ async def test_a_cancelled_call_stays_held() -> None:
     assert walk.guard.held_micro > 0
 
 
-async def test_the_deadline_bounds_the_call_and_ends_it() -> None:
+async def test_a_deadline_limits_the_call() -> None:
     client = MemoryModel([CLICK])
     walk, _ = counter(client, Limits(timeout_seconds=30), call_timeout_s=120.0)
     await asked(walk)
@@ -315,7 +315,7 @@ async def test_the_deadline_bounds_the_call_and_ends_it() -> None:
     assert client.timeouts_s[-1] == 7
 
 
-async def test_a_fault_past_the_deadline_is_the_deadlines() -> None:
+async def test_a_fault_after_the_deadline_is_reported_as_the_deadline() -> None:
     def late(number: int, body: Mapping[str, Any]) -> Exception:
         walk.doors.now_s.now += 60  # type: ignore[attr-defined]
         return TransientModelFault("timed out", maybe_billed=True)
@@ -328,7 +328,7 @@ async def test_a_fault_past_the_deadline_is_the_deadlines() -> None:
     assert walk.guard.held_micro > 0
 
 
-async def test_a_model_nobody_knows_the_price_of_is_never_free() -> None:
+async def test_a_model_with_an_unknown_price_is_never_free() -> None:
     client = MemoryModel([CLICK])
     walk, recorder = counter(client, price=None)
     await asked(walk)
@@ -350,8 +350,6 @@ async def test_a_model_nobody_knows_the_price_of_is_never_free() -> None:
         (Overbilling(completion=2.0, longest=1500), 1000, 0),
     ],
 )
-def test_no_more_is_allowed_than_can_be_paid_as_its_server_bills(
-    known: Overbilling, affordable: int, allowed: int
-) -> None:
+def test_max_tokens_account_for_the_servers_known_excess(known: Overbilling, affordable: int, allowed: int) -> None:
     assert known.allowed(affordable) == allowed
     assert not allowed or known.most_completion(allowed) <= affordable

@@ -1,4 +1,4 @@
-"""Which keys may press a button, and where the keyboard is after them."""
+"""Keys that may press a button are recognized, and the focus is tracked after each gesture."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def test_keys_that_only_move_and_edit(chord: str) -> None:
 
 @pytest.mark.parametrize("modifier", ["ctrl", "ctrlleft"])
 @pytest.mark.parametrize("keys", ["v", "V", "x", "y", "z", "shift+z", "shift+Z", "delete"])
-def test_what_pastes_or_takes_back_edits_in_a_field_only(modifier: str, keys: str) -> None:
+def test_pasting_and_undoing_only_edit_inside_a_field(modifier: str, keys: str) -> None:
     assert presses(hotkey(f"{modifier}+{keys}")) == "outside a field"
     assert presses(HoldAndTap((modifier,), ("left", *keys.split("+")))) == "outside a field"
     assert focus_after(hotkey(f"{modifier}+{keys}"), AT) == AT
 
 
 @pytest.mark.parametrize("keys", ["delete", "shift+delete", "esc", "shift+esc"])
-def test_what_deletes_or_throws_away_does_so_outside_a_field_as_replacing_all_does(keys: str) -> None:
+def test_deleting_and_discarding_keys_act_outside_a_field(keys: str) -> None:
     assert presses(hotkey(keys)) == "outside a field"
 
 
 @pytest.mark.parametrize("gesture", [hotkey("y"), hotkey("shift+y"), HoldAndTap(("shift",), ("y", "é")), hotkey("ж")])
-def test_a_letter_is_text_in_a_field_only(gesture: Gesture) -> None:
+def test_a_letter_is_text_only_in_a_field(gesture: Gesture) -> None:
     assert presses(gesture) == "outside a field"
 
 
@@ -76,12 +76,12 @@ def test_a_letter_is_text_in_a_field_only(gesture: Gesture) -> None:
         (Write("", press_enter=True), "may"),
     ],
 )
-def test_what_is_written_is_text_in_a_field_only(write: Write, how: str) -> None:
+def test_a_written_text_is_text_only_in_a_field(write: Write, how: str) -> None:
     assert presses(write) == how
 
 
 @pytest.mark.parametrize("gesture", [Click(AT, "middle"), Drag(AT, OTHER, "middle")])
-def test_what_the_middle_button_pastes_may_press(gesture: Gesture) -> None:
+def test_a_middle_button_paste_may_press(gesture: Gesture) -> None:
     assert presses(gesture) == "may"
 
 
@@ -110,7 +110,7 @@ def test_the_other_buttons_press_no_keys(gesture: Gesture) -> None:
         *((hotkey(f"ctrl+{keys}"), AT) for keys in ("v", "z", "shift+z", "shift+left", "delete")),
     ],
 )
-def test_the_keyboard_stays_where_the_click_was_as_long_as_nothing_moves_it(gesture: Any, focus: Any) -> None:
+def test_the_focus_follows_the_click_until_a_key_moves_it(gesture: Any, focus: Any) -> None:
     assert focus_after(gesture, AT) == focus
 
 
@@ -127,7 +127,7 @@ def test_the_keyboard_stays_where_the_click_was_as_long_as_nothing_moves_it(gest
         (hotkey("p"), False, False),
     ],
 )
-def test_a_word_is_told_from_the_keys_of_a_menu(write: Gesture, word: bool, wordy: bool) -> None:
+def test_a_word_differs_from_single_menu_keys(write: Gesture, word: bool, wordy: bool) -> None:
     assert (is_word(write), is_wordy(write)) == (word, wordy)
 
 
@@ -145,11 +145,11 @@ def test_a_word_is_told_from_the_keys_of_a_menu(write: Gesture, word: bool, word
         (Click(AT), None),
     ],
 )
-def test_it_is_known_which_field_was_left_by_nothing_but_tab(gesture: Gesture, where: Point | None) -> None:
+def test_the_field_that_was_left_only_by_tab_is_known(gesture: Gesture, where: Point | None) -> None:
     assert tabbed_after(gesture, AT, None) == where
 
 
-def test_what_is_written_behind_a_tab_leaves_the_keyboard_there() -> None:
+def test_text_after_a_tab_keeps_the_tabbed_field() -> None:
     assert tabbed_after(Write("Paper"), None, AT) == AT
     assert tabbed_after(hotkey("tab"), None, AT) == AT
     assert tabbed_after(Write("Paper", press_enter=True), None, AT) is None

@@ -1,4 +1,4 @@
-"""Whether a screen changed where input is about to go: on pictures made up pixel by pixel."""
+"""Changes at the target of input are detected right before it is sent. The pictures are made up pixel by pixel."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ near = st.integers(-NEAR, NEAR)
 
 @given(near, near, st.integers(0, 2), st.sampled_from([b"\x00", b"\xfe"]))
 @settings(deadline=None)
-def test_any_pixel_that_differs_near_a_point_is_noticed(dx: int, dy: int, channel: int, value: bytes) -> None:
+def test_any_changed_pixel_near_a_point_is_noticed(dx: int, dy: int, channel: int, value: bytes) -> None:
     before = screen()
     pixels = bytearray(before.pixels.bgrx)
     at = 4 * ((TARGET.y + dy) * SIZE.width + TARGET.x + dx) + channel
@@ -53,7 +53,7 @@ def test_any_pixel_that_differs_near_a_point_is_noticed(dx: int, dy: int, channe
 
 @given(st.integers(20, 295), st.integers(-10, 10), st.integers(1, 4), st.integers(10, 40))
 @settings(deadline=None)
-def test_a_caret_beside_the_target_is_not_noticed(x: int, dy: int, width: int, height: int) -> None:
+def test_a_caret_in_the_row_is_ignored(x: int, dy: int, width: int, height: int) -> None:
     caret = Box(x, TARGET.y + dy - height // 2, width, height)
     beside = caret.right <= TARGET.x - NEAR or caret.left > TARGET.x + NEAR
     assert bool(moved(screen(), screen(caret), CLICKED)) is not beside
@@ -62,7 +62,7 @@ def test_a_caret_beside_the_target_is_not_noticed(x: int, dy: int, width: int, h
 
 @given(st.integers(20, 290), st.integers(-ROW, ROW), st.integers(1, 60))
 @settings(deadline=None)
-def test_more_than_a_caret_in_the_row_of_the_target_is_noticed(x: int, dy: int, width: int) -> None:
+def test_a_larger_change_in_the_row_is_noticed(x: int, dy: int, width: int) -> None:
     beside = Box(x, TARGET.y + dy, min(width, 300 - x), 1)
     assert moved(screen(), screen(beside), CLICKED)
 
@@ -73,7 +73,7 @@ def _is_near(box: Box) -> bool:
 
 @given(st.integers(0, SIZE.width - 1), st.integers(0, SIZE.height - 1))
 @settings(deadline=None)
-def test_what_changes_in_other_rows_or_outside_the_window_does_not_matter(x: int, y: int) -> None:
+def test_changes_in_other_rows_or_windows_are_ignored(x: int, y: int) -> None:
     far = Box(x, y, 30, 4)
     in_row = far.top <= TARGET.y + ROW and far.bottom > TARGET.y - ROW and far.right > 20 and far.left < 300
     around = _is_near(far) and far.top <= TARGET.y + NEAR and far.bottom > TARGET.y - NEAR
@@ -81,7 +81,7 @@ def test_what_changes_in_other_rows_or_outside_the_window_does_not_matter(x: int
 
 
 @pytest.mark.parametrize("pitch", [14, 18, 20, 24, 46])
-def test_a_list_that_moved_by_exactly_one_row_is_noticed_though_all_its_buttons_look_alike(pitch: int) -> None:
+def test_a_list_that_moved_by_one_row_is_noticed_despite_equal_buttons(pitch: int) -> None:
     buttons = [Box(100, y, 40, pitch // 2) for y in range(20 + 80 % pitch, 180, pitch)]
 
     def names(shift: int) -> list[Box]:
@@ -93,13 +93,13 @@ def test_a_list_that_moved_by_exactly_one_row_is_noticed_though_all_its_buttons_
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
-def test_a_list_whose_rows_differ_in_a_thin_stroke_only_is_noticed_to_have_moved(width: int) -> None:
+def test_a_moved_list_is_noticed_even_if_its_rows_differ_by_a_thin_stroke(width: int) -> None:
     buttons = [Box(100, y, 40, 12) for y in range(20, 180, 20)]
     strokes = [[Box(220, box.top + 2 + (n + shift) % 3, width, 8) for n, box in enumerate(buttons)] for shift in (0, 1)]
     assert moved(screen(*buttons, *strokes[0]), screen(*buttons, *strokes[1]), CLICKED) == "its row looks different"
 
 
-def test_another_window_there_is_noticed_though_it_looks_the_same() -> None:
+def test_another_window_is_noticed_even_if_it_looks_the_same() -> None:
     over, aside = Pane(3, Box(100, 80, 50, 50)), Pane(4, Box(250, 150, 40, 30))
     assert moved(screen(), screen(windows=(WINDOW, over)), CLICKED) == "another window is there"
     assert moved(screen(), screen(windows=(WINDOW, aside)), CLICKED) == ""
@@ -107,7 +107,7 @@ def test_another_window_there_is_noticed_though_it_looks_the_same() -> None:
 
 
 @pytest.mark.parametrize("where", [CLICKED, TYPED, TYPED_THERE])
-def test_another_window_with_the_keyboard_is_noticed(where: Aim) -> None:
+def test_a_changed_focus_is_noticed(where: Aim) -> None:
     assert moved(screen(), screen(focus=2), where) == "another window has the keyboard"
     assert moved(screen(focus=0), screen(focus=0), where) == ""
 
@@ -117,7 +117,7 @@ def test_a_screen_of_another_size_has_changed(where: Aim) -> None:
     assert moved(screen(), screen(size=Size(400, 300)), where)
 
 
-def test_keys_go_to_a_window_of_which_a_little_changed_but_not_to_one_that_is_another_by_now() -> None:
+def test_keys_are_sent_after_a_small_change_of_their_window_only() -> None:
     little, much, outside = Box(200, 150, 60, 20), Box(30, 20, 200, 100), Box(0, 0, 320, 9)
     assert moved(screen(), screen(little), TYPED) == ""
     assert moved(screen(), screen(much), TYPED) == "its window looks different"
@@ -126,7 +126,7 @@ def test_keys_go_to_a_window_of_which_a_little_changed_but_not_to_one_that_is_an
     assert moved(screen(), screen(*corners), TYPED) == "its window looks different"
 
 
-def test_keys_do_not_follow_a_click_to_a_place_that_looks_different() -> None:
+def test_keys_are_not_sent_if_the_clicked_place_changed() -> None:
     there, beside = Box(TARGET.x + 5, TARGET.y, 9, 9), Box(250, 20, 9, 9)
     assert moved(screen(), screen(there), TYPED) == ""
     assert moved(screen(), screen(there), TYPED_THERE) == "it looks different there"
@@ -134,7 +134,7 @@ def test_keys_do_not_follow_a_click_to_a_place_that_looks_different() -> None:
     assert moved(screen(), screen(there), Aim(clicked=Point(5, 5))) == ""
 
 
-def test_what_keeps_moving_beside_a_target_is_left_out_but_never_on_it() -> None:
+def test_movement_beside_a_target_is_ignored_but_never_on_it() -> None:
     beside, on = Box(250, 95, 20, 10), Box(TARGET.x, TARGET.y, 20, 10)
     [row] = areas(screen(), CLICKED)
     for changed, still in ((beside, True), (on, False)):
@@ -157,5 +157,5 @@ def test_what_keeps_moving_beside_a_target_is_left_out_but_never_on_it() -> None
         (Pause(1), None),
     ],
 )
-def test_every_gesture_that_presses_something_has_an_aim(gesture: Gesture, where: Aim | None) -> None:
+def test_every_pressing_gesture_has_a_target(gesture: Gesture, where: Aim | None) -> None:
     assert aim(gesture, Point(9, 9)) == where

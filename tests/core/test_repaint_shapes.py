@@ -1,4 +1,4 @@
-"""A clock that shows another time keeps its shape, one that shows a name does not: on letters that are really drawn."""
+"""A clock keeps its shape from one time to the next, and loses it if a name appears. The letters are really drawn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def time_of_day(second: int) -> str:
 
 @pytest.mark.parametrize("size", [12, 15, 24])
 @pytest.mark.parametrize("dark", [False, True])
-def test_one_time_is_like_another(size: int, dark: bool) -> None:
+def test_all_times_of_day_have_a_similar_shape(size: int, dark: bool) -> None:
     chance = random.Random(size)
     for second in [chance.randrange(86_400) for _ in range(40)]:
         now, later = (shown(time_of_day(second + by), size, dark=dark) for by in (0, 1))
@@ -43,15 +43,15 @@ def test_one_time_is_like_another(size: int, dark: bool) -> None:
 
 
 @pytest.mark.parametrize("words", ["Lisbon", "TX-4711", "Bob", "", "12:00:00 Berlin"])
-def test_a_name_is_unlike_a_time(words: str) -> None:
+def test_a_name_has_another_shape_than_a_time(words: str) -> None:
     assert unlike(shown("09:41:07"), shown(words))
 
 
-def test_a_place_without_ink_is_like_itself() -> None:
+def test_a_blank_place_keeps_its_shape() -> None:
     assert not unlike(shown(""), shown(""))
 
 
-def test_a_place_that_took_another_shape_has_to_go_on_once_more() -> None:
+def test_a_place_with_a_new_shape_must_repaint_once_more() -> None:
     doubts, box = Doubts(seen("09:41:07")), PLACE.grown(TILE)
     like, first = Stir(box, last_s=1.0), Stir(box, last_s=2.0)
     assert doubts.allayed(seen("09:41:08"), [like]) == (like,)
@@ -62,18 +62,18 @@ def test_a_place_that_took_another_shape_has_to_go_on_once_more() -> None:
 
 
 @pytest.mark.parametrize("stir", [Stir(PLACE.grown(TILE), swift=True), Stir(PLACE.grown(TILE), varied=True)])
-def test_a_swift_thing_and_a_banner_have_no_shape(stir: Stir) -> None:
+def test_fast_places_and_banners_have_no_shape(stir: Stir) -> None:
     assert Doubts(seen("09:41:07")).allayed(seen("Lisbon"), [stir]) == (stir,)
 
 
-def test_a_place_outside_the_rows_that_are_looked_at_is_not_judged() -> None:
+def test_a_place_outside_the_captured_rows_is_not_judged() -> None:
     stir = Stir(Box(0, 0, 40, 24))
     whole = seen("")
     below = Sighting(Strip(SIZE, whole.pixels.bgrx[4 * SIZE.width * 60 :], 60), whole.windows)
     assert Doubts(whole).allayed(below, [stir]) == (stir,)
 
 
-def test_a_banner_is_known_by_its_shapes_and_a_clock_is_none() -> None:
+def test_a_banner_is_recognized_by_its_changing_shapes() -> None:
     shapes, clock = Shapes(), Box(0, 0, 72, 16)
     for number in range(OFTEN + 1):
         assert not shapes.vary(PLACE)
@@ -85,7 +85,7 @@ def test_a_banner_is_known_by_its_shapes_and_a_clock_is_none() -> None:
     assert not shapes.vary(PLACE)
 
 
-def test_the_places_whose_shapes_are_known_are_bounded() -> None:
+def test_the_number_of_remembered_places_is_limited() -> None:
     shapes = Shapes()
     for number in range(3 * MOST):
         shapes.note(Box(8 * number, 0, 8, 8), shown("x"))

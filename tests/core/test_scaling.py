@@ -1,4 +1,4 @@
-"""A wrong coordinate is never moved into range; what the model means is what hands do."""
+"""A wrong coordinate is never moved into range, and a valid one maps to the pixel that the model means."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_a_resized_picture_still_means_the_whole_screen() -> None:
 
 
 @pytest.mark.parametrize(("x", "y"), [(1001, 0), (-1, 0), (0, 10**9)])
-def test_off_the_picture_is_an_error_and_never_clamped(x: int, y: int) -> None:
+def test_coordinates_off_the_picture_raise_an_error_and_are_never_clamped(x: int, y: int) -> None:
     with pytest.raises(UnusableReply):
         to_pixel(x, y, shot())
 
 
-def test_coordinates_on_a_region_are_places_on_the_whole_screen() -> None:
+def test_coordinates_on_a_region_map_to_the_whole_screen() -> None:
     part = shot(region=Box(640, 400, 320, 200))
     assert to_pixel(0, 0, part) == Point(640, 400)
     assert to_pixel(500, 500, part) == Point(800, 500)
@@ -76,6 +76,6 @@ def test_calls_become_gestures() -> None:
     assert to_gesture(call, shot()) == Write("ä", at=Point(0, 0))
 
 
-def test_labels_read_like_a_story() -> None:
+def test_labels_describe_calls_in_words() -> None:
     assert label(ClickCall(tool_name="click", element="Search button", x=1, y=1)) == "click ‘Search button’"
     assert label(WaitCall(tool_name="wait", seconds=0.5)) == "wait 0.5 s"

@@ -1,4 +1,4 @@
-"""No way of writing a secret down survives, and harmless text is left as it is."""
+"""Secret values are removed in every encoding, and harmless text stays unchanged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def gone(value: str, text: str) -> bool:
 
 @settings(max_examples=60, deadline=None)
 @given(VALUES, AROUND, AROUND, st.sampled_from(sorted(WRITTEN)))
-def test_no_way_of_writing_it_survives(value: str, before: str, after: str, way: str) -> None:
+def test_no_encoding_of_a_value_survives(value: str, before: str, after: str, way: str) -> None:
     scrubber = Scrubber([Secret("pin_of_9", value)])
     assume(not any(value.lower() in mark for mark in ("{{secret:pin_of_9}}", "[secret pin_of_9, encoded]", "[secret]")))
     text = scrubber.text(before + WRITTEN[way](value) + after)
@@ -53,9 +53,7 @@ def test_no_way_of_writing_it_survives(value: str, before: str, after: str, way:
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(min_size=0, max_size=5), st.binary(max_size=5), VALUES, st.booleans())
-def test_base64_gives_nothing_away_wherever_in_it_the_value_is(
-    before: bytes, after: bytes, value: str, url: bool
-) -> None:
+def test_base64_is_found_at_any_offset(before: bytes, after: bytes, value: str, url: bool) -> None:
     encode = base64.urlsafe_b64encode if url else base64.b64encode
     whole = encode(before + value.encode() + after).decode()
     text = Scrubber([Secret("p", value)]).text(whole)
@@ -65,31 +63,31 @@ def test_base64_gives_nothing_away_wherever_in_it_the_value_is(
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200))
-def test_harmless_text_is_left_as_it_is(text: str) -> None:
+def test_harmless_text_stays_unchanged(text: str) -> None:
     assume("hunter" not in text.lower())
     assert Scrubber([Secret("p", "hunter2-Zoë"), Secret("q", "hunter3 & co")]).text(text) == text
 
 
-def test_a_short_value_is_taken_out_where_it_stands_alone() -> None:
+def test_a_short_value_is_replaced_only_as_a_separate_word() -> None:
     scrubber = Scrubber([Secret("pin", "17")])
     assert scrubber.text("the pin 17, of TX-1704 and 2017") == "the pin {{secret:pin}}, of TX-1704 and 2017"
 
 
 @pytest.mark.parametrize("text", ["{{secret:portal}}", "ab" * 32])
-def test_names_and_digests_are_no_values(text: str) -> None:
+def test_names_and_digests_stay_unchanged(text: str) -> None:
     scrubber = Scrubber([Secret("portal", "portal"), Secret("b", "baba")])
     assert scrubber.plain({"it": [text]}) == {"it": [text]}
 
 
 @pytest.mark.parametrize("size", [6, 31, 32])
-def test_what_only_looks_like_a_digest_keeps_no_value(size: int) -> None:
+def test_a_long_match_inside_a_digest_is_replaced(size: int) -> None:
     value = "of thirty-two characters, a key:"[:size]
     written = value.encode().hex()
     left = "e" * (64 - len(written))
     assert Scrubber([Secret("key", value)]).text(left + written) == f"{left}[secret key, encoded]"
 
 
-def test_of_two_that_overlap_the_longer_one_is_meant() -> None:
+def test_the_longer_of_two_nested_values_wins() -> None:
     scrubber = Scrubber([Secret("one", "tulip"), Secret("two", "tulip-7")])
     assert scrubber.text("tulip-7 tulip") == "{{secret:two}} {{secret:one}}"
 
@@ -99,7 +97,7 @@ def test_nothing_shows_a_value() -> None:
     assert "hunter2" not in repr([secret, Scrubber([secret])])
 
 
-def test_only_a_known_placeholder_hides_what_is_in_it() -> None:
+def test_only_known_placeholders_protect_their_text() -> None:
     scrubber = Scrubber([Secret("hunter", "hunter22")])
     assert (
         scrubber.text("{{secret:hunter22}} {{secret: hunter }}") == "{{secret:{{secret:hunter}}}} {{secret: hunter }}"
@@ -107,7 +105,7 @@ def test_only_a_known_placeholder_hides_what_is_in_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["abcdefghi", "abcdefghijkl", "xabcabcdefx"])
-def test_of_values_that_overlap_nothing_is_left(text: str) -> None:
+def test_overlapping_values_are_removed_completely(text: str) -> None:
     scrubber = Scrubber([Secret("a", "abcdef"), Secret("b", "defghi"), Secret("c", "ghijkl")])
     told = scrubber.text(text)
     assert told.strip("xabc") in ("[secret]", "{{secret:a}}")
@@ -122,7 +120,7 @@ def test_a_line_break_at_the_end_is_not_part_of_a_value() -> None:
         Secret("p", "\n")
 
 
-def test_the_lines_of_a_value_and_its_accents_written_otherwise_are_found() -> None:
+def test_lines_and_other_normal_forms_of_a_value_are_found() -> None:
     scrubber = Scrubber(
         [Secret("key", "BEGIN\n  MIIB7q\nab\nEND."), Secret("name", unicodedata.normalize("NFC", "Zoë"))]
     )
@@ -131,12 +129,12 @@ def test_the_lines_of_a_value_and_its_accents_written_otherwise_are_found() -> N
     assert scrubber.text(unicodedata.normalize("NFD", "it is Zoë")) == "it is {{secret:name}}"
 
 
-def test_bytes_that_are_no_text_are_refused() -> None:
+def test_bytes_that_are_not_text_are_refused() -> None:
     with pytest.raises(InvalidUsage, match="'p' is not valid UTF-8"):
         Secret("p", "hunter\udcff")
 
 
-def test_of_json_only_the_texts_change() -> None:
+def test_only_strings_change_in_json() -> None:
     scrubber = Scrubber(
         [Secret("one", "true"), Secret("two", "status"), Secret("three", "123"), Secret("four", 'a"b{c')]
     )
@@ -151,7 +149,7 @@ def test_of_json_only_the_texts_change() -> None:
     }
 
 
-def test_a_picture_is_one_only_where_pictures_are_and_if_it_is_nothing_else() -> None:
+def test_only_real_data_urls_of_pictures_are_left_alone() -> None:
     scrubber = Scrubber([Secret("p", "hunter2")])
 
     def shown(url: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a sub-goal makes of secrets: the model is told why one was not typed, the masker where one shows."""
+"""During a sub-goal, the model learns why a secret was refused, and the masker learns where one shows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Form(PaintedDesktop):
         return replace(await super().do(gesture, deadline=deadline, slip=slip), typed=(FIELD,))
 
 
-async def test_a_secret_that_is_not_typed_here_is_told_to_the_model_which_goes_on() -> None:
+async def test_the_model_learns_that_a_secret_was_refused_and_continues() -> None:
     model, recorder = MemoryModel([WRITE, DONE]), MemoryRecorder()
     walk = walk_of(as_model(model), desktop=Form(SecretRefused("It is typed into xterm only. Nothing was typed.")))
     walk.doors = replace(walk.doors, recorder=recorder)
@@ -70,9 +70,7 @@ async def test_a_secret_that_is_not_typed_here_is_told_to_the_model_which_goes_o
     ],
 )
 @pytest.mark.parametrize("tool", ["write", "write_at"])
-async def test_a_secret_that_does_not_stand_alone_is_not_typed_and_the_model_is_told_how(
-    tool: str, content: str
-) -> None:
+async def test_a_secret_within_other_text_is_refused_with_a_hint(tool: str, content: str) -> None:
     place = {"element": "Note", "x": 500, "y": 500} if tool == "write_at" else {}
     model, recorder = MemoryModel([wrote(step("write", content=content)), DONE]), MemoryRecorder()
     walk = walk_of(as_model(model), desktop=(desktop := Form()), recorder=recorder)
@@ -88,7 +86,7 @@ async def test_a_secret_that_does_not_stand_alone_is_not_typed_and_the_model_is_
 
 
 @pytest.mark.parametrize("content", ["{{secret:pw}}\n", "{{secret:pw}}\t", " {{secret: pw }}", "\t{{secret:pw}}\r\n"])
-async def test_keys_around_a_secret_are_typed_as_they_are(content: str) -> None:
+async def test_keys_around_a_secret_are_typed(content: str) -> None:
     model = MemoryModel([wrote(step("write", content=content)), DONE])
     walk = walk_of(as_model(model), desktop=(desktop := Form()))
     walk.secrets = frozenset({"pw"})
@@ -105,16 +103,14 @@ async def test_keys_around_a_secret_are_typed_as_they_are(content: str) -> None:
         ("x" * 300 + "\t{{secret:pw}}", "write of its own. Nothing"),
     ],
 )
-def test_whoever_wants_more_written_is_told_which_writes_to_make(content: str, writes: str) -> None:
+def test_the_hint_lists_the_separate_writes(content: str, writes: str) -> None:
     with pytest.raises(InvalidUsage) as refused:
         check_written(content, None)
     assert writes in str(refused.value)
 
 
 @pytest.mark.parametrize(("allowed", "typed"), [(None, True), ({"pw", "pin"}, True), ({"pin"}, False), (set(), False)])
-async def test_a_secret_that_nobody_named_is_not_typed_whatever_the_screen_says(
-    allowed: set[str] | None, typed: bool
-) -> None:
+async def test_a_secret_that_the_task_does_not_name_is_not_typed(allowed: set[str] | None, typed: bool) -> None:
     model = MemoryModel([WRITE, DONE])
     walk = walk_of(as_model(model), desktop=(desktop := Form()))
     walk.secrets = None if allowed is None else frozenset(allowed)
@@ -123,7 +119,7 @@ async def test_a_secret_that_nobody_named_is_not_typed_whatever_the_screen_says(
     assert ("none of those that the task names" in str(model.bodies[1]["messages"])) != typed
 
 
-async def test_the_model_is_told_that_a_window_is_hidden_from_it_and_how_that_ends() -> None:
+async def test_the_model_learns_why_a_window_is_masked() -> None:
     class Lost:
         def __init__(self) -> None:
             self.typed = False
@@ -140,7 +136,7 @@ async def test_the_model_is_told_that_a_window_is_hidden_from_it_and_how_that_en
 
 
 @pytest.mark.parametrize(("text", "told"), [("{{secret:pw}}", [()]), ("no secret", [])])
-async def test_that_a_secret_was_typed_is_told_also_where_nothing_shows_of_it(text: str, told: list[object]) -> None:
+async def test_the_masker_learns_of_a_typed_secret_that_shows_nowhere(text: str, told: list[object]) -> None:
     heard: list[object] = []
     walk = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop())
     walk.doors = replace(walk.doors, typed=heard.append)
@@ -150,7 +146,7 @@ async def test_that_a_secret_was_typed_is_told_also_where_nothing_shows_of_it(te
 
 
 class Labels:
-    """Reads a label beside what is in the left half."""
+    """Reads a label beside everything in the left half."""
 
     async def __call__(self, frame: Frame, where: Point | Box) -> str:
         return ""
@@ -184,7 +180,7 @@ def at(place: dict[str, int], tool: str = "click", **arguments: str) -> Step:
         ([], WORDS, ""),
     ],
 )
-async def test_a_secret_that_is_bound_to_a_field_is_typed_where_its_label_was_clicked(
+async def test_a_secret_bound_to_a_field_is_typed_into_the_clicked_labeled_field(
     before: list[Step], step: Step, why: str
 ) -> None:
     walk = walk_of(as_model(MemoryModel([])), desktop=(desktop := Form()), recorder=MemoryRecorder())
@@ -200,7 +196,7 @@ async def test_a_secret_that_is_bound_to_a_field_is_typed_where_its_label_was_cl
     assert len(desktop.gestures) == len(before) + (not why)
 
 
-async def test_where_nothing_can_read_labels_a_bound_secret_is_not_typed() -> None:
+async def test_a_secret_bound_to_a_field_is_refused_without_ocr() -> None:
     walk = walk_of(as_model(MemoryModel([])), desktop=(desktop := Form()), recorder=MemoryRecorder())
     walk.doors = replace(walk.doors, secret_fields={"pw": ("Password",)})
     await walk.look()
@@ -215,7 +211,7 @@ async def test_where_nothing_can_read_labels_a_bound_secret_is_not_typed() -> No
 
 
 class Journal:
-    """Remembers what becomes of the one action it is told of."""
+    """Records the outcome of its one action."""
 
     became = "begun"
 
@@ -232,7 +228,7 @@ class Journal:
 @pytest.mark.parametrize(
     ("typed", "became", "then"), [((), "void", "elsewhere"), ((FIELD,), "done", "click that field")]
 )
-async def test_what_was_refused_after_a_sign_was_typed_counts_as_done(
+async def test_a_refusal_after_the_first_character_counts_as_done(
     typed: tuple[Typed, ...], became: str, then: str
 ) -> None:
     told: list[object] = []
@@ -252,11 +248,11 @@ async def test_what_was_refused_after_a_sign_was_typed_counts_as_done(
         await walk.act(SECRET)
     assert journal.became == became
     assert told == list(typed)
-    with pytest.raises(SecretRefused, match=then):  # where the keyboard is, nobody knows any more
+    with pytest.raises(SecretRefused, match=then):  # the focus is unknown from here on
         await walk.act(SECRET)
 
 
-async def test_fields_are_told_before_the_next_frame_is_taken() -> None:
+async def test_the_masker_gets_the_fields_before_the_next_frame() -> None:
     told: list[object] = []
 
     class Watched(Form):
@@ -270,7 +266,7 @@ async def test_fields_are_told_before_the_next_frame_is_taken() -> None:
     assert told == ["look", FIELD, "look"]
 
 
-async def test_fields_are_told_also_when_the_gesture_was_cut_short() -> None:
+async def test_the_masker_gets_the_fields_of_an_interrupted_gesture() -> None:
     error, told = LimitReached("Too late.", limit="timeout_seconds"), []
     error.typed = (FIELD,)
     walk = walk_of(as_model(MemoryModel([WRITE])), desktop=Form(error))
@@ -287,7 +283,7 @@ def said_of(typed: object | None, error: BaseException) -> BaseException:
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, ValueError, KeyboardInterrupt])
-async def test_fields_are_told_whatever_cut_the_gesture_short_and_all_the_screen_if_nobody_knows(error) -> None:
+async def test_the_masker_gets_the_whole_screen_if_the_fields_are_unknown(error) -> None:
     for says, masked in (((FIELD,), [FIELD.box]), ((), []), (None, [Box(0, 0, 320, 200)])):
         told: list[Typed] = []
         walk = walk_of(as_model(MemoryModel([WRITE])), desktop=Form(said_of(says, error())))
@@ -302,9 +298,9 @@ async def test_fields_are_told_whatever_cut_the_gesture_short_and_all_the_screen
 
 
 @pytest.mark.parametrize("knows", [True, False])
-async def test_a_flow_that_goes_on_after_a_limit_cut_the_typing_short_sends_nothing_of_it(knows: bool) -> None:
+async def test_a_flow_that_continues_after_interrupted_typing_leaks_nothing(knows: bool) -> None:
     class Slow(PaintedDesktop):
-        """Shows what it was typed, and never comes to an end with it."""
+        """Shows typed characters and never finishes typing."""
 
         def __init__(self, value: str) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""States and ways: what does not fit together is said at once, and a plan is the shortest there is."""
+"""Invalid states and ways are refused at once, and a plan is the shortest possible."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ NOTICE = Interruption(State("notice", Text("NOTICE")), go)
         (lambda: plan(Screens([FORM]), None, "nowhere"), "no state 'nowhere'"),
     ],
 )
-def test_what_does_not_fit_together_is_said_with_what_to_do(make: object, said: str) -> None:
+def test_invalid_declarations_are_refused_with_a_hint(make: object, said: str) -> None:
     with pytest.raises(InvalidUsage, match=said):
         make()  # type: ignore[operator]
 
 
-def test_an_interruption_is_recognized_before_what_it_lies_over() -> None:
+def test_an_interruption_is_recognized_before_the_state_below_it() -> None:
     screens = Screens([FORM, LIST], [NOTICE])
     assert [state.name for state in screens.candidates] == ["notice", "form", "list"]
     assert screens.interruption(screens.state("notice")) is NOTICE
     assert screens.interruption(FORM) is None
 
 
-def test_marks_inside_marks_are_found() -> None:
+def test_nested_marks_are_found() -> None:
     marks = (Absent(AnyOf(Text("a"), Absent(Window("b")))), Asked("c?"))
     assert list(marks_in(marks)) == [Text("a"), Window("b"), Asked("c?")]
 
 
-def test_a_way_from_the_very_state_is_preferred_and_one_that_failed_is_left_out() -> None:
+def test_a_way_from_the_exact_state_is_preferred_and_failed_ways_are_skipped() -> None:
     anywhere, direct = Way(go, "form"), Way(go, "form", "list")
     screens = Screens([FORM, LIST], ways=[anywhere, direct])
     assert plan(screens, "list", "form") == (direct,)
@@ -84,7 +84,7 @@ ways = st.lists(st.builds(lambda start, to: Way(go, to, start), st.sampled_from(
 
 
 @given(ways, st.sampled_from([None, *NAMES]), st.sampled_from(NAMES))
-def test_a_plan_leads_there_and_no_shorter_one_does(known: list[Way], start: str | None, to: str) -> None:
+def test_a_plan_is_the_shortest_that_leads_to_the_target(known: list[Way], start: str | None, to: str) -> None:
     found = plan(Screens([State(name, Text(name)) for name in NAMES], ways=known), start, to)
     distances: dict[str | None, int] = {start: 0}
     queue = deque([start])

@@ -1,4 +1,4 @@
-"""An agent that goes round in circles is told so, first in words and then with pictures; one that waits is not."""
+"""An agent that repeats itself is warned, first in words and then with pictures. An agent that waits is not."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def story(*steps: tuple[int, Step, int]) -> list[Turn]:
 
 
 def still(steps: Sequence[Step], screen: int = 0) -> list[Turn]:
-    """Turns in which the screen stays as it is."""
+    """Turns in which the screen stays unchanged."""
     return [turn(screen, each, screen) for each in steps]
 
 
@@ -54,12 +54,12 @@ def test_the_same_action_four_times_without_effect_is_stuck() -> None:
     assert not stuck([])
 
 
-def test_the_thought_and_the_note_make_no_other_action() -> None:
+def test_a_new_thought_or_note_is_not_a_new_action() -> None:
     said = [a_step(thought=f"Attempt {number}.", note=str(number)) for number in range(4)]
     assert stuck(still(said))
 
 
-def test_another_target_is_another_action() -> None:
+def test_a_new_target_is_a_new_action() -> None:
     assert not stuck(still([a_step("click", element="OK", x=x, y=5) for x in range(4)]))
 
 
@@ -70,7 +70,7 @@ def test_one_changed_digit_is_progress() -> None:
 
 
 @pytest.mark.parametrize("steps", [[CLICK, OTHER], [CLICK, OTHER, THIRD], [CLICK, CLICK, OTHER]])
-def test_the_same_few_screens_three_times_over_are_stuck(steps: list[Step]) -> None:
+def test_a_loop_of_screens_three_times_is_stuck(steps: list[Step]) -> None:
     lap = len(steps)
     turns = [turn(number % lap, steps[number % lap], (number + 1) % lap) for number in range(3 * lap)]
     assert stuck(turns)
@@ -85,7 +85,7 @@ def test_a_lap_over_new_screens_is_progress() -> None:
 
 
 @pytest.mark.parametrize("count", range(4, 13))
-def test_waiting_never_counts_however_long(count: int) -> None:
+def test_waiting_never_counts_as_stuck(count: int) -> None:
     assert not stuck(still([WAIT] * count))
     assert not stuck(still([WAIT, a_step("wait", seconds=5)] * count))
 
@@ -95,7 +95,7 @@ def test_waiting_between_the_same_clicks_does_not_hide_them() -> None:
 
 
 def frozen(clicks: int, recorder: Any, **changes: Any) -> tuple[Walk, MemoryModel]:
-    """A model that scrolls on a screen that never changes, and answers at last."""
+    """A model that scrolls on a frozen screen and finally answers."""
     say = [wrote(SCROLLS)] * clicks
     client = MemoryModel([*say, wrote(step("answer", content="gave up"))])
     return walk_of(as_model(client, **changes), desktop=PaintedDesktop(frozen=True), recorder=recorder), client
@@ -116,14 +116,14 @@ async def test_a_stuck_model_takes_stock_once_and_later_sees_what_it_did(tmp_pat
         assert [part["type"] for part in last] == ["text", "text", "image_url", "text", "image_url", "text"]
     kept = frames_in(recorder.folder)
     assert {shot.sha256 for shot in walk.transcript.pictures} <= kept
-    assert len({shot.sha256 for shot in walk.transcript.pictures}) == 3, "the screen and two strips"
+    assert len({shot.sha256 for shot in walk.transcript.pictures}) == 3, "the screen and two strips are shown"
     for earlier, later in zip(client.bodies, client.bodies[1:], strict=False):
         assert 1 <= len(pictures_in(later)) <= 3
         assert_added_to(earlier["messages"], later["messages"])
 
 
 def assert_added_to(earlier: list[Any], later: list[Any]) -> None:
-    """What was said is said again, except for pictures that were taken out; none comes back."""
+    """Check that a request repeats the previous one, except for evicted pictures, which never return."""
     assert len(later) > len(earlier)
     for before, after in zip(earlier, later, strict=False):
         if before != after:
@@ -131,7 +131,7 @@ def assert_added_to(earlier: list[Any], later: list[Any]) -> None:
             assert all(b == a or (b["type"], a["type"]) == ("image_url", "text") for b, a in parts)
 
 
-async def test_what_the_report_is_told_names_the_strip() -> None:
+async def test_the_event_for_the_report_names_the_strip() -> None:
     recorder = MemoryRecorder()
     walk, _ = frozen(13, recorder)
     await work(walk)
@@ -146,8 +146,8 @@ async def test_what_the_report_is_told_names_the_strip() -> None:
 
 
 @pytest.mark.parametrize("budget", [1, 2])
-async def test_a_strip_that_does_not_fit_the_pictures_of_a_model_is_not_spoken_of(budget: int) -> None:
-    """Next to the newest screen there must be room for it."""
+async def test_a_strip_beyond_the_picture_budget_is_not_mentioned(budget: int) -> None:
+    """The strip needs a free place next to the newest screen."""
     recorder = MemoryRecorder()
     walk, client = frozen(13, recorder, image_budget=budget)
     await work(walk)
@@ -159,7 +159,7 @@ async def test_a_strip_that_does_not_fit_the_pictures_of_a_model_is_not_spoken_o
         assert spoken == (sum(part["type"] == "image_url" for part in last) == 2)
 
 
-async def test_a_model_that_gets_on_with_it_is_left_alone() -> None:
+async def test_a_model_that_makes_progress_is_not_warned() -> None:
     recorder = MemoryRecorder()
     say = [wrote(step("click", element="OK button", x=500, y=500))] * 12
     client = MemoryModel([*say, wrote(step("answer", content="done"))])
@@ -168,8 +168,8 @@ async def test_a_model_that_gets_on_with_it_is_left_alone() -> None:
     assert TAKE_STOCK not in str(client.bodies)
 
 
-async def test_a_conversation_that_is_cut_short_is_told_as_often() -> None:
-    """What was left out of a full context is not counted again, and not forgotten either."""
+async def test_warnings_continue_after_a_compacted_conversation() -> None:
+    """Removed steps are neither counted again nor forgotten."""
     recorder = MemoryRecorder()
     said = {**SCROLLS, "thought": "Once more. " * 150}
     client = MemoryModel([*[wrote(said)] * 21, wrote(step("answer", content="gave up"))])
@@ -181,7 +181,7 @@ async def test_a_conversation_that_is_cut_short_is_told_as_often() -> None:
     assert [event.step for event in recorder.of("take_stock")] == [4, 8, 13, 17]
 
 
-async def test_who_stays_stuck_is_taken_back_once_and_then_does_not_go_on() -> None:
+async def test_a_model_that_stays_stuck_is_backtracked_once_and_then_stopped() -> None:
     recorder, desktop = MemoryRecorder(), PaintedDesktop(frozen=True)
     client = MemoryModel([wrote(SCROLLS)])
     with pytest.raises(GaveUp, match="the same action 4 times") as caught:
@@ -193,7 +193,7 @@ async def test_who_stays_stuck_is_taken_back_once_and_then_does_not_go_on() -> N
     assert len(client.bodies) == 16
 
 
-async def test_an_escape_that_is_not_allowed_stops_nothing() -> None:
+async def test_a_forbidden_escape_does_not_stop_the_work() -> None:
     def refuse(gesture: Gesture) -> None:
         if isinstance(gesture, Hotkey):
             raise PolicyRefused("No keys here.")
@@ -206,7 +206,7 @@ async def test_an_escape_that_is_not_allowed_stops_nothing() -> None:
 
 
 class Toggling(PaintedDesktop):
-    """Shows one of a few screens, which one nobody can foresee from the actions alone."""
+    """Shows one of several screens in an order that does not follow from the actions."""
 
     def __init__(self, screens: Sequence[int]) -> None:
         super().__init__()
@@ -219,21 +219,21 @@ class Toggling(PaintedDesktop):
 
 
 async def told_at(screens: Sequence[int], calls: Sequence[dict[str, Any]]) -> list[tuple[int, str]]:
-    """Return when an agent was told to take stock, and why, that saw these screens and did these steps."""
+    """Return the steps at which an agent with these screens and steps was warned, and the reasons."""
     recorder = MemoryRecorder()
     client = MemoryModel([*map(wrote, calls), wrote(step("answer", content="done"))])
     await work(walk_of(as_model(client), desktop=Toggling(screens), recorder=recorder), max_steps=60)
     return [(event.step, event.reason) for event in recorder.of("take_stock")]
 
 
-async def test_many_steps_without_a_new_screen_are_no_progress() -> None:
+async def test_many_steps_without_a_new_screen_are_stuck() -> None:
     clicks = [step("click", element=f"Button {number}", x=60 * number, y=5) for number in range(16)]
     irregular = [0, 1, 2, 0, 2, 1, 1, 0, 2, 0, 1, 2, 2, 0, 1, 0, 2]
     (told,) = await told_at(irregular, clicks)
     assert told == (14, "no screen in 12 steps that was not there before")
-    assert await told_at([*irregular[:9], 7, *irregular[9:]], clicks) == [], "one new screen is progress"
+    assert await told_at([*irregular[:9], 7, *irregular[9:]], clicks) == [], "one new screen counts as progress"
 
 
-async def test_waiting_is_not_counted_as_no_progress() -> None:
+async def test_waiting_does_not_count_as_a_step_without_progress() -> None:
     waits = [step("wait", seconds=0.01)] * 20
     assert await told_at([0], waits) == []

@@ -1,4 +1,4 @@
-"""What counts as this machine: addresses do, the look of a name does not."""
+"""Local-only mode decides by resolved addresses, never by the form of a name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = Names(
         "zone.example": ["fe80::1%eth0"],
         "mapped.example": ["::ffff:203.0.113.7"],
         "nowhere.example": [],
-        # A C library reads all of these as addresses of this machine; others read them as they like.
+        # A C library reads all of these as addresses of this machine; other parsers differ.
         **{odd: ["127.0.0.1"] for odd in ("2130706433", "127.1", "0x7f.1", "0177.0.0.1", "127.0.0.1.", "localhost.")},
     }
 )
@@ -40,7 +40,7 @@ NAMES = Names(
         ("http://me:pass@box/v1", "http://me:pass@127.0.1.1/v1"),
     ],
 )
-def test_this_machine_is_reached_by_the_address_that_was_checked(url: str, pinned: str) -> None:
+def test_the_checked_address_is_the_one_that_is_used(url: str, pinned: str) -> None:
     assert pinned_url(url, NAMES, "the model") == pinned
 
 
@@ -81,12 +81,12 @@ def test_this_machine_is_reached_by_the_address_that_was_checked(url: str, pinne
         "",
     ],
 )
-def test_everything_else_is_refused(url: str) -> None:
+def test_all_other_addresses_are_refused(url: str) -> None:
     with pytest.raises(NotThisMachine, match="nothing was sent"):
         pinned_url(url, NAMES, "the model")
 
 
-def test_a_check_of_the_text_would_let_these_through() -> None:
+def test_a_check_of_the_text_would_accept_these() -> None:
     def naive(url: str) -> bool:
         return url.startswith(("http://localhost", "http://127."))
 
@@ -96,7 +96,7 @@ def test_a_check_of_the_text_would_let_these_through() -> None:
             pinned_url(url, NAMES, "the model")
 
 
-def test_an_address_of_a_link_is_no_loopback_address() -> None:
+def test_a_link_local_address_is_not_loopback() -> None:
     assert not is_loopback("::1%lo")
     assert not is_loopback("127.0.0.01")
 
@@ -107,7 +107,7 @@ def test_the_switch_is_on_unless_it_plainly_says_no(word: str, on: bool) -> None
 
 
 @pytest.mark.parametrize("display", [":0", ":7.1", "unix:0", "unix/:3", "localhost:10.0", "127.0.0.1:0", "[::1]:0"])
-def test_a_display_of_this_machine_is_let_through(display: str) -> None:
+def test_a_display_of_this_machine_is_accepted(display: str) -> None:
     check_display(display, NAMES)
 
 
@@ -115,12 +115,12 @@ def test_a_display_of_this_machine_is_let_through(display: str) -> None:
     "display",
     ["203.0.113.7:0", "other.example:0", "tcp/203.0.113.7:0", "unix:203.0.113.7:0", "other::0", "a:0\n:1", "/x:0"],
 )
-def test_a_display_elsewhere_is_refused(display: str) -> None:
+def test_a_remote_display_is_refused(display: str) -> None:
     with pytest.raises(NotThisMachine, match="the display"):
         check_display(display, NAMES)
 
 
-def test_proxies_are_taken_out_of_an_environment() -> None:
+def test_proxies_are_removed_from_an_environment() -> None:
     environ = {"HTTP_PROXY": "http://p", "https_proxy": "http://p", "All_Proxy": "socks5://p", "PATH": "/bin"}
     without_proxies(environ)
     assert environ == {"PATH": "/bin", "NO_PROXY": "*", "no_proxy": "*"}

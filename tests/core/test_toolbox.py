@@ -1,4 +1,4 @@
-"""What a model writes becomes a call only if it is exactly one of its tools, whatever those are called."""
+"""A reply becomes a call only if it is exactly one of the model's tools, under the model's own names."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def everything(**options: Any) -> Toolbox:
 
 @st.composite
 def flat_calls(draw: st.DrawFn, tool: str, toolbox: Toolbox) -> dict[str, Any]:
-    """A call as a model writes it, all fields given."""
+    """A call as a model writes it, with all of its fields."""
     values = {
         name: draw(PLACES[toolbox.space] if name in COORDINATES else FIELDS[name])
         for name in CALLS[tool].model_fields
@@ -56,7 +56,7 @@ def flat_calls(draw: st.DrawFn, tool: str, toolbox: Toolbox) -> dict[str, Any]:
 @pytest.mark.parametrize("tool", CALLS)
 @settings(max_examples=30)
 @given(st.data())
-def test_a_call_that_is_replayed_is_the_call_that_was_read(tool: str, space: Space, data: st.DataObject) -> None:
+def test_a_replayed_call_equals_the_original(tool: str, space: Space, data: st.DataObject) -> None:
     toolbox = everything(suffix="_desktop", names={"wait": "pause"}, space=space)
     call = toolbox.read(data.draw(flat_calls(tool, toolbox)))
     written = json.loads(json.dumps(toolbox.write(call)))
@@ -64,7 +64,7 @@ def test_a_call_that_is_replayed_is_the_call_that_was_read(tool: str, space: Spa
     assert toolbox.read(written) == call
 
 
-def test_tools_have_the_models_own_names_and_no_others() -> None:
+def test_tools_have_only_the_models_names() -> None:
     toolbox = Toolbox(suffix="_desktop", names={"wait": "pause"}, offered=("click", "wait", "ask_human"))
     assert [toolbox.name(tool) for tool in ("click", "wait", "ask_human", "answer")] == [
         "click_desktop",
@@ -79,7 +79,7 @@ def test_tools_have_the_models_own_names_and_no_others() -> None:
         assert "click_desktop, pause, ask_human, answer" in caught.value.correction
 
 
-def test_a_choice_of_tools_is_all_there_is_and_the_answer_is_always_in_it() -> None:
+def test_only_the_selected_tools_and_the_answer_are_offered() -> None:
     toolbox = Toolbox(offered=("wait",))
     assert [made["function"]["name"] for made in toolbox.functions()] == ["wait", "answer"]
     assert set(toolbox.step_schema()["$defs"]) == {"WaitCall", "AnswerCall"}
@@ -99,7 +99,7 @@ def test_a_choice_of_tools_is_all_there_is_and_the_answer_is_always_in_it() -> N
         {"suffix": "\n"},
     ],
 )
-def test_tools_that_there_are_not_and_names_given_twice_are_refused(options: dict[str, Any]) -> None:
+def test_unknown_tools_and_duplicate_names_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidUsage):
         Toolbox(**options)
 
@@ -110,7 +110,7 @@ ODD = ["5", True, None, math.nan, math.inf, -math.inf, -1, 1001, 10**9, [0, 1], 
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("tool", ARGUMENTS)
 @pytest.mark.parametrize("odd", ODD, ids=repr)
-def test_a_coordinate_that_is_not_one_number_in_range_never_becomes_a_call(odd: Any, tool: str, space: Space) -> None:
+def test_an_invalid_coordinate_never_becomes_a_call(odd: Any, tool: str, space: Space) -> None:
     toolbox = everything(space=space)
     good = {"tool_name": tool, **ARGUMENTS[tool]}
     assert toolbox.read(good)
@@ -123,7 +123,7 @@ def test_a_coordinate_that_is_not_one_number_in_range_never_becomes_a_call(odd: 
             toolbox.read({key: value for key, value in good.items() if key != name})
 
 
-def test_each_space_has_its_own_numbers() -> None:
+def test_each_space_has_its_own_range() -> None:
     for number in (5.5, 0.5, 500.0):
         with pytest.raises(UnusableReply):
             Toolbox().read({"tool_name": "move_to", "element": "e", "x": number, "y": 0})
@@ -153,7 +153,7 @@ def test_the_last_pixel_is_on_the_picture() -> None:
         {"x": 1, "y": 1, "button": "right"},
     ],
 )
-def test_a_place_is_two_coordinates_and_nothing_else(value: dict[str, Any]) -> None:
+def test_a_point_is_exactly_two_coordinates(value: dict[str, Any]) -> None:
     with pytest.raises(UnusableReply) as caught:
         read_point(value, "thousandths")
     assert caught.value.correction
@@ -176,13 +176,13 @@ def test_a_place_is_two_coordinates_and_nothing_else(value: dict[str, Any]) -> N
         {"tool_name": "\ud800"},
     ],
 )
-def test_nothing_else_is_made_to_fit_either_and_the_correction_can_be_sent(call: dict[str, Any]) -> None:
+def test_invalid_calls_are_not_repaired_and_have_a_correction(call: dict[str, Any]) -> None:
     with pytest.raises(UnusableReply) as caught:
         everything().read(call)
     assert f"{caught.value} {caught.value.correction} {caught.value.tool}".encode()
 
 
-def test_at_the_end_only_an_answer_is_read_and_declared() -> None:
+def test_only_an_answer_is_accepted_and_declared_at_the_end() -> None:
     toolbox = Toolbox(names={"answer": "finish"})
     assert toolbox.read({"tool_name": "finish", "content": "7"}, answer_only=True).tool_name == "answer"
     with pytest.raises(UnusableReply, match=r"there are: finish\)"):
@@ -192,7 +192,7 @@ def test_at_the_end_only_an_answer_is_read_and_declared() -> None:
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_the_step_schema_is_closed_and_tells_the_tools_apart_by_name(space: Space) -> None:
+def test_the_step_schema_is_closed_and_discriminated_by_name(space: Space) -> None:
     toolbox = everything(suffix="_desktop", space=space)
     schema = toolbox.step_schema()
     kinds = schema["$defs"].values()
@@ -209,7 +209,7 @@ def test_the_step_schema_is_closed_and_tells_the_tools_apart_by_name(space: Spac
     assert {(rule["type"], rule["minimum"], rule["maximum"]) for rule in place["properties"].values()} == {wanted}
 
 
-def test_functions_say_the_same_as_the_step_schema_without_the_tag() -> None:
+def test_functions_equal_the_step_schema_without_the_tag() -> None:
     toolbox = everything(suffix="_desktop")
     declared = {made["function"]["name"]: made["function"] for made in toolbox.functions()}
     assert list(declared) == [toolbox.name(tool) for tool in CALLS]

@@ -1,4 +1,4 @@
-"""Seeds of one-time codes: which are taken, what their codes are, and that neither gets into a text or a picture."""
+"""Seeds of one-time codes are parsed, their codes computed, and both kept out of texts and pictures."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def code(at_s: float = NOW_S) -> str:
 
 
 @pytest.mark.parametrize("written", [SEED, SEED.lower(), f" {SEED[:4]} {SEED[4:20]}-{SEED[20:]}\n", SEED + "===="])
-def test_a_seed_is_read_as_people_copy_it(written: str) -> None:
+def test_a_seed_is_read_in_the_usual_notations(written: str) -> None:
     seed = Totp.read(written, "otp")
     assert seed.code(seed.window(NOW_S)) == code()
     assert SEED not in repr(seed)
     assert SEED not in repr(Secret("otp", written, totp=True))
 
 
-def test_an_address_says_how_its_codes_are_made() -> None:
+def test_an_address_sets_the_parameters_of_the_codes() -> None:
     seed = Totp.read(ADDRESS, "otp")
     right = pyotp.TOTP(SEED, digits=8, interval=60, digest=hashlib.sha256)
     assert seed.code(seed.window(NOW_S)) == right.at(NOW_S)
@@ -72,7 +72,7 @@ def test_an_address_says_how_its_codes_are_made() -> None:
         ("otpauth://totp/x?issuer=y", "otpauth://totp/"),
     ],
 )
-def test_what_is_no_seed_is_refused_in_a_sentence_without_it(value: str, why: str) -> None:
+def test_an_invalid_seed_is_refused_without_quoting_it(value: str, why: str) -> None:
     with pytest.raises(InvalidUsage, match="'otp' is not a seed of one-time codes") as error:
         Secret("otp", value, totp=True)
     assert why in str(error.value)
@@ -80,7 +80,7 @@ def test_what_is_no_seed_is_refused_in_a_sentence_without_it(value: str, why: st
     assert SEED not in str(error.value)
 
 
-def test_a_seed_is_typed_by_its_code_alone() -> None:
+def test_only_the_code_of_a_seed_is_typed() -> None:
     secrets = {"otp": Secret("otp", SEED, totp=True), "pw": Secret("pw", "hunter2")}
     assert list(parts_of("{{totp:otp}}\t", secrets)) == [secrets["otp"], "\t"]
     with pytest.raises(InvalidUsage, match=r"never typed: its code is written \{\{totp:otp\}\}"):
@@ -96,19 +96,19 @@ def test_a_seed_is_typed_by_its_code_alone() -> None:
         check_written("{{totp:otp}}", frozenset({"pw"}))
 
 
-def test_data_brings_in_no_code() -> None:
+def test_data_cannot_insert_a_code() -> None:
     for text in ("{{totp:otp}}", "{ { TOTP :x", "｛｛totp:otp｝｝"):
         assert is_placeholder(text)
         assert not is_placeholder(defused(text))
 
 
-def test_there_is_time_to_wait_for_a_code() -> None:
+def test_the_timeouts_allow_waiting_for_a_code() -> None:
     write = Write("{{totp:otp}}")
     assert secrets_in(write) == 1
     assert seconds_for(write, None) > seconds_for(Write("{{secret:pw}}"), None) + 2 * 60
 
 
-def test_codes_of_the_windows_around_and_typed_ones_are_private() -> None:
+def test_neighboring_and_typed_codes_are_secret() -> None:
     clock = Clock()
     secret = Secret("otp", SEED, totp=True)
     codes = Codes([secret], clock)
@@ -122,11 +122,11 @@ def test_codes_of_the_windows_around_and_typed_ones_are_private() -> None:
         assert scrubber.text(harmless) == harmless
     codes.keep()
     clock.now_s += 24 * 3600
-    assert scrubber.text(typed) == "[secret otp, a code]", "it was typed"
-    assert scrubber.text(code(NOW_S - 30 * BEFORE)) == code(NOW_S - 30 * BEFORE), "nobody takes it any more"
+    assert scrubber.text(typed) == "[secret otp, a code]", "the code was typed"
+    assert scrubber.text(code(NOW_S - 30 * BEFORE)) == code(NOW_S - 30 * BEFORE), "the code has expired"
 
 
-def test_a_seed_gets_into_no_text_however_it_is_written() -> None:
+def test_every_spelling_of_a_seed_is_replaced() -> None:
     secret = Secret("otp", ADDRESS, totp=True)
     scrubber = Scrubber([secret], Codes([secret], Clock()))
     grouped = " ".join(SEED[at : at + 4] for at in range(0, len(SEED), 4))
@@ -137,7 +137,7 @@ def test_a_seed_gets_into_no_text_however_it_is_written() -> None:
     assert scrubber.text("[secret otp, its seed]") == "[secret otp, its seed]"
 
 
-def test_who_hides_a_seed_needs_a_clock() -> None:
+def test_redacting_a_seed_needs_a_clock() -> None:
     with pytest.raises(ValueError, match="now_s is needed"):
         Scrubber([Secret("otp", SEED, totp=True)])
 
@@ -150,7 +150,7 @@ class Line:
 
 
 class Reader:
-    """Reads on each frame what it is given."""
+    """Reads a given text on each frame."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -162,7 +162,7 @@ class Reader:
         return ()
 
 
-async def test_a_code_that_is_read_on_the_screen_is_masked_and_the_same_number_is_not_an_hour_later() -> None:
+async def test_a_code_on_the_screen_is_masked_only_while_it_is_secret() -> None:
     clock, reader = Clock(), Reader()
     secrets = {"otp": Secret("otp", ADDRESS.replace("digits=8", "digits=6").replace("60", "30"), totp=True)}
     codes = Codes(secrets.values(), clock)
@@ -175,7 +175,7 @@ async def test_a_code_that_is_read_on_the_screen_is_masked_and_the_same_number_i
     assert {mask.box.top // 50 for mask in await masker.masks(frame)} == {3}
 
 
-def test_what_programs_tell_is_asked_anew_with_each_set_of_codes() -> None:
+def test_trees_are_redacted_again_with_each_set_of_codes() -> None:
     clock = Clock()
     secrets = {"otp": Secret("otp", SEED, totp=True)}
     tell = tell_for(Redaction(), values_of(secrets), Codes(secrets.values(), clock))
@@ -185,7 +185,7 @@ def test_what_programs_tell_is_asked_anew_with_each_set_of_codes() -> None:
     assert tell(later) == ""
 
 
-def test_clocks_are_the_machines() -> None:
-    """A run's codes are those of now: `open_agent` and the desktop give the same clock."""
+def test_codes_use_the_clock_of_the_machine() -> None:
+    """`open_agent` and the desktop pass the same clock to a run's codes."""
     codes = Codes([Secret("otp", SEED, totp=True)], time.time)
     assert code(time.time()) in codes.known()

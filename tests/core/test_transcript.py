@@ -1,4 +1,4 @@
-"""A conversation is only added to; what no longer fits goes for good, the oldest first, and is summed up."""
+"""A conversation only grows. If it no longer fits, its oldest steps are removed permanently and summarized."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def noted(count: int) -> Transcript:
 
 
 @given(st.integers(0, 400), BUDGETS, st.integers(1, 5))
-def test_one_more_image_never_brings_another_one_back(images: int, budget: int, batch: int) -> None:
+def test_one_more_image_never_restores_an_evicted_one(images: int, budget: int, batch: int) -> None:
     gone, later = evicted(images, budget=budget, batch=batch), evicted(images + 1, budget=budget, batch=batch)
     assert gone <= later
     assert images - gone <= budget
     assert images == 0 or gone < images
 
 
-def test_images_go_one_at_a_time_or_in_pairs() -> None:
+def test_images_are_evicted_singly_or_in_pairs() -> None:
     assert [n - evicted(n, budget=3) for n in range(9)] == [0, 1, 2, 3, 3, 3, 3, 3, 3]
     assert [evicted(n, budget=3, batch=2) for n in range(9)] == [0, 0, 0, 0, 2, 2, 4, 4, 6]
 
@@ -39,7 +39,7 @@ MOVES = st.lists(st.sampled_from(["step", "step", "step", "strip", "compact"]), 
 
 
 @given(MOVES, BUDGETS, st.integers(1, 5))
-def test_no_image_returns_whatever_happens_to_the_conversation(moves: list[str], budget: int, batch: int) -> None:
+def test_no_evicted_image_returns(moves: list[str], budget: int, batch: int) -> None:
     transcript, seen, gone = Transcript("Do it.").then(Observed(shot(0))), 1, set[str]()
     for move in moves:
         if move == "compact":
@@ -51,11 +51,11 @@ def test_no_image_returns_whatever_happens_to_the_conversation(moves: list[str],
         pictures = transcript.pictures
         shown = pictures[transcript.evicted(budget=budget, batch=batch) :]
         assert 1 <= len(shown) <= budget
-        assert shown[-1] == transcript.pictures[-1], "the newest screen is always shown"
+        assert shown[-1] == transcript.pictures[-1], "the newest screen is always sent"
         assert not {each.sha256 for each in shown} & gone
         gone |= {each.sha256 for each in pictures[: len(pictures) - len(shown)]}
         if move == "strip" and budget > 1:
-            assert shown[-2] == pictures[-2], "a strip is shown when it is new"
+            assert shown[-2] == pictures[-2], "a new strip is sent"
 
 
 def test_a_strip_counts_as_a_picture_and_comes_before_its_screen() -> None:
@@ -68,7 +68,7 @@ def test_a_strip_counts_as_a_picture_and_comes_before_its_screen() -> None:
     assert transcript.turns[0].after == shot(1)
 
 
-def test_turns_know_their_screens_before_and_after() -> None:
+def test_turns_have_the_screens_before_and_after() -> None:
     steps = [a_step(note=str(number)) for number in range(3)]
     turns = after_steps(steps).turns
     assert [(turn.before, turn.step, turn.after) for turn in turns] == [
@@ -78,11 +78,11 @@ def test_turns_know_their_screens_before_and_after() -> None:
 
 
 @given(st.integers(0, 60))
-def test_compaction_leaves_out_the_oldest_and_counts_them(count: int) -> None:
+def test_compaction_drops_the_oldest_steps_and_counts_them(count: int) -> None:
     full = noted(count)
     made = full.compacted()
     if made is None:
-        assert count <= 1, "the last step is never left out"
+        assert count <= 1, "the last step is never removed"
         return
     assert 0 < made.left_out < count
     assert made.entries == full.entries[-len(made.entries) :]
@@ -94,7 +94,7 @@ def test_compaction_leaves_out_the_oldest_and_counts_them(count: int) -> None:
     assert made.opening.startswith(full.task)
 
 
-def test_compaction_upon_compaction_adds_up_in_order_without_repeating_a_note() -> None:
+def test_repeated_compaction_adds_counts_and_keeps_each_note_once() -> None:
     steps = [a_step(note=note) for note in ["a", "b", "a", None, " b ", "", "c", "d", "e", "f", "g", "h"]]
     made: Transcript | None = after_steps(steps)
     while made is not None:
@@ -104,7 +104,7 @@ def test_compaction_upon_compaction_adds_up_in_order_without_repeating_a_note() 
     assert "Noted" not in Transcript("t", left_out=3).opening
 
 
-def test_the_newest_notes_are_kept_when_there_are_too_many() -> None:
+def test_the_newest_notes_are_kept_if_there_are_too_many() -> None:
     notes = tuple(f"{number:04} " + "ä" * 500 for number in range(100))
     made = after_steps([a_step(note=note) for note in notes]).compacted(12_000)
     assert made is not None
@@ -152,11 +152,11 @@ def test_hundreds_of_steps_with_long_notes_always_fit(context: int, most: int, d
     assert walk.transcript.left_out + len(walk.transcript.turns) == 300
     assert len(walk.transcript.turns) >= 4
     assert "Post all receipts." in walk.transcript.opening
-    assert f"- {walk.transcript.left_out}: Beleg" in walk.transcript.opening, "what was noted last is still known"
+    assert f"- {walk.transcript.left_out}: Beleg" in walk.transcript.opening, "the last note is kept"
 
 
-def test_the_prompt_mostly_begins_as_the_one_before() -> None:
-    """For the server's cache: half of the steps go at once, and images in pairs."""
+def test_prompts_mostly_share_their_prefix() -> None:
+    """This serves the server's prefix cache: half of the steps go at once, and images go in pairs."""
     model = as_model(MemoryModel([]))
     walk = walk_of(model, transcript=Transcript("Post all receipts.").then(Observed(shot(0))))
     same, before = 0, list[Any]()
@@ -170,7 +170,7 @@ def test_the_prompt_mostly_begins_as_the_one_before() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 3, 50])
-def test_a_goal_that_does_not_fit_is_refused_in_words(steps: int) -> None:
+def test_a_goal_that_does_not_fit_is_refused_with_a_message(steps: int) -> None:
     transcript = after_steps([a_step(note="n")] * steps, task="word " * 50_000)
     walk = walk_of(as_model(MemoryModel([])), transcript=transcript)
     with pytest.raises(InvalidUsage, match="shorten the goal"):

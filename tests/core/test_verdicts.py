@@ -1,4 +1,4 @@
-"""What an action did, judged by where the screen changed."""
+"""The effect of an action is judged by where the screen changed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def frame(*changed: Box, settled: bool = True) -> Frame:
         (Pause(1), FAR, "changed"),
     ],
 )
-def test_a_change_is_where_it_was_expected_or_elsewhere(gesture: Gesture, changed: Box, outcome: str) -> None:
+def test_a_change_is_near_the_target_or_elsewhere(gesture: Gesture, changed: Box, outcome: str) -> None:
     where = expected(gesture, WINDOW)
     assert judge(frame(), frame(changed), where).outcome == outcome
     assert judge(frame(), frame(), where).outcome == "unchanged"
@@ -57,14 +57,14 @@ def test_a_change_is_where_it_was_expected_or_elsewhere(gesture: Gesture, change
         (Box(50, 200, 1, 3), Box(40, 201, 2, 1)),
     ],
 )
-def test_the_box_is_around_every_pixel_that_differs_and_no_larger(changed: tuple[Box, ...]) -> None:
+def test_the_box_bounds_exactly_the_changed_pixels(changed: tuple[Box, ...]) -> None:
     left, top = min(box.left for box in changed), min(box.top for box in changed)
     right, bottom = max(box.right for box in changed), max(box.bottom for box in changed)
     assert judge(frame(), frame(*changed)).box == Box(left, top, right - left, bottom - top)
     assert judge(frame(*changed), frame()).box == Box(left, top, right - left, bottom - top)
 
 
-def test_the_sentence_says_where_the_change_was_not() -> None:
+def test_the_sentence_names_the_place_without_a_change() -> None:
     said = [judge(frame(), frame(NEAR), expected(g, WINDOW)).sentence for g in (Click(Point(500, 300)), Write("a"))]
     assert said == [
         "The screen changed, but not where you clicked.",
@@ -89,12 +89,12 @@ def test_keys_without_a_known_window_may_change_anything() -> None:
         ("a.c", "abc", False),
     ],
 )
-def test_a_label_fits_a_text_as_a_whole(label: str, text: str, fit: bool) -> None:
+def test_a_label_must_match_the_whole_text(label: str, text: str, fit: bool) -> None:
     assert fits(label, text) is fit
 
 
 class Says:
-    """Reads one text on the control, and more around it."""
+    """Reads one text on the control, and a longer one around it."""
 
     async def __call__(self, frame: Frame, where: Point | Box) -> str:
         return "Search Delete"
@@ -124,7 +124,7 @@ class Broken(Says):
         (None, frame(), ("Search",), Says(), False),
     ],
 )
-async def test_only_a_plain_click_on_what_is_safe_may_be_repeated(
+async def test_only_a_single_click_on_a_safe_label_may_be_repeated(
     gesture: Gesture | None, after: Frame, labels: tuple[str, ...], reader: Says | None, may: bool
 ) -> None:
     assert await may_repeat(gesture, frame(), after, labels, reader) is may

@@ -1,4 +1,4 @@
-"""Which windows are on a screen, and which titles may be known outside this machine."""
+"""The titles of visible windows are listed, and filtered before they leave this machine."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def as_told(shown: Frame, *masks: Box, region: Box | None = None) -> list[str]:
 MAIN, DIALOG = window("Orders", Box(0, 0, 400, 300)), window("Save as", Box(100, 80, 200, 150))
 
 
-def test_titles_are_told_from_the_top_of_the_screen_downwards() -> None:
+def test_titles_are_listed_topmost_first() -> None:
     assert titles_on(frame(MAIN, DIALOG)) == ("Save as", "Orders")
     assert as_told(frame(MAIN, DIALOG)) == ["Save as", "Orders"]
 
 
-def test_a_window_whose_title_lies_under_another_one_does_not_show() -> None:
+def test_a_window_with_a_covered_title_is_left_out() -> None:
     over = window("Order 1", Box(0, 0, 400, 300))
     assert titles_on(frame(MAIN, over)) == ("Order 1",)
     assert titles_on(frame(MAIN, window("Seen through", Box(0, 0, 400, 300), solid=False))) == (
@@ -39,25 +39,25 @@ def test_a_window_whose_title_lies_under_another_one_does_not_show() -> None:
     )
 
 
-def test_what_lies_beside_the_part_that_is_looked_at_is_not_there() -> None:
+def test_windows_outside_the_region_are_left_out() -> None:
     left, right = window("Mine", Box(0, 0, 180, 300)), window("Somebody elses", Box(220, 0, 180, 300))
     assert titles_on(frame(left, right, monitor=Box(0, 0, 200, 300))) == ("Mine",)
     assert titles_on(frame(left, right), Box(200, 0, 200, 300)) == ("Somebody elses",)
     assert as_told(frame(left, right), region=Box(200, 0, 200, 300)) == ["Somebody elses"]
 
 
-def test_nobody_knows_windows_where_the_frame_has_none() -> None:
+def test_titles_are_unknown_if_the_frame_lists_no_windows() -> None:
     unknown = Frame(bytes(SIZE.width * SIZE.height * 3), SIZE, ":0")
     assert titles_on(unknown) is None
     assert as_told(unknown) == []
 
 
-def test_of_a_window_that_is_masked_no_title_is_told() -> None:
-    assert as_told(frame(MAIN, DIALOG), Box(120, 85, 40, 10)) == ["Orders"]  # on its title
-    assert as_told(frame(MAIN, DIALOG), Box(100, 125, 200, 105)) == ["Orders"]  # most of it
+def test_the_title_of_a_masked_window_is_removed() -> None:
+    assert as_told(frame(MAIN, DIALOG), Box(120, 85, 40, 10)) == ["Orders"]  # over its title
+    assert as_told(frame(MAIN, DIALOG), Box(100, 125, 200, 105)) == ["Orders"]  # over most of the window
 
 
-def test_a_title_that_holds_something_private_is_not_told_and_a_long_one_is_cut() -> None:
+def test_private_titles_are_removed_and_long_ones_are_cut() -> None:
     private = told_titles(frame(MAIN, DIALOG), None, [], lambda text: "" if "Save" in text else text)
     assert private == ["Orders"]
     assert len(as_told(frame(window("x" * 500, MAIN.box)))[0]) == CHARACTERS

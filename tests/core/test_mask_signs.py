@@ -1,4 +1,4 @@
-"""A field that shows one sign for each character is told from one that shows the text itself."""
+"""A field with one sign per character is distinguished from a field that shows its text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def field(text: str = "", *, size: int = 12, caret: int | None = None, colours: 
 
 @pytest.mark.parametrize(("sign", "size"), [("*", 12), ("*", 16), ("o", 12), ("o", 16)])
 @pytest.mark.parametrize("caret", [None, 0, 1])
-def test_the_same_sign_for_each_character_hides_them(size: int, sign: str, caret: int | None) -> None:
+def test_the_same_sign_for_each_character_hides_the_value(size: int, sign: str, caret: int | None) -> None:
     for value in VALUES[:3]:
         for colours in (("white", "black"), ("#202020", "#dddddd")):
             before = field(caret=0, size=size, colours=colours)
@@ -35,7 +35,7 @@ def test_the_same_sign_for_each_character_hides_them(size: int, sign: str, caret
 
 
 @pytest.mark.parametrize("size", [9, 11, 12, 16])
-def test_a_text_in_plain_letters_is_not_taken_for_hidden(size: int) -> None:
+def test_plain_text_is_not_taken_for_hidden(size: int) -> None:
     chance = random.Random(7)
     values = [*VALUES, "aaaa", "0O0O", "nununu", "cecece", "1l1l1l", "oooo", "11", "1", "3311"]
     values += [
@@ -45,11 +45,11 @@ def test_a_text_in_plain_letters_is_not_taken_for_hidden(size: int) -> None:
         assert not hides(value, field(caret=0, size=size), field(value, caret=1, size=size)), value
 
 
-def test_dots_of_another_number_or_none_hide_nothing() -> None:
+def test_a_wrong_number_of_dots_hides_nothing() -> None:
     assert not hides("tok_9f3A", field(), field("ooo"))
     assert not signs(field(), field())
     assert not hides("tok_9f3A", field().crop((5, 5, 5, 5)), field().crop((5, 5, 5, 5)))
-    assert not hides("tok_9f3A", field(), field(caret=0)), "a caret alone"
+    assert not hides("tok_9f3A", field(), field(caret=0)), "only a caret"
 
 
 def bars(lefts: list[int]) -> Image.Image:
@@ -59,14 +59,14 @@ def bars(lefts: list[int]) -> Image.Image:
     return image
 
 
-def test_one_and_the_same_sign_that_is_not_evenly_apart_is_a_text() -> None:
+def test_unevenly_spaced_equal_signs_are_text() -> None:
     assert signs(field(), bars([4, 12, 20, 28, 36, 44])) == 4
     assert signs(field(), bars([4, 12, 20, 31, 36, 44])) == 0
     assert signs(field(), bars([4, 12, 26, 40, 48])) == 3
     assert not hides("pass-W", field(), bars([4, 10, 22, 27, 40, 46]))
 
 
-def test_a_value_that_is_longer_than_its_field_is_hidden_where_only_signs_are_seen_of_it() -> None:
+def test_a_value_longer_than_its_field_may_be_hidden() -> None:
     value = VALUES[2] * 3
     assert 8 <= signs(field(caret=0), field("o" * len(value))) < len(value) - 2
     assert hides(value, field(caret=0), field("o" * len(value)))
@@ -75,14 +75,14 @@ def test_a_value_that_is_longer_than_its_field_is_hidden_where_only_signs_are_se
 
 @pytest.mark.parametrize("size", [9, 12, 16])
 @pytest.mark.parametrize("value", [*VALUES, "1111", "llll", "iIl1", "WWWW"])
-def test_what_has_room_for_a_value_may_show_it(value: str, size: int) -> None:
+def test_a_change_wide_enough_for_a_value_may_show_it(value: str, size: int) -> None:
     for colours in (("white", "black"), ("#202020", "#dddddd")):
         assert may_show(value, field(size=size, colours=colours), field(value, size=size, colours=colours))
         assert may_show(value, field("x", size=size, colours=colours), field(f"x {value}", size=size, colours=colours))
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_what_was_there_before_a_bar_or_another_colour_shows_no_value(value: str) -> None:
+def test_old_content_bars_and_colors_show_no_value(value: str) -> None:
     assert not may_show(value, field("a long label of something"), field("a long label of something", caret=1))
     assert not may_show(value, field(value), field(value))
     assert not may_show(value, field(), field(colours=("yellow", "black")))

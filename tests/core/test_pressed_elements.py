@@ -1,4 +1,4 @@
-"""What programs call their buttons holds back a press; it lets none pass that reading would not."""
+"""Accessible names of buttons can forbid a press. They never allow one that OCR alone would forbid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from holo_tasks.safety.confirm import Confirm
 from tests.support.element_trees import PID, element, focused, tree_of, window
 from tests.support.shots import shot
 
-SIZE = Size(1000, 1000)  # so that thousandths are pixels
+SIZE = Size(1000, 1000)  # makes one thousandth equal one pixel
 SCREEN = Box.whole(SIZE)
 SEARCH, DELETE, SIGN, FIELD = Box(10, 10, 90, 30), Box(110, 10, 90, 30), Box(210, 10, 30, 30), Box(10, 100, 200, 24)
 WRITTEN = {"Search": SEARCH, "Delete": DELETE, "": SIGN}
@@ -45,7 +45,7 @@ OWNER = Owner("/usr/bin/form", title="Form", box=SCREEN, pid=PID)
 
 
 class Reads:
-    """Reads what is written on each button, and all of it in a window."""
+    """A reader with a text for each button, and all of the texts for a window."""
 
     async def __call__(self, frame: Frame, where: Point | Box) -> str:
         return " ".join(WRITTEN) if isinstance(where, Box) else await self.on_target(frame, where)
@@ -61,7 +61,7 @@ class Reads:
 
 
 def with_keys(name: str, elements: Sequence[Element] = FORM) -> ElementTree:
-    """Return the form's tree as it is when a button has the keyboard."""
+    """Return the form's tree with the focus on a button."""
     return tree_of(*(focused(each) if (each.role, each.name) == ("button", name) else each for each in elements))
 
 
@@ -89,51 +89,53 @@ def keys(*names: str) -> AnyCall:
 
 
 async def once(what: AnyCall, on: Scene, *labels: str) -> set[str]:
-    """Return which buttons a call counts as a press of."""
+    """Return the buttons of which a call counts as a press."""
     seen = Seen(FRAME, SHOT, FRAME, FRAME)
     step = Step(thought="", tool_call=what)
     return set(await Once(labels or LABELS).pressed_by(step, seen, on))
 
 
 async def asks(what: AnyCall, on: Scene, text: str) -> bool:
-    """Say whether a call needs a yes by a rule about a text."""
+    """Return whether a call needs an approval by a rule about a text."""
     gesture = to_gesture(what, SHOT)
     assert gesture is not None
     return await Confirm(text=text).fits(what, gesture, OWNER, on)
 
 
-async def test_a_button_with_a_sign_is_what_its_program_calls_it() -> None:
+async def test_a_button_with_an_icon_has_its_accessible_name() -> None:
     assert await once(click(SIGN), scene(None)) == set()
     assert await once(click(SIGN), scene(tree_of(*FORM))) == {"Print"}
     assert not await asks(click(SIGN), scene(None), "print")
     assert await asks(click(SIGN), scene(tree_of(*FORM)), "^print$")
 
 
-async def test_the_label_of_a_button_is_on_that_button() -> None:
+async def test_a_label_inside_a_button_belongs_to_it() -> None:
     renamed = [replace(each, name="Send") if each.role == "button" else each for each in FORM]
     assert await asks(click(SEARCH), scene(tree_of(*renamed)), "^send$")
     assert await asks(click(SEARCH), scene(tree_of(*renamed)), "^search$")
 
 
-async def test_a_button_without_a_name_is_called_what_is_in_it() -> None:
+async def test_a_button_without_a_name_has_the_names_inside_it() -> None:
     inner = replace(FORM[2], name="Pay")
     tree = tree_of(FORM[0], replace(FORM[1], name=""), inner)
     assert await once(call(tool_name="click", element="x", x=12, y=12), scene(tree), "Pay") == {"Pay"}
 
 
 @pytest.mark.parametrize("key", ["space", "enter"])
-async def test_a_key_presses_the_button_that_has_the_keyboard_where_that_is_sure(key: str) -> None:
+async def test_a_key_presses_the_focused_button_if_that_is_certain(key: str) -> None:
     tree = with_keys("Search")
     on = scene(tree, SEARCH.center)
     assert await once(keys(key), on) == {"Search"}
     assert await once(keys(key), on, "Delete", ENTER) == ({ENTER} if key == "enter" else set())
     assert await asks(keys(key), on, "search")
     assert not await asks(keys(key), on, "delete")
-    assert await asks(keys(key), scene(None, SEARCH.center), "delete"), "without a tree it may be any of the window"
+    assert await asks(keys(key), scene(None, SEARCH.center), "delete"), (
+        "without a tree it may be any button of the window"
+    )
 
 
 @pytest.mark.parametrize("key", ["space", "enter"])
-async def test_a_key_may_press_any_button_where_it_is_not_sure(key: str) -> None:
+async def test_a_key_may_press_any_button_if_the_focus_is_uncertain(key: str) -> None:
     search = with_keys("Search")
     two = tree_of(*(focused(each) if each.name in ("Search", "Delete") else each for each in FORM))
     not_sure = {
@@ -165,35 +167,35 @@ async def test_enter_may_press_the_windows_default_button() -> None:
     assert await once(keys("space"), on) == {"Search"}
 
 
-async def test_keys_that_go_to_a_field_as_the_picture_has_it_press_what_the_tree_says() -> None:
+async def test_the_tree_adds_buttons_even_if_the_picture_shows_a_field() -> None:
     button = replace(FORM[5], role="button", name="Delete all")
     said = scene(tree_of(*FORM[:5], button), FIELD.center)
-    assert await asks(keys("s"), said, "delete"), "a letter may be a button's key where there is no field"
+    assert await asks(keys("s"), said, "delete"), "without a field, a letter may be the key of a button"
     assert not await asks(keys("s"), scene(tree_of(*FORM), FIELD.center), "delete")
     with pytest.raises(SecretRefused):
         await check_field("pin", ("Reference",), FIELD.center, said)
     assert await check_field("pin", ("Reference",), FIELD.center, scene(tree_of(*FORM))) == FIELD
 
 
-async def test_a_field_of_the_tree_alone_is_none() -> None:
+async def test_a_field_only_in_the_tree_does_not_count() -> None:
     tree = tree_of(*FORM[:3], replace(FORM[3], role="text field"), *FORM[4:])
     assert not await scene(tree, DELETE.center).in_field(None)
     with pytest.raises(SecretRefused):
         await check_field("pin", ("Delete",), DELETE.center, scene(tree))
 
 
-async def test_a_tree_that_cannot_be_asked_leaves_it_to_what_is_read() -> None:
+async def test_a_failing_tree_leaves_the_decision_to_ocr() -> None:
     async def broken() -> ElementTree:
         raise OSError("the bus is gone")
 
     on = replace(scene(None), elements=broken)
     assert await once(click(DELETE), on) == {"Delete"}
     assert await once(keys("space"), on) == set(LABELS)
-    assert await asks(click(SEARCH), on, "pay"), "what cannot be known counts as fitting"
+    assert await asks(click(SEARCH), on, "pay"), "an unknown name counts as a match"
 
 
 def lie(told: random.Random) -> ElementTree:
-    """Return the form's tree with lies in it."""
+    """Return the form's tree with wrong data in it."""
     elements = list(with_keys(told.choice(("Search", "Delete", "Print"))).elements)
     for _ in range(told.randint(1, 4)):
         at = told.randrange(1, len(elements))
@@ -215,7 +217,7 @@ def lie(told: random.Random) -> ElementTree:
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_of_a_thousand_lies_none_lets_a_press_pass_that_was_held_back_without_a_tree(seed: int) -> None:
+async def test_no_wrong_tree_allows_a_press_that_is_forbidden_without_one(seed: int) -> None:
     told = random.Random(seed)
     calls = [click(SEARCH), click(DELETE), click(SIGN), click(FIELD), keys("space"), keys("enter"), keys("s")]
     for _ in range(100):
@@ -225,7 +227,7 @@ async def test_of_a_thousand_lies_none_lets_a_press_pass_that_was_held_back_with
         pressed, read = await once(what, with_tree), await once(what, without)
         clicked_last = {text for text, box in WRITTEN.items() if clicked is not None and box.contains(clicked)}
         sure = what.tool_name == "hotkey" and (await with_tree.keyed(to_gesture(what, SHOT))).button
-        # Only of what was clicked last, and is read to be called so, others are left aside.
+        # Other buttons are excluded only if the focused one was clicked last and its text equals its name.
         assert pressed >= read or (sure and sure.name in clicked_last and pressed >= clicked_last), (
             tree,
             what,

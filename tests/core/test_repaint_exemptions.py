@@ -1,4 +1,4 @@
-"""Only what cannot say which row a press is for is left out of a comparison: on made-up pictures of real layouts."""
+"""A comparison ignores only repaints that cannot identify the pressed row. The pictures imitate real layouts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def screen(*parts: Draw, windows: Arrangement = WINDOW) -> Sighting:
 
 
 def strip(seen: Sighting, where: Aim) -> Sighting:
-    """Return what is looked at right before input: only the rows that matter."""
+    """Return the part of a screen that is compared right before input: only its relevant rows."""
     first, last = rows(seen.windows, SIZE, where)
     line = 4 * SIZE.width
     return Sighting(Strip(SIZE, bytes(seen.pixels.bgrx[first * line : last * line]), first), seen.windows)
@@ -57,7 +57,7 @@ def button(y: int = 100, half: int = 12) -> Draw:
 
 
 def buttons() -> Draw:
-    """Draw a list of them, so that there are rows to tell what is beside it by."""
+    """Draw a list of buttons, whose rows can be compared with the content beside them."""
 
     def draw(pencil: Pencil) -> None:
         for y in (100, 60, 140):
@@ -67,7 +67,7 @@ def buttons() -> Draw:
 
 
 def sheets(gap: int = 5, tall: int = 210) -> list[Draw]:
-    """Draw two sheets side by side, the ground between them ending at 300."""
+    """Draw two panels side by side, with the gap between them ending at 300."""
     return [box(0, 0, 300 - gap, tall), box(300, 0, 460, tall)]
 
 
@@ -83,7 +83,7 @@ def two(*parts: Draw, x: int, y: int = 100, words: tuple[str, str] = ("12:03:14"
     return [screen(*parts, buttons(), text(word, x, y)) for word in words]
 
 
-def test_a_clock_on_the_next_sheet_is_left_out_only_where_it_was_learned() -> None:
+def test_a_clock_on_the_next_panel_is_ignored_only_at_its_learned_place() -> None:
     before, now = two(*sheets(), text("Time left:", 306), x=380)
     assert moved(before, strip(now, CLICKED), CLICKED) == ROW
     assert why(before, now, CLICKED, at(376)) == ""
@@ -94,20 +94,20 @@ def test_a_clock_on_the_next_sheet_is_left_out_only_where_it_was_learned() -> No
 
 
 @pytest.mark.parametrize(("x", "stir"), [(30, 24), (120, 120), (270, 264)], ids=["left", "near left", "right"])
-def test_on_the_same_sheet_nothing_is_left_out(x: int, stir: int) -> None:
+def test_nothing_is_ignored_on_the_same_panel(x: int, stir: int) -> None:
     before, now = two(box(0, 0, 640, 400), x=x, words=("Alice", "Bobby"))
     for where in (CLICKED, TYPED_THERE):
         assert why(before, now, where, at(stir), at(stir, wide=240, swift=True))
         assert why(before, now, where, Stir(Box(0, 0, 640, 400), swift=True))
 
 
-def test_on_a_sheet_left_of_the_target_nothing_is_left_out() -> None:
+def test_nothing_is_ignored_on_a_panel_left_of_the_target() -> None:
     before, now = two(box(0, 0, 160, 210), box(165, 0, 460, 210), x=30)
     assert why(before, now, CLICKED, at(24)) == ROW
 
 
 def grid(left: int, width: int, colour: str, pitch: int) -> list[Draw]:
-    """Draw a table whose cells have lines between them, as thick in both directions."""
+    """Draw a table with lines of equal width between its rows and columns."""
     lines = [box(left, 0, left + width, 400, colour)]
     return [box(0, 0, 640, 400), *lines, *(box(0, y, 640, y + width, colour) for y in range(70, 400, pitch))]
 
@@ -115,13 +115,13 @@ def grid(left: int, width: int, colour: str, pitch: int) -> list[Draw]:
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("pitch", [60, 400], ids=["rows", "no rows"])
 @pytest.mark.parametrize("colour", ["black", "#dddddd", GROUND])
-def test_the_lines_of_a_table_do_not_divide_its_rows(width: int, pitch: int, colour: str) -> None:
+def test_table_lines_do_not_divide_rows(width: int, pitch: int, colour: str) -> None:
     before, now = two(*grid(290, width, colour, pitch), x=380, words=("Alice", "Bobby"))
     assert why(before, now, CLICKED, at(376)) == ROW
 
 
 @pytest.mark.parametrize("spacing", [4, 6, 10])
-def test_nor_does_the_space_between_its_cells(spacing: int) -> None:
+def test_the_space_between_cells_does_not_divide_rows(spacing: int) -> None:
     cells = [
         box(left, y, right, y + 60 - spacing)
         for y in range(14, 400, 60)
@@ -132,7 +132,7 @@ def test_nor_does_the_space_between_its_cells(spacing: int) -> None:
     assert why(before, now, CLICKED, at(376)) == ROW
 
 
-def test_nor_do_a_scroll_bar_a_rail_an_empty_column_or_the_border_of_a_list() -> None:
+def test_scroll_bars_rails_empty_columns_and_borders_do_not_divide_rows() -> None:
     all_white = box(0, 0, 640, 400)
     layouts: list[list[Draw]] = [
         [all_white, box(290, 0, 302, 400, "#cccccc"), box(291, 60, 301, 160, "#888888")],
@@ -148,12 +148,12 @@ def test_nor_do_a_scroll_bar_a_rail_an_empty_column_or_the_border_of_a_list() ->
 
 
 @pytest.mark.parametrize(("gap", "tall"), [(3, 210), (80, 210), (5, 150), (5, 400)])
-def test_ground_that_is_too_narrow_too_wide_too_short_or_nowhere_open_is_none(gap: int, tall: int) -> None:
+def test_a_gap_of_a_wrong_size_or_without_an_opening_does_not_count(gap: int, tall: int) -> None:
     before, now = two(*sheets(gap, tall), x=380)
     assert why(before, now, CLICKED, at(376)) == ROW
 
 
-def test_a_photo_or_a_shade_is_no_ground() -> None:
+def test_a_photo_or_a_gradient_is_not_a_gap() -> None:
     chance = random.Random(1)
 
     def photo(pencil: Pencil) -> None:
@@ -178,7 +178,7 @@ def test_a_photo_or_a_shade_is_no_ground() -> None:
     ("rows", "listed", "why_not"),
     [(5, 5, ROW), (5, 3, ROW), (2, 2, ROW), (5, 2, ROW), (5, 1, ""), (1, 5, ROW), (1, 1, ROW)],
 )
-def test_rows_that_go_on_to_the_next_sheet_are_of_one_table(rows: int, listed: int, why_not: str) -> None:
+def test_rows_that_continue_on_the_next_panel_belong_to_one_table(rows: int, listed: int, why_not: str) -> None:
     heights = [100, 140, 60, 180, 20]
 
     def table(number: int) -> Sighting:
@@ -192,7 +192,7 @@ HEIGHTS = (100, 140, 60, 180, 20)
 
 
 def labelled(number: int, x: int, *more: Draw, words: Sequence[str] = ("Open",) * 5) -> Sighting:
-    """Five rows over two sheets: a button each, and on the next sheet what it is for."""
+    """Draw five rows over two panels: buttons on the first, and their labels on the second."""
 
     def row(pencil: Pencil) -> None:
         for y, word in zip(HEIGHTS, words, strict=True):
@@ -204,18 +204,18 @@ def labelled(number: int, x: int, *more: Draw, words: Sequence[str] = ("Open",) 
 
 
 @pytest.mark.parametrize("x", [304, 308, 312, 316, 322, 340, 405])
-def test_names_are_of_a_table_wherever_on_their_sheet_they_stand(x: int) -> None:
+def test_names_belong_to_a_table_at_any_place_on_their_panel(x: int) -> None:
     stir = Stir(Box(x // 8 * 8 - 8, 0, 72, 200))
     assert why(labelled(0, x), labelled(1, x), CLICKED, stir) == ROW
 
 
 @pytest.mark.parametrize("words", [("Stop", "Start", "Start", "Pause", "Start"), ("",) * 5])
-def test_rows_are_of_a_table_whatever_is_pressed_in_them(words: Sequence[str]) -> None:
+def test_rows_belong_to_a_table_whatever_control_is_pressed(words: Sequence[str]) -> None:
     stir = Stir(Box(336, 0, 72, 200))
     assert why(labelled(0, 350, words=words), labelled(1, 350, words=words), CLICKED, stir) == ROW
 
 
-def test_a_line_between_columns_is_of_no_row() -> None:
+def test_a_line_between_columns_belongs_to_no_row() -> None:
     def line(pencil: Pencil) -> None:
         pencil.line((400, 0, 400, 209), fill="#bbb")
 
@@ -227,7 +227,7 @@ def test_a_line_between_columns_is_of_no_row() -> None:
     "names",
     [(("Peggy", "Anna", "Bob"), ("Gary", "Hanna", "Rob")), (("anna", "Bobby", "Peter"), ("rosa", "Carol", "Diego"))],
 )
-def test_names_of_any_size_are_of_one_table(size: int, names: tuple[Sequence[str], Sequence[str]]) -> None:
+def test_names_of_any_size_belong_to_one_table(size: int, names: tuple[Sequence[str], Sequence[str]]) -> None:
     font = ImageFont.truetype("DejaVuSans.ttf", size)
 
     def table(words: Sequence[str]) -> Sighting:
@@ -241,7 +241,9 @@ def test_names_of_any_size_are_of_one_table(size: int, names: tuple[Sequence[str
 
 
 def tabled(number: int, *more: Draw, y: Sequence[int] = HEIGHTS, own: bool = False, x: int = 340) -> Sighting:
-    """Names on the next sheet, of which all or only the target's own are others in the second picture."""
+    """Return pictures of names on the second panel. In the second picture, all names or only the target's have
+    changed.
+    """
     names = [
         text(f"TX-{1040 + 7 * n + (number if not own or at_y == 100 else 0)}", x, at_y) for n, at_y in enumerate(y)
     ]
@@ -267,17 +269,17 @@ def test_rows_of_several_lines_are_rows(below: int, own: bool) -> None:
 
 
 @pytest.mark.parametrize("dense", [lines("|gTj", 205, range(12, 205, 11)), box(205, 0, 250, 205, "#336699")])
-def test_what_is_pressed_on_may_leave_no_gap_between_rows(dense: Draw) -> None:
+def test_pressed_controls_may_leave_no_gap_between_rows(dense: Draw) -> None:
     assert why(tabled(0, dense), tabled(900, dense), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
 
 
-def test_a_button_that_only_the_target_has_is_in_the_rows_of_its_list() -> None:
+def test_a_button_that_only_the_target_has_belongs_to_its_list() -> None:
     parts = [lines("row", 120, HEIGHTS), button(), lines("Help", 216, (36, 80, 160))]
     assert why(tabled(0, *parts), tabled(900, *parts), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
 
 
 @pytest.mark.parametrize("x", [320, 380])
-def test_a_cell_is_of_the_words_it_goes_on_with_and_of_its_sheet(x: int) -> None:
+def test_a_cell_belongs_to_its_words_and_its_panel(x: int) -> None:
     def waiting(number: int) -> Sighting:
         names = [text("Bob", 320, y) for y in HEIGHTS if y != 100 or x == 320]
         return screen(*sheets(), *(button(y) for y in HEIGHTS), *names, text(f"       waits {number}", x))
@@ -285,13 +287,13 @@ def test_a_cell_is_of_the_words_it_goes_on_with_and_of_its_sheet(x: int) -> None
     assert why(waiting(14), waiting(72), CLICKED, Stir(Box(x // 8 * 8 + 16, 80, 72, 40))) == ROW
 
 
-def test_a_column_that_few_rows_have_is_of_the_table() -> None:
+def test_a_sparse_column_belongs_to_the_table() -> None:
     heights = (100, 178, 22)
     parts = [button(y, 8) for y in range(22, 200, 26)]
     assert why(tabled(0, *parts, y=heights), tabled(900, *parts, y=heights), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
 
 
-def test_rows_over_three_sheets_are_rows() -> None:
+def test_rows_may_cross_three_panels() -> None:
     def third(number: int) -> Sighting:
         more = [box(0, 0, 290, 210), box(295, 0, 350, 210), box(355, 0, 600, 210), lines("note", 300, HEIGHTS)]
         return screen(*more, *(button(y) for y in HEIGHTS), text(f"TX-{number}", 380), text("EUR", 560))
@@ -300,13 +302,13 @@ def test_rows_over_three_sheets_are_rows() -> None:
 
 
 @pytest.mark.parametrize("off", [-10, -7, 7, 10])
-def test_a_press_need_not_go_to_the_middle_of_a_row(off: int) -> None:
+def test_a_press_need_not_hit_the_middle_of_a_row(off: int) -> None:
     parts = [button(y + off) for y in HEIGHTS]
     heights = [y + off for y in HEIGHTS]
     assert why(tabled(0, *parts, y=heights), tabled(900, *parts, y=heights), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
 
 
-def test_words_where_none_were_are_compared() -> None:
+def test_new_words_in_a_blank_place_are_compared() -> None:
     before = screen(*sheets(), *(button(y) for y in HEIGHTS))
     stir = Stir(Box(328, 0, 72, 208))
     assert why(before, tabled(0, *(button(y) for y in HEIGHTS)), CLICKED, stir) == ROW
@@ -314,7 +316,7 @@ def test_words_where_none_were_are_compared() -> None:
     assert why(*coloured, CLICKED, stir) == ""
 
 
-def test_a_film_has_no_lines_and_is_never_blank() -> None:
+def test_a_video_has_no_rows_and_is_never_blank() -> None:
     def filmed(seed: int) -> Sighting:
         chance = random.Random(seed)
 
@@ -334,7 +336,7 @@ def test_a_film_has_no_lines_and_is_never_blank() -> None:
     assert why(screen(*sheets(), buttons()), names[1], CLICKED, Stir(Box(328, 0, 72, 208), swift=True)) == ROW
 
 
-def test_at_the_rim_of_the_screen_there_is_less_to_look_at() -> None:
+def test_fewer_rows_are_compared_at_the_edge_of_the_screen() -> None:
     def bottom(colour: str) -> Sighting:
         heights = (394, 354, 314)
         return screen(
@@ -349,13 +351,13 @@ def test_at_the_rim_of_the_screen_there_is_less_to_look_at() -> None:
     assert why(bottom("gold"), screen(), where, Stir(Box(328, 376, 72, 24)))
 
 
-def test_a_list_may_begin_far_left_of_what_is_pressed() -> None:
+def test_a_list_may_begin_far_left_of_the_target() -> None:
     parts = [lines("row", 20, HEIGHTS), button(), lines("Help", 216, (36, 80, 160))]
     assert why(tabled(0, *parts), tabled(900, *parts), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
 
 
 def any_table(chance: random.Random) -> tuple[Sighting, Sighting, Aim, Stir]:
-    """Draw any rows over two sheets or three, in the second picture with another name for the target, or for all."""
+    """Draw random rows over two or three panels. In the second picture, the target's name or all names have changed."""
     tall, ground, pitch = chance.randrange(190, 390), chance.randrange(200, 300), chance.choice((18, 24, 32, 40, 56))
     wide = chance.choice((4, 5, 8, 16, 24))
     heights = range(chance.randrange(20, 60), tall - pitch // 2, pitch)
@@ -398,21 +400,21 @@ def any_table(chance: random.Random) -> tuple[Sighting, Sighting, Aim, Stir]:
 
 
 @pytest.mark.parametrize("seed", few(range(8), 3))
-def test_a_name_that_is_another_keeps_a_press_from_any_table(seed: int) -> None:
+def test_a_changed_name_stops_a_press_in_any_table(seed: int) -> None:
     for number in range(20):
         before, now, where, stir = any_table(random.Random(20 * seed + number))
         assert moved(before, strip(now, where), where)
         assert why(before, now, where, stir), number
 
 
-def test_among_too_many_things_that_tick_nothing_is_left_out() -> None:
+def test_nothing_is_ignored_among_too_many_ticking_places() -> None:
     before, now = two(*sheets(), x=380)
     more = [Stir(Box(360 + 8 * n, 96, 8, 8)) for n in range(MOST)]
     assert why(before, now, CLICKED, at(376), *more[1:]) == ""
     assert why(before, now, CLICKED, at(376), *more) == ROW
 
 
-def test_ground_that_is_not_there_any_more_divides_nothing() -> None:
+def test_a_gap_that_disappeared_divides_nothing() -> None:
     before, now = two(*sheets(), x=380)
     covered = screen(*sheets(), buttons(), text("12:03:15", 380), box(294, 96, 301, 106, "red"))
     assert why(before, now, CLICKED, at(376)) == ""
@@ -421,7 +423,7 @@ def test_ground_that_is_not_there_any_more_divides_nothing() -> None:
     assert why(before, merged, CLICKED, at(376), at(288, wide=24)) == ROW
 
 
-def test_a_clock_hides_nothing_else_that_changes_in_the_row() -> None:
+def test_a_clock_does_not_hide_other_changes_in_the_row() -> None:
     before = screen(*sheets(), buttons(), text("TX-1040", 30), text("12:03:14", 380))
     now = screen(*sheets(), buttons(), text("TX-1039", 30), text("12:03:15", 380))
     beside = screen(*sheets(), buttons(), text("TX-1040", 30), text("12:03:15", 380), text("Now", 310))
@@ -429,7 +431,7 @@ def test_a_clock_hides_nothing_else_that_changes_in_the_row() -> None:
     assert why(before, beside, CLICKED, at(376)) == ROW
 
 
-def test_what_is_within_reach_of_the_point_is_never_left_out() -> None:
+def test_places_near_the_point_are_never_ignored() -> None:
     near = Aim((Point(290, 100),))
     before, now = two(*sheets(), x=304, words=("Alice", "Bobby"))
     assert why(before, now, near, at(304)) == NEAR
@@ -437,19 +439,19 @@ def test_what_is_within_reach_of_the_point_is_never_left_out() -> None:
     assert why(*large, CLICKED, at(200)) == NEAR
 
 
-def test_a_box_over_both_sheets_and_one_that_is_no_part_of_a_screen_are_compared() -> None:
+def test_a_box_over_both_panels_and_a_very_large_box_are_compared() -> None:
     before, now = two(*sheets(), x=380)
     assert why(before, now, CLICKED, Stir(Box(264, 88, 196, 24))) == ROW
     assert why(before, now, CLICKED, Stir(Box(304, 0, 336, 400), swift=True)) == ROW
 
 
-def test_a_window_that_moved_or_came_up_keeps_all_from_being_left_out() -> None:
+def test_nothing_is_ignored_if_a_window_moved_or_appeared() -> None:
     before, now = two(*sheets(), x=380)
     other = replace(WINDOW, panes=(*WINDOW.panes, Pane(2, Box(500, 300, 50, 50))))
     assert why(before, Sighting(now.pixels, other), CLICKED, at(376)) == ROW
 
 
-def test_every_point_of_a_drag_has_to_be_on_another_sheet() -> None:
+def test_every_point_of_a_drag_must_be_on_another_panel() -> None:
     before, now = two(*sheets(), x=380)
     assert why(before, now, Aim((TARGET, Point(230, 180))), at(376)) == ""
     assert why(before, now, Aim((TARGET, Point(440, 100))), at(376))
@@ -460,7 +462,7 @@ def question(words: str, colour: str = WHITE) -> list[Draw]:
     return [box(0, 0, 640, 400, colour), *lines]
 
 
-def test_keys_go_to_a_window_with_a_clock_in_each_corner_but_not_to_another_question() -> None:
+def test_keys_are_sent_to_a_window_with_clocks_but_not_to_another_question() -> None:
     corners = [(20, 20), (560, 380)]
 
     def with_clocks(words: str, *parts: Draw) -> Sighting:
@@ -476,13 +478,13 @@ def test_keys_go_to_a_window_with_a_clock_in_each_corner_but_not_to_another_ques
 
 
 @pytest.mark.parametrize("swift", [True, False])
-def test_keys_do_not_go_to_another_question_in_a_window_that_stirs_all_over(swift: bool) -> None:
+def test_keys_are_not_sent_to_a_window_that_repaints_all_over(swift: bool) -> None:
     before, now = screen(*question("Delete Alice?")), screen(*question("Delete Bobby?", "#eeeeee"))
     for stirs in ([Stir(Box(0, 0, 640, 400), swift)], [Stir(Box(x, 0, 160, 400), swift) for x in range(0, 640, 160)]):
         assert why(before, now, TYPED, *stirs) == "its window looks different"
 
 
-def test_keys_go_past_a_video_but_not_past_words_as_large_as_one() -> None:
+def test_a_video_does_not_stop_keys_but_equally_large_text_does() -> None:
     def film(colour: str) -> Sighting:
         return screen(box(0, 0, 640, 400), box(40, 40, 360, 220, colour), text("x", 600, 390))
 
