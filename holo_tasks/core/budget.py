@@ -54,8 +54,9 @@ def _check_number(name: str, value: float | None, *, zero: bool = False) -> None
 
 @dataclass
 class Guard:
-    """The limits and consumption of one scope. Scopes nest: all ancestors are charged, and the outermost is checked
-    first.
+    """The limits and consumption of one scope.
+
+    Scopes nest: all ancestors are charged, and the outermost is checked first.
 
     ``started_s`` and all other times are seconds on the monotonic clock, passed in by the caller. A scope with a
     ``key`` is also stored in the shared database under that key, so it outlives this process.
@@ -91,8 +92,9 @@ class Guard:
         return chain[::-1]
 
     def key_of(self, name: str) -> str:
-        """Return the key of a nested scope. A later attempt that opens the same scopes in the same order gets the same
-        keys.
+        """Return the key of a nested scope.
+
+        A later attempt that opens the same scopes in the same order gets the same keys.
         """
         if not self.key:
             return ""
@@ -110,8 +112,9 @@ class Guard:
         return min(times, default=None)
 
     def stop_clocks(self, now_s: float) -> None:
-        """Stop the clocks of this scope and its ancestors, because a person has the screen. Calls nest with
-        `start_clocks`.
+        """Stop the clocks of this scope and its ancestors, because a person has the screen.
+
+        Calls nest with `start_clocks`.
         """
         for scope in self.lineage():
             scope.stopped_s = scope.stopped_s if scope.stops else now_s

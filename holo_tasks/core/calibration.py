@@ -52,8 +52,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class PathError:
-    """The distance from where clicks were sent to where they landed, in pixels, and the largest error of the reported
-    pointer.
+    """Distances in pixels: from where clicks were sent to where they landed, and the largest error of the pointer.
+
+    ``pointer_px`` compares the pointer's reported position with the sent one.
     """
 
     samples: int

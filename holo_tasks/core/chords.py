@@ -25,7 +25,7 @@ _TYPED = {"\n": "enter", "\r": "enter", "\t": "tab"}
 class Chord:
     """Keys that are down together.
 
-    ``keys`` are keysyms. ``may_be`` adds Shift if a keyboard layout may need it for one of them.
+    ``keys`` are keysyms. ``may_be`` adds Shift if a keyboard layout may need it for any key.
     """
 
     written: str

@@ -44,8 +44,9 @@ class Codes:
         return f"Codes({sorted(self._seeds)})"
 
     def known(self) -> Mapping[str, str]:
-        """Return the names of seeds by the codes that are secret now. The object stays the same until a code
-        changes.
+        """Return the names of seeds by the codes that are secret now.
+
+        The object stays the same until a code changes.
         """
         now_s = self._now_s()
         windows = tuple(seed.window(now_s) for seed in self._seeds.values())

@@ -172,8 +172,9 @@ class ElementTree:
         return found if name is None else _named(found, name)
 
     def at(self, point: Point, pid: int | None = None) -> Element | None:
-        """Return the innermost visible element at a point. ``pid`` restricts the search to the process of the window
-        there.
+        """Return the innermost visible element at a point.
+
+        ``pid`` restricts the search to the process of the window there.
 
         It is the smallest element of the topmost window, and the deepest of several equal ones.
         """
@@ -186,10 +187,13 @@ class ElementTree:
         return found
 
     def focused(self) -> Element | None:
-        """Return the element that has the keyboard focus. If several claim it, return the last one of the active
-        window.
+        """Return the element that has the keyboard focus.
 
-        Qt marks the current entry of a closed combo box as focused, so elements that are not on the screen come last.
+        If several claim it, return the last one of the active window. Qt marks the current entry of a closed combo box as
+        focused, so elements that are not on the screen come last.
+        """
+        focused = [element for element in self.elements if FOCUSED in element.states]
+        found = [element for element in focused if element.on_screen] or focused
         """
         focused = [element for element in self.elements if FOCUSED in element.states]
         found = [element for element in focused if element.on_screen] or focused

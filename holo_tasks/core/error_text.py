@@ -8,9 +8,7 @@ from pydantic import ValidationError
 
 
 class Problem(NamedTuple):
-    """One validation error: the path to the value, pydantic's message in ``what``, and pydantic's error type in
-    ``kind``.
-    """
+    """One validation error of pydantic: ``path`` to the value, message ``what`` and error type ``kind``."""
 
     path: tuple[int | str, ...]
     what: str

@@ -38,8 +38,9 @@ class UnfitItem(InvalidUsage):
 
 
 class BusinessFailure(UnfitItem):
-    """The business item is wrong, for example because it names a closed account. Retrying does not help; a person must
-    handle it.
+    """The business item is wrong, for example because it names a closed account.
+
+    Retrying does not help; a person must handle it.
 
     Work on an item of a `WorkList` raises it. Items that fail with any other error are tried again.
     """
@@ -87,8 +88,9 @@ class LimitReached(HoloError):
 
 
 class NeedsPerson(HoloError):
-    """The work cannot continue without a person. ``handoff`` is the id of the hand-off that failed, if there
-    was one.
+    """The work cannot continue without a person.
+
+    ``handoff`` is the id of the hand-off that failed, if there was one.
     """
 
     status = "needs_person"
@@ -126,7 +128,7 @@ class SecretRefused(PolicyRefused):
 
 
 class RedactionFailed(PolicyRefused):
-    """Private content could not be located on a screen, so nothing of that screen was sent."""
+    """Private content could not be located on a screen, so the screen was not sent."""
 
 
 class Killed(HoloError):

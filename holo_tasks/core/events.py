@@ -79,8 +79,9 @@ class SubgoalOpened(Event):
 
 
 class MaskedArea(BaseModel):
-    """An area that was painted over: the reason, and ``[left, top, width, height]`` in screen pixels; never the
-    content.
+    """An area that was painted over: the reason, and ``[left, top, width, height]`` in screen pixels.
+
+    The hidden content is never recorded.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -371,8 +372,9 @@ class StateSeen(Event):
 
 
 class Interrupted(Event):
-    """An interruption, such as a dialog that may come at any time, is being handled. ``times`` counts its
-    occurrences.
+    """An interruption, such as a dialog that may come at any time, is being handled.
+
+    ``times`` counts its occurrences.
     """
 
     kind: Literal["interruption"] = "interruption"
@@ -381,8 +383,9 @@ class Interrupted(Event):
 
 
 class Backtracked(Event):
-    """The layer made no progress, so its work is undone, ``by`` the Escape key or by the declared ways ``to`` a
-    state.
+    """The layer made no progress, so its work is undone.
+
+    ``by`` is the Escape key or the declared ways, which lead to the state ``to``.
     """
 
     kind: Literal["backtracked"] = "backtracked"
@@ -461,8 +464,9 @@ class SubgoalClosed(Event):
 
 
 class DoneBefore(BaseModel):
-    """Work that an earlier run finished. ``trace`` is the location of its trace, and ``sha256`` the digest of the
-    reused result.
+    """Work that an earlier run finished.
+
+    ``trace`` is the location of its trace, and ``sha256`` the digest of the reused result.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -20,7 +20,7 @@ A pixel that changes by less than ``STRONG`` levels shows the same as before. On
 stands still. ``FEW`` still pixels that differ from the earlier picture may form a letter.
 """
 TURNS, LOOKS = 8, 4
-"""A column is unreadable if it changed ``TURNS`` times and showed ``LOOKS`` contents, no two of them the same."""
+"""A column is unreadable if it changed ``TURNS`` times and showed ``LOOKS`` different contents."""
 NEIGHBORS, SOME_TURNS, SOME_LOOKS = 16, 4, 3
 """A column within ``NEIGHBORS`` pixels of an unreadable one needs fewer changes: it is the rim of a moving thing."""
 LAST = 4

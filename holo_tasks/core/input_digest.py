@@ -37,8 +37,9 @@ _STABLE_TYPES = (
 
 
 def digest_of(inputs: Any) -> str:
-    """Return the SHA-256 of inputs. Equal inputs have equal digests in every process, whatever the order of sets and
-    keys.
+    """Return the SHA-256 of inputs.
+
+    Equal inputs have equal digests in every process, whatever the order of sets and keys.
 
     Raises `InvalidUsage` for a type without a stable text: a default ``repr`` differs in the next process.
     """

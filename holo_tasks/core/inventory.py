@@ -27,8 +27,9 @@ class Discover:
 
     @classmethod
     def of(cls, given: Discover | bool) -> Discover | None:
-        """Return the option as a `Discover`: ``True`` gives the default, ``False`` gives ``None``. Raises
-        `InvalidUsage` for other values.
+        """Return the option as a `Discover`: ``True`` gives the default, ``False`` gives ``None``.
+
+        Raises `InvalidUsage` for other values.
         """
         if isinstance(given, bool):
             return cls() if given else None
@@ -67,9 +68,7 @@ class Inventory:
     recent: tuple[str, ...] = ()
 
     def told(self, most_tokens: int = MOST_TOKENS) -> str:
-        """Return the text for the model, as quoted data of at most ``most_tokens`` tokens; empty if there are
-        no items.
-        """
+        """Return the text for the model, as quoted data of at most ``most_tokens`` tokens; empty without items."""
         menus = [f"{program}: {entry}" for program, entries in self.menus.items() for entry in entries]
         wanted: dict[str, list[str]] = {
             WINDOWS: list(self.windows),

@@ -1,7 +1,6 @@
-"""Remove the parts of accessibility trees that must not leave this machine: masked texts and values of protected
-fields.
+"""Remove private parts of accessibility trees: masked texts and values of protected fields.
 
-Masks are areas of pixels, so they cover only what is on the screen. Text off the screen, such as a hidden page or a
+Masks are areas of pixels, so they cover only what the screen shows. Text off the screen, such as a hidden page or a
 scrolled-off row, cannot be masked. `known` drops such text if masks would have been looked for.
 """
 
@@ -36,8 +35,10 @@ def as_it_is(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Cover:
-    """The effect of masks on an element: whether it loses its texts, and whether the elements in it do, all or only
-    those without pixels.
+    """The effect of masks on an element and on the elements in it.
+
+    ``lost`` says that the element loses its texts. ``all_in_it`` says that all elements in it do, and ``unseen_in_it``
+    that those without pixels do.
     """
 
     lost: bool

@@ -1,5 +1,4 @@
-"""Handle text from outside (a mail, a file, a screen, a list) as data: never as an instruction, a name or a
-placeholder.
+"""Handle text from outside (a mail, a file, a screen, a list) as data, never as an instruction or a placeholder.
 
 `quoted` writes it for a model, separate from the instructions. `named` makes it safe as a name. Neither makes a model
 immune to its content; they only keep it from being mistaken for the author's own words.
@@ -80,8 +79,9 @@ def quoted(values: Mapping[str, Any]) -> str:
 
 
 def apart(task: str) -> tuple[str, dict[str, Any]]:
-    """Return a task without its data, and the data by name. The description of the machine before the task is
-    dropped.
+    """Return a task without its data, and the data by name.
+
+    The description of the machine before the task is dropped.
     """
     if task.startswith(SURROUNDINGS) and (before := _BLOCK.search(task)) is not None:
         task = task[before.end() :].lstrip("\n")

@@ -102,8 +102,7 @@ class TellsLabels(Protocol):
 
 @dataclass(frozen=True)
 class Keyed:
-    """The button that a key presses, according to accessibility trees: its names, and the element itself if it is
-    certain.
+    """The button that a key presses, according to the accessibility tree: its names and, if certain, its element.
 
     It is certain if the text on the button equals its name, and the last click was on it.
     """
@@ -187,8 +186,9 @@ class Scene:
         return not (is_word(gesture) and await self.beside_field())
 
     def shown_in(self, owner: Owner) -> Box:
-        """Return the area in which a window shows something: the whole screen if its place is unknown or a menu is
-        open.
+        """Return the area in which a window shows something.
+
+        That is the whole screen if the window's place is unknown or a menu is open.
         """
         return (not owner.popup and owner.box) or Box.whole(self.frame.size)
 

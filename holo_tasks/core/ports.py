@@ -95,8 +95,9 @@ class Held(Protocol):
         ...
 
     async def release(self) -> None:
-        """Let the agent continue after as many calls as to `hold`. Keys and buttons that the person left pressed are
-        released.
+        """Let the agent continue after as many calls as to `hold`.
+
+        Keys and buttons that the person left pressed are released.
         """
         ...
 
@@ -115,9 +116,7 @@ class Shown(Protocol):
         ...
 
     async def by_hand(self, inputs: Sequence[ByHand]) -> None:
-        """Carry out a person's input. Raises a `HoloError`, before any of it, unless the desktop is held for a
-        person.
-        """
+        """Carry out a person's input. Raises a `HoloError` beforehand unless the desktop is held for a person."""
         ...
 
     async def close_vnc(self, path: Path) -> None:
@@ -137,8 +136,9 @@ class SharesFiles(Protocol):
     """A desktop with a folder that its programs share with the agent."""
 
     async def shared_folder(self) -> SharedFolder:
-        """Return the shared folder. Only the agent uses it until a program gets its path. Raises `InvalidUsage` without
-        one.
+        """Return the shared folder.
+
+        Only the agent uses it until a program gets its path. Raises `InvalidUsage` without one.
         """
         ...
 
@@ -221,8 +221,9 @@ class BudgetStore(Protocol):
         ...
 
     async def reserve(self, guard: Guard, worst_micro: int) -> str:
-        """Reserve the worst-case cost of a call and return the reservation's id. Raises `LimitReached` without
-        reserving anything.
+        """Reserve the worst-case cost of a call and return the reservation's id.
+
+        Raises `LimitReached` without reserving anything.
         """
         ...
 
@@ -287,7 +288,7 @@ class Reply:
 
     @property
     def written_bytes(self) -> int:
-        """Number of bytes that the model wrote, all of which are billed."""
+        """Number of bytes that the model wrote. The server bills all of these."""
         called = sum(len(call.name) + len(call.arguments.encode()) for call in self.tool_calls)
         return len(self.content.encode()) + len(self.reasoning.encode()) + called
 

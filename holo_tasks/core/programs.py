@@ -66,7 +66,7 @@ def runs(owner: Owner, programs: Sequence[str]) -> bool:
 def may_run(owner: Owner, programs: Sequence[str]) -> bool:
     """Return whether a window's program is, or may be, one of these. Use it to exclude programs.
 
-    A viewer's window may show any program of the other machine, so it always may be one of them.
+    A viewer's window may show any program of the other machine, so the result is always true.
     """
     if is_viewer(owner):
         return True

@@ -28,8 +28,9 @@ LARGE = 0.2
 
 
 class Pixels(Protocol):
-    """A picture of a screen of this size, or its rows from ``top`` on, in the X server's format: blue, green, red,
-    unused.
+    """A picture of a screen of this size, or its rows from ``top`` on.
+
+    ``bgrx`` is in the X server's format: blue, green, red and an unused byte for each pixel.
     """
 
     @property

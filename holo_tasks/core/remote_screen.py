@@ -76,8 +76,9 @@ class _Remote:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def told(self) -> dict[str, Any]:
-        """Return the settings, including the password, for the process that starts the client. Pass them to no other
-        process.
+        """Return the settings, including the password, for the process that starts the client.
+
+        Pass them to no other process.
         """
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**values, "kind": self.kind, "password": self.secret.value if self.secret else ""}
@@ -161,7 +162,7 @@ def untypable(text: str) -> str:
 
 
 def not_typed(characters: str, *, client: str, can_paste: bool) -> str:
-    """Return the message that explains why a text was refused before any of it was typed."""
+    """Return the message that explains why a text was refused before typing."""
     shown = characters[:SHOWN] + ("…" if len(characters) > SHOWN else "")
     instead = "" if can_paste else " Whoever starts this run can allow paste=True for it."
     return (

@@ -28,11 +28,9 @@ LARGEST = 0.25
 
 
 class _Beyond(NamedTuple):
-    """The gap between a point and a region right of it, the region's part beyond the gap, and whether that was
-    blank.
-    """
+    """The gap between a point and a region right of it, the region's part beyond it, and whether that was blank."""
 
-    ground: Box
+    gap: Box
     clear: Box
     blank: bool
 
@@ -67,9 +65,7 @@ class Calm:
         return Sighting(_with_earlier_pixels(before.pixels, now.pixels, left_out), now.windows) if left_out else now
 
     def _irrelevant_part(self, now: Sighting, at: Point, box: Box, swift: bool) -> Box | None:
-        """Return the part of a box that is irrelevant for a point: in other rows, or on a panel right of the
-        point's.
-        """
+        """Return the part of a box that is irrelevant for a point: in other rows, or on a panel right of it."""
         if Box.near(at, NEAR, NEAR).intersects(box):
             return None
         if not _shares_rows(at, box):
@@ -81,8 +77,8 @@ class Calm:
             return None
         top, bottom = now.pixels.top, now.pixels.top + _height(now.pixels)
         # The gap must still be there, within the captured rows, and a blank place must still have no text.
-        first, last = max(known.ground.top, top), min(known.ground.bottom, bottom)
-        still = Box(known.ground.left - 1, first, known.ground.width + 2, last - first)
+        first, last = max(known.gap.top, top), min(known.gap.bottom, bottom)
+        still = Box(known.gap.left - 1, first, known.gap.width + 2, last - first)
         if last <= first or part(self._before.pixels, still).tobytes() != part(now.pixels, still).tobytes():
             return None
         first, last = max(top, at.y - ROW), min(bottom, at.y + ROW + 1)
@@ -92,8 +88,9 @@ class Calm:
         return known.clear
 
     def _part_beyond_gap(self, at: Point, box: Box, swift: bool) -> _Beyond | None:
-        """Return the part of a box beyond a gap right of a point, or ``None`` without a gap, or if rows may
-        cross it.
+        """Return the part of a box beyond a gap right of a point.
+
+        Returns ``None`` without a gap, or if rows may continue across it.
         """
         pane, size = self._before.windows.under(at), self._before.pixels.size
         if pane is None or box.left <= at.x:
@@ -127,8 +124,9 @@ def _shares_rows(at: Point, box: Box) -> bool:
 
 
 def _negligible(stirs: list[Stir], windows: Arrangement, size: Size) -> list[Box]:
-    """Return the boxes if they cover so little of the focused window that its keys mean the same; else an empty
-    list.
+    """Return the boxes if they cover little of the focused window, else an empty list.
+
+    The same keys then still mean the same in the window.
     """
     window = keyed(windows, Box.whole(size))
     whole = window.width * window.height

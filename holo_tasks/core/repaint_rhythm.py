@@ -37,7 +37,7 @@ LAG_S = 0.2
 SOON, TARDY = 0.7, 1.4
 """Bounds of the first gap at a place from an earlier process, as multiples of the earlier pace."""
 FULL = 0.5
-"""A box of which less than this share repaints has something else in it."""
+"""Least share of a box that must repaint. Otherwise the box has something else in it."""
 NEAR = 2
 """Tiles up to this many columns and rows apart belong together: one tile may lie between them."""
 MOST = 8192

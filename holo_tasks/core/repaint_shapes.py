@@ -61,8 +61,9 @@ class Shapes:
 
 
 class Doubts:
-    """Places whose shape changed since the picture that a comparison started from. Each must repaint once more to be
-    trusted.
+    """Places whose shape changed since the picture that a comparison started from.
+
+    Each must repaint once more to be trusted.
     """
 
     def __init__(self, before: Sighting) -> None:

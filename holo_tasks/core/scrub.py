@@ -44,7 +44,7 @@ class Scrubber:
     the secret by name, under the secret's binding. Encoded values, single lines of a value, and the rest of overlapping
     values become marks that type nothing. Encodings are base64 at any offset, hexadecimal, URL and HTML escapes.
     Existing placeholders and marks are left alone, and so are short matches in SHA-256 digests, which occur by chance.
-    For a seed, every spelling of it and its one-time ``codes`` become marks.
+    A seed becomes such a mark in every spelling, and so do its one-time ``codes``.
     """
 
     def __init__(self, secrets: Iterable[Secret], codes: Codes | None = None) -> None:
@@ -112,7 +112,7 @@ class Scrubber:
         """Return a text with values replaced; in JSON objects inside it, only string values change.
 
         Field names, numbers and literals of JSON stay, and so do texts for which ``fixed`` is true. Otherwise a value
-        that looks like one of them would change or break the text's meaning.
+        that looks like a number or a keyword would change or break the text's meaning.
         """
         if not self.finds(text):
             return text
@@ -226,8 +226,9 @@ def _places(text: str, forms: Mapping[str, str]) -> Iterator[Span]:
 
 
 def _merged(found: list[Span]) -> Iterator[Span]:
-    """Yield matches without overlaps. A match inside another is dropped; partly overlapping ones become one
-    ``[secret]``.
+    """Yield matches without overlaps.
+
+    A match inside another is dropped; partly overlapping ones become one ``[secret]``.
     """
     group: Span | None = None
     for start, end, mark in sorted(found, key=lambda one: (one[0], -one[1])):

@@ -28,7 +28,7 @@ thinner.
 
 
 def ground(picture: Image.Image, at: Point, until: int) -> Box | None:
-    """Return the gap between a point and a column right of it, or ``None`` if both may be on one panel.
+    """Return the gap between a point and a column to its right, or ``None`` if both may be on one panel.
 
     ``picture`` shows exactly the window that both are in, in its full height.
     """
@@ -65,17 +65,17 @@ def _panel_rows(strip: Image.Image, y: int) -> tuple[int, int] | None:
     pixel = data[y * line + first : y * line + first + 3]
     plain = pixel * (strip.width - 2 * MARGIN)
 
-    def is_ground(row: int) -> bool:
+    def is_gap_row(row: int) -> bool:
         at = row * line
         beside = data[at + first - 3 : at + first], data[at + last : at + last + 3]
         return data[at + first : at + last] == plain and pixel not in beside
 
-    if not is_ground(y):
+    if not is_gap_row(y):
         return None
     top = bottom = y
-    while top > 0 and is_ground(top - 1):
+    while top > 0 and is_gap_row(top - 1):
         top -= 1
-    while bottom + 1 < strip.height and is_ground(bottom + 1):
+    while bottom + 1 < strip.height and is_gap_row(bottom + 1):
         bottom += 1
     rows = range(top, bottom + 1)
     if len(rows) < TALL:

@@ -21,10 +21,10 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class Text:
-    """A label on the screen. ``*`` matches anything. A label in capitals matches capitals only, and digits match
-    themselves.
+    """A label on the screen. ``*`` matches anything.
 
-    ``within`` is the part of the screen, in pixels, that it must be in.
+    A label in capitals matches capitals only, and digits match themselves. ``within`` is the part of the screen, in
+    pixels, that it must be in.
     """
 
     label: str
@@ -63,8 +63,9 @@ class Picture:
 
 @dataclass(frozen=True)
 class Window:
-    """A window with this title, a shell pattern, or this program, the name or path of the file that its process
-    runs.
+    """A window, by its title, its program or both.
+
+    The title is a shell pattern. The program is the name or path of the file that its process runs.
     """
 
     title: str = "*"

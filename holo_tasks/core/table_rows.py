@@ -42,7 +42,7 @@ def film(picture: Image.Image, beside: Box) -> bool:
     return len(down) > LETTERS and sum(map(bool, down)) >= FULL * len(down)
 
 
-def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box, *, one: bool = False) -> bool:
+def aligned(ink: Image.Image, at: Point, gap: Box, beside: Box, *, one: bool = False) -> bool:
     """Return whether a box beyond the gap right of a target may be in the rows of a table with it.
 
     The target's side is searched in its own column and in full. The other side is searched in the box, in the text that
@@ -53,21 +53,20 @@ def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box, *, one: bool 
     The result is true if nothing is above or below the target, because then its rows are unknown. With ``one``, the box
     is a single thing without rows.
     """
-    column, whole = (at.x - ACROSS, min(at.x + ACROSS + 1, ground.left)), (0, ground.left)
+    column, whole = (at.x - ACROSS, min(at.x + ACROSS + 1, gap.left)), (0, gap.left)
     own, all_ = (
-        [block for block in _blocks(_ink_rows(ink, *across)) if _counts(block, at.y, ground)]
-        for across in (column, whole)
+        [block for block in _blocks(_ink_rows(ink, *across)) if _counts(block, at.y, gap)] for across in (column, whole)
     )
     others = [[block for block in blocks if not _in_row(block, at.y)] for blocks in (own, all_)]
     if not any(others):
         return True
-    places = (beside.left, beside.right), _text_span(ink, at.y, ground, beside), (ground.right, ink.width)
+    places = (beside.left, beside.right), _text_span(ink, at.y, gap, beside), (gap.right, ink.width)
     cells = [_ink_rows(ink, *across) for across in places]
     # In the full width, the next block may belong to other content, so it counts only if the column has none.
     lists = [(own, True), (all_, not others[0])]
     apart = range(beside.top, beside.bottom) if one else range(0)
     return any(
-        _share_rows(blocks, down, at.y, ground, apart, nearest=nearest) for blocks, nearest in lists for down in cells
+        _share_rows(blocks, down, at.y, gap, apart, nearest=nearest) for blocks, nearest in lists for down in cells
     )
 
 
@@ -76,9 +75,10 @@ def blank(ink: Image.Image, at: Point, beside: Box) -> bool:
     return _nearest_ink(_ink_rows(ink, beside.left, beside.right), at.y) is None
 
 
-def _share_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart: range, *, nearest: bool) -> bool:
-    """Return whether blocks of one side are in rows with lines of the other. With ``nearest``, the next block
-    suffices.
+def _share_rows(blocks: list[Span], down: list[int], y: int, gap: Box, apart: range, *, nearest: bool) -> bool:
+    """Return whether blocks of one side are in rows with lines of the other.
+
+    With ``nearest``, the next block suffices.
     """
     own = _nearest_ink(down, y)
     if own is None:
@@ -87,7 +87,7 @@ def _share_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart:
         (block for block in blocks if _in_row(block, y)), key=lambda block: abs(_middle(block) - y), default=None
     )
     others = [block for block in blocks if not _in_row(block, y)]
-    lines = [line for line in _blocks(down) if line != own and _counts(line, y, ground) and _middle(line) not in apart]
+    lines = [line for line in _blocks(down) if line != own and _counts(line, y, gap) and _middle(line) not in apart]
     # A press need not hit the middle of its target.
     for here in {y, y if mine is None else _middle(mine)}:
         beside = {there: _nearest_ink(down, _middle(own) - here + there) for there in map(_middle, others)}
@@ -106,9 +106,7 @@ def _share_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart:
 
 
 def _has_partner(line: Span, own: Span, here: int, mine: Span | None, others: Iterable[Span]) -> bool:
-    """Return whether a line has a block beside it like the target's own line has, or lies within the target's tall
-    block.
-    """
+    """Return whether a line has a block at its height like the target has, or is inside the target's tall block."""
     if mine is not None and mine[1] - mine[0] >= TALLEST and mine[0] <= _middle(line) <= mine[1]:
         return True
     return any(_has_ink_at_height(own, here, line, _middle(block)) for block in others)
@@ -118,12 +116,12 @@ def _is_half_true(answers: Collection[bool]) -> bool:
     return bool(answers) and 2 * sum(answers) >= len(answers)
 
 
-def _text_span(ink: Image.Image, y: int, ground: Box, beside: Box) -> Span:
+def _text_span(ink: Image.Image, y: int, gap: Box, beside: Box) -> Span:
     """Return the left and right end of the text at a point's height that a box is part of."""
     across, _ = ink.crop((0, max(0, y - ROW), ink.width, y + ROW + 1)).getprojection()
     left, right = beside.left, beside.right
-    while (more := across[max(ground.right, left - ACROSS) : left]) and any(more):
-        left = max(ground.right, left - ACROSS) + more.index(next(filter(None, more)))
+    while (more := across[max(gap.right, left - ACROSS) : left]) and any(more):
+        left = max(gap.right, left - ACROSS) + more.index(next(filter(None, more)))
     while any(more := across[right : right + ACROSS]):
         right += max(place for place, inked in enumerate(more) if inked) + 1
     return left, right
@@ -159,8 +157,8 @@ def _in_row(block: Span, y: int) -> bool:
     return block[0] <= y + ROW and block[1] >= y - ROW
 
 
-def _counts(span: Span, y: int, ground: Box) -> bool:
-    return _in_row(span, y) or ground.top <= _middle(span) < ground.bottom
+def _counts(span: Span, y: int, gap: Box) -> bool:
+    return _in_row(span, y) or gap.top <= _middle(span) < gap.bottom
 
 
 def _middle(span: Span) -> int:

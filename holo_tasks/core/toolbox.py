@@ -174,8 +174,9 @@ class Toolbox:
         return {**values, "tool_name": self.name(call.tool_name)}
 
     def _wrong_coordinates(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield the name and the error of each coordinate that is not one number in this space. None is moved into
-        range.
+        """Yield the name and the error of each coordinate that is not one number in this space.
+
+        None is moved into range.
         """
         kinds, most = ((int,), 1000) if self.space == "thousandths" else ((int, float), 1)
         words = "a single integer from 0 to 1000" if self.space == "thousandths" else "a single number from 0 to 1"

@@ -70,7 +70,7 @@ class Totp:
     def given(self, now_s: float, last: int, left_s: float) -> tuple[int, float]:
         """Return the next window to give out and the seconds until it begins, if ``last`` was given out before.
 
-        The current window is used only if at least ``left_s`` seconds of it remain.
+        The current window is used only if at least ``left_s`` seconds remain.
         """
         window = self.window(now_s)
         last = -1 if last > window + AHEAD else last
@@ -85,9 +85,7 @@ class Totp:
         return hashlib.sha256(about + self._maker.byte_secret()).hexdigest()
 
     def spellings(self) -> Iterator[str]:
-        """Yield the seed in lower case as services and programs write it: in one piece, in groups and in
-        hexadecimal.
-        """
+        """Yield the seed in lower case in the usual notations: in one piece, in groups and in hexadecimal."""
         seed = self.seed.lower()
         yield seed
         for size in (4, 5, 8):

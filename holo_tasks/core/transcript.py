@@ -146,7 +146,7 @@ class Transcript:
     def compacted(self, notes_bytes: int = NOTES_BYTES) -> Transcript | None:
         """Return the transcript without the older half of its steps, or ``None`` if only one is left.
 
-        Half of them go at once, so that the requests until the next cut have the same prefix. The newest few steps go
+        Half the steps go at once, so that the requests until the next cut have the same prefix. The newest few steps go
         one at a time. The newest ``notes_bytes`` of the removed notes are kept.
         """
         starts = [place for place, entry in enumerate(self.entries) if isinstance(entry, Observed)]

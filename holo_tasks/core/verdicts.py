@@ -72,7 +72,7 @@ def expected(gesture: Gesture, window: Box | None = None) -> Expected:
 def judge(before: Frame, after: Frame, where: Expected = ANYWHERE) -> Verdict:
     """Compare two frames pixel by pixel. Frames of different sizes differ as a whole.
 
-    A text caret that only one of them shows is not a change, unless a change is expected there.
+    A text caret that appeared or disappeared is not a change, unless a change is expected there.
     """
     box = changed_box(before, after)
     if not after.settled:

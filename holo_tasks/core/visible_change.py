@@ -117,8 +117,9 @@ def _erase(mask: Image.Image, box: Box) -> None:
 
 
 def _look(mask: Image.Image, at: Point) -> Box | None:
-    """Return the box of the change that a control's own look makes at a point, or ``None`` if it is absent or too
-    large.
+    """Return the box of the change that a control's own look makes at a point, or ``None``.
+
+    It is ``None`` if nothing changed near the point, or the change is too large for a control.
     """
     reach = Box.near(at, CONTROL_WIDE, CONTROL_TALL).intersection(Box(0, 0, mask.width, mask.height))
     near = Box.near(at, AT_POINT, AT_POINT).intersection(Box(0, 0, mask.width, mask.height))
