@@ -83,7 +83,7 @@ def chords_in(gesture: Gesture) -> Iterator[Chord]:
 def denied_in(gesture: Gesture, denied: Sequence[str], allowed: Sequence[str]) -> tuple[str, str] | None:
     """Return the first denied combination of a gesture and the rule that denies it, both as written.
 
-    A rule also denies its keys with further keys. Exactly the keys of an allowed combination are never denied.
+    A rule also denies combinations with additional keys. Exactly the keys of an allowed combination are never denied.
     """
     rules, lifted = [parse(text) for text in denied], {parse(text).keys for text in allowed}
     for chord in chords_in(gesture):

@@ -44,7 +44,7 @@ class Codes:
         return f"Codes({sorted(self._seeds)})"
 
     def known(self) -> Mapping[str, str]:
-        """Return the names of seeds by the codes that are secret now.
+        """Return the codes that are secret now, each with the name of its seed or the name it was received under.
 
         The object stays the same until a code changes.
         """

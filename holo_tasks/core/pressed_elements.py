@@ -57,7 +57,10 @@ def pressed_at(tree: ElementTree, at: Point) -> Element | None:
 
 
 def names_at(tree: ElementTree, at: Point) -> tuple[str, ...]:
-    """Return the names at a point, from the innermost element to the button that contains it."""
+    """Return the names at a point, from the innermost element to the control that contains it.
+
+    For a button without a name, the names inside it are added.
+    """
     inner = tree.at(at)
     if inner is None:
         return ()

@@ -19,7 +19,7 @@ from holo_tasks.core.side_by_side import ground
 from holo_tasks.core.table_rows import aligned, blank, film, written
 
 SMALL, SWIFT, ALL = 0.05, 0.3, 0.3
-"""Shares of a window's area for keys: of a region, of an unreadable region, and of all ignored regions together."""
+"""Largest shares of the focused window, for keys: of a region, of an unreadable region, and of all ignored regions."""
 MOST = 8
 """Most regions in the rows of a point. With more, nothing is ignored: checking each takes some milliseconds."""
 WIDER_THAN_ANY = 1 << 16
