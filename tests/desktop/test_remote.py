@@ -149,9 +149,9 @@ async def test_a_connection_that_drops_is_made_again_before_anything_is_done_or_
             far.server.run(*far.command)
         frame = await desktop.look()
         assert frame.reconnected == 1
-        assert "made again" in told[-1]
+        assert "was restored" in told[-1]
         assert (await desktop.look()).reconnected == 1
-        assert len([line for line in told if "made again" in line]) == 1
+        assert len([line for line in told if "was restored" in line]) == 1
         await dropped(far, desktop)
         with pytest.raises(DesktopFailed, match="could not be made again in 3 attempts"):
             await desktop.look()
