@@ -189,11 +189,8 @@ class ElementTree:
     def focused(self) -> Element | None:
         """Return the element that has the keyboard focus.
 
-        If several claim it, return the last one of the active window. Qt marks the current entry of a closed combo box as
-        focused, so elements that are not on the screen come last.
-        """
-        focused = [element for element in self.elements if FOCUSED in element.states]
-        found = [element for element in focused if element.on_screen] or focused
+        If several claim it, return the last one of the active window. Qt marks the current entry of a closed combo box
+        as focused, so elements that are not on the screen come last.
         """
         focused = [element for element in self.elements if FOCUSED in element.states]
         found = [element for element in focused if element.on_screen] or focused
