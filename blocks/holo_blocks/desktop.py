@@ -21,6 +21,7 @@ from holo_tasks.core.secret import Secret as TypedSecret
 from holo_tasks.core.secret import check_bound
 from holo_tasks.core.this_machine import check_display
 from holo_tasks.desktop import AttachedDesktop, Settle, VirtualDesktop
+from holo_tasks.desktop.profiles.asked import KEPT, NEW
 from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.run.run import LiveViewing
 from holo_tasks.run.secret_sources import SecretSpec, resolved
@@ -83,6 +84,12 @@ class HoloDesktop(OneSchema, Block):
     cpus: float = Field(
         default=0.0, ge=0, description="How many processors it may take, for example 0.5; 0 is no bound."
     )
+    profiles: str = Field(
+        default=NEW,
+        description="The settings of a program that would else hand its document to an instance that runs already, "
+        "such as an office program or a browser: new has each desktop begin with a profile that goes with it, kept "
+        "keeps one on the worker's machine under this block's name, with its log-ins, and kept:NAME under another.",
+    )
     patience: float = Field(
         default=PATIENCE_S,
         ge=0,
@@ -135,6 +142,11 @@ class HoloDesktop(OneSchema, Block):
         check_bound(found, starts=starts or self.app is not None)
         return found
 
+    def _kept_as(self) -> str:
+        """Return the profiles of its programs as a desktop is asked for them: kept ones have the name of this block."""
+        name = self._block_document_name
+        return f"{KEPT}:{name}" if name and self.profiles.strip() == KEPT else self.profiles
+
     def check_here(self) -> None:
         """Raise `InvalidUsage` if the display is on another machine."""
         if self.display:
@@ -180,6 +192,7 @@ class HoloDesktop(OneSchema, Block):
             settle=Settle(patience_s=self.patience),
             run_as=self.run_as,
             opengl=self.opengl,
+            profiles=self._kept_as(),
             monitor=monitor,
             network=network,
             folders=self.folders,

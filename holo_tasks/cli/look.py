@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.cli.run import display_of, settle_of, size_of
+from holo_tasks.cli.run import display_of, profiles_of, settle_of, size_of
 from holo_tasks.cli.signals import cancel_at_signals
 from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
@@ -111,9 +111,9 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _desktop(options: argparse.Namespace) -> Desktop:
-    size, settle = size_of(options.size), settle_of(options)
+    size, settle, profiles = size_of(options.size), settle_of(options), profiles_of(options)
     if options.app is not None:
-        return VirtualDesktop(size=size, app=options.app, settle=settle, inherits="plain", tell=say)
+        return VirtualDesktop(size=size, app=options.app, settle=settle, inherits="plain", profiles=profiles, tell=say)
     return AttachedDesktop(display_of(options), settle=settle, touches=False, accessibility=options.accessibility)
 
 

@@ -164,7 +164,13 @@ def _add_screen(run: _Parser) -> None:
     told = "use this monitor of the display only: its name or its number, as `holo-tasks doctor` lists them"
     run.add_argument("--monitor", metavar="NAME", help=told)
     run.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
+    _add_profiles(run)
     _add_patience(run)
+
+
+def _add_profiles(command: argparse.ArgumentParser) -> None:
+    told = "the settings of an office program or browser: new each time, or kept for the next start (%(default)s)"
+    command.add_argument("--profiles", metavar="new|kept|kept:NAME", default="new", help=told)
 
 
 def _add_patience(command: argparse.ArgumentParser) -> None:
@@ -261,6 +267,7 @@ def _add_record(commands: Commands) -> None:
     told = "an X display that you work on (DISPLAY, without --app); with --app the program is shown there"
     record.add_argument("--display", metavar=":N", help=told)
     record.add_argument("--size", metavar="WxH", default="1280x800", help="of the program's own desktop (%(default)s)")
+    _add_profiles(record)
     _add_patience(record)
     told = "ask the programs on that display for their elements, over the bus that it names"
     record.add_argument("--accessibility", action="store_true", help=told)
@@ -427,6 +434,7 @@ def _add_look(commands: Commands) -> None:
     screen.add_argument("--display", metavar=":N", help="an X display that is already running (DISPLAY)")
     screen.add_argument("--app", metavar="COMMAND", help="a program to start on a new virtual desktop")
     look.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
+    _add_profiles(look)
     _add_patience(look)
     told = "ask the programs on that display for their elements, over the bus that it names"
     look.add_argument("--accessibility", action="store_true", help=told)

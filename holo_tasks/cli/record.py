@@ -20,7 +20,7 @@ from holo_tasks.by_hand.told import Both, Story, check_steps, merged, write_down
 from holo_tasks.cli import settings as chosen
 from holo_tasks.cli.compile import compile_traces
 from holo_tasks.cli.person import Person
-from holo_tasks.cli.run import display_of, hush_values, named_values, redaction_of, settle_of, size_of
+from holo_tasks.cli.run import display_of, hush_values, named_values, profiles_of, redaction_of, settle_of, size_of
 from holo_tasks.cli.signals import cancel_at_signals, interrupt_at_signals
 from holo_tasks.cli.verify import ready
 from holo_tasks.compiler.parameters import NO_NAME, is_name
@@ -110,14 +110,14 @@ def _is_own(options: argparse.Namespace) -> bool:
 
 
 def _desktop(options: argparse.Namespace) -> Desktop:
-    size, settle = size_of(options.size), settle_of(options)
+    size, settle, profiles = size_of(options.size), settle_of(options), profiles_of(options)
     if _is_own(options):
         if missing := missing_packages():
             raise InvalidUsage(
                 f"The program would be shown in a browser, which takes `apt-get install --no-install-recommends "
                 f"{' '.join(missing)}`; or give --display $DISPLAY, too, and it is shown there."
             )
-        return VirtualDesktop(size=size, app=options.app, settle=settle, inherits="plain", tell=say)
+        return VirtualDesktop(size=size, app=options.app, settle=settle, inherits="plain", profiles=profiles, tell=say)
     return AttachedDesktop(
         display_of(options),
         app=options.app,

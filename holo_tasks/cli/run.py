@@ -188,7 +188,7 @@ def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> Virt
     from holo_tasks.machine.patience import tells
 
     run_as, size, monitor = _run_as(options), size_of(options.size), _monitor(options)
-    folders, settle = _folders(options), settle_of(options)
+    folders, settle, profiles = _folders(options), settle_of(options), profiles_of(options)
     if options.app is None:
         return AttachedDesktop(display_of(options), secrets=secrets, settle=settle, monitor=monitor)
     return VirtualDesktop(
@@ -198,6 +198,7 @@ def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> Virt
         secrets=secrets,
         inherits="plain",  # of the person's own shell
         run_as=run_as,
+        profiles=profiles,
         monitor=monitor,
         tell=tells.get(),
         network=options.network,
@@ -224,6 +225,14 @@ def _run_as(options: argparse.Namespace) -> str:
     if not user.strip():
         raise InvalidUsage("--run-as is empty; give the name of a user, or leave it out.")
     return user.strip()
+
+
+def profiles_of(options: argparse.Namespace) -> str:
+    """Return whose settings the program of --app has, as it is given. Raises `InvalidUsage` where none is started."""
+    profiles: str = options.profiles
+    if profiles != "new" and (options.app is None or options.display is not None):
+        raise InvalidUsage("--profiles is about the program that --app starts on a desktop of its own: give --app.")
+    return profiles
 
 
 def _folders(options: argparse.Namespace) -> dict[str, Access]:

@@ -161,17 +161,19 @@ class Child:
         with mmap.mmap(self._pixels, count, prot=mmap.PROT_READ) as memory:
             return memory[:]
 
-    async def close(self) -> None:
-        """End the desktop in good order, or else by force."""
+    async def close(self) -> list[str]:
+        """End the desktop in good order, or else by force; return the titles of what programs asked as they closed."""
+        asked: list[str] = []
         try:
             self._tell_to_stop()
             async with asyncio.timeout(GRACE_S), self.turn:
                 if not self._over:
-                    await self.ask("close")
+                    asked = (await self.ask("close")).get("asked", [])
         except (DesktopFailed, TimeoutError):
             pass
         finally:
             await asyncio.shield(asyncio.to_thread(self.kill))
+        return asked
 
     def kill(self) -> None:
         """End the desktop now; nothing of it is left when this returns."""

@@ -27,11 +27,13 @@ from holo_tasks.core.remote_input import ByHand
 from holo_tasks.core.remote_screen import Remote, lost, reconnected
 from holo_tasks.core.secret import Secret, by_name, check_bound
 from holo_tasks.core.this_machine import check_display, switched_on
+from holo_tasks.core.visible_text import one_line
 from holo_tasks.desktop import element_messages, ipc_messages
 from holo_tasks.desktop.child import Child
 from holo_tasks.desktop.environment import Inherits, for_ours, for_programs, kept_back
 from holo_tasks.desktop.opengl import wanted
 from holo_tasks.desktop.other_user import other_user
+from holo_tasks.desktop.profiles.asked import NEW, kept_folder
 from holo_tasks.desktop.sandbox.asked import Closed
 from holo_tasks.desktop.sandbox.bounds import Bounds
 from holo_tasks.desktop.sandbox.folders import Access
@@ -44,6 +46,9 @@ LARGEST = 16384
 USUAL_SIZE = Size(1280, 800)
 BEGINS_AGAIN = "The program asks for OpenGL: its desktop is started again with it; HOLO_OPENGL=1 has it at once."
 MISSES_OPENGL = "asks for OpenGL, which its desktop was started without: if it needs that, set HOLO_OPENGL=1."
+
+ASKED = "As its desktop was closed, a program asked ‘{}’ and nobody answered: it was ended, and saved nothing more."
+TITLE = 80
 
 logger = logging.getLogger("holo_tasks.desktop")
 
@@ -67,6 +72,7 @@ class Desktop(Sharing):
         inherits: Inherits,
         run_as: str,
         opengl: bool | None = True,
+        profiles: str = NEW,
         monitor: str | int = "",
         tell: Callable[[str], None] | None = None,
         network: Network = "host",
@@ -83,6 +89,8 @@ class Desktop(Sharing):
         self._inherits = inherits
         if run_as and app is None:
             raise InvalidUsage("run_as says whose the program is, and this desktop starts none.")
+        program = self._wanted.command[0] if self._wanted.command else ""
+        self._kept = kept_folder(profiles, program=program, run_as=run_as)
         self._run_as = other_user(run_as) if run_as else None
         self.secrets = by_name(secrets or {})
         self._settle = self._wanted.settle(settle)
@@ -295,9 +303,12 @@ class Desktop(Sharing):
         return self._child is None or self._child.page.seen
 
     async def close(self) -> None:
-        """End the desktop and all that was started for it; more than once does no harm."""
-        if self._child is not None:
-            await self._child.close()
+        """End the desktop and all that was started for it; more than once does no harm.
+
+        Its programs are asked to close first, and end after two seconds in any case.
+        """
+        for title in await self._child.close() if self._child is not None else ():
+            self._tell(ASKED.format(one_line(title, TITLE) or "something"))
 
     def kill(self) -> None:
         """End the desktop at once, from anywhere: for a kill switch."""
@@ -392,6 +403,7 @@ class VirtualDesktop(Desktop):
         inherits: Inherits = "needed",
         run_as: str = "",
         opengl: bool | None = None,
+        profiles: str = NEW,
         monitor: str | int = "",
         tell: Callable[[str], None] | None = None,
         network: Network = "host",
@@ -408,6 +420,7 @@ class VirtualDesktop(Desktop):
             inherits=inherits,
             run_as=run_as,
             opengl=wanted(opengl, os.environ),
+            profiles=profiles,
             monitor=monitor,
             tell=tell,
             network=network,
@@ -431,6 +444,7 @@ class VirtualDesktop(Desktop):
         inherits: Inherits = "needed",
         run_as: str = "",
         opengl: bool | None = None,
+        profiles: str = NEW,
         monitor: str | int = "",
         tell: Callable[[str], None] | None = None,
         network: Network = "host",
@@ -449,7 +463,12 @@ class VirtualDesktop(Desktop):
         nothing that is this user's alone. That takes root (`other_user`). ``opengl`` says whether programs can draw by
         OpenGL (GLX), which takes 50 MB; if neither it nor HOLO_OPENGL does, they can if the program asks as it comes
         up: unless that was to be expected, it is then started a second time. Of that, and of one that asks later and
-        gets none, ``tell`` is told in a line; else it is logged.
+        gets none, ``tell`` is told in a line, and of what a program asks as the desktop is closed; else it is logged.
+
+        ``profiles`` says whose settings a program has that would else hand its document to an instance that runs
+        already, such as an office program or a browser: those of a ``new`` profile, which goes with the desktop, or of
+        a ``kept`` one (``kept:NAME``), which the next desktop of that name finds again. A command that names a profile
+        itself stays as it is.
 
         ``network`` closes the program in, by bubblewrap, unless it is "host": it then reaches nothing ("none"), or the
         hosts that are listed (``["portal.example:443"]``) and nothing else, sees no process but its own, and of files
@@ -467,6 +486,7 @@ class VirtualDesktop(Desktop):
             inherits=inherits,
             run_as=run_as,
             opengl=opengl,
+            profiles=profiles,
             monitor=monitor,
             tell=tell,
             network=network,
@@ -483,6 +503,7 @@ class VirtualDesktop(Desktop):
     def _order(self) -> dict[str, object]:
         return {
             "display": None,
+            "profiles": str(self._kept or ""),
             "size": asdict(self.size),
             "xauthority": None,
             "touches": True,
@@ -569,6 +590,7 @@ class AttachedDesktop(Desktop):
         xauthority = self._env.get("XAUTHORITY", os.environ.get("XAUTHORITY"))
         return {
             "display": self.display,
+            "profiles": None,
             "size": None,
             "xauthority": xauthority,
             "touches": self._touches,

@@ -23,6 +23,7 @@ from holo_tasks.core import errors
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Pause
 from holo_tasks.desktop import ipc_messages, other_user, processes, shared_libraries
+from holo_tasks.desktop.closing import CLOSES_S
 from holo_tasks.desktop.gate import Gate, Served
 from holo_tasks.desktop.ipc_messages import Message
 from holo_tasks.desktop.opengl import Asked
@@ -33,7 +34,7 @@ from holo_tasks.machine.memory import QUIET_S, give_back, reuse
 from holo_tasks.machine.umask import narrow_umask
 
 # After the other side is gone, this long to end in good order.
-GRACE_S = 3.0
+GRACE_S = CLOSES_S + 3.0
 
 
 def main() -> None:
@@ -71,9 +72,9 @@ class Host:
             while (request := self._next()) is not None and request["ask"] != "close":
                 self._answer(request)
         finally:
-            self._end()
+            asked = self._end()
         if request is not None:
-            self._say({"id": request["id"]})
+            self._say({"id": request["id"], "asked": asked})
 
     def _next(self) -> Message | None:
         try:
@@ -263,10 +264,13 @@ class Host:
             bounds.clear(self._folder.name)
         os._exit(1)
 
-    def _end(self) -> None:
+    def _end(self) -> list[str]:
+        """End the programs, then all that they run on; return what the programs asked as they closed."""
+        asked: list[str] = []
         try:
             if self._station is not None:
                 self._station.leave()
+                asked = self._station.end_programs()
         except Exception:
             traceback.print_exc()
         processes.end(lambda: processes.descendants(os.getpid()), grace_s=1.0)
@@ -277,6 +281,7 @@ class Host:
             processes.remove(self._folder)
             other_user.clear(self._folder)
             bounds.clear(self._folder.name)
+        return asked
 
 
 if __name__ == "__main__":

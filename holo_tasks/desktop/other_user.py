@@ -151,5 +151,5 @@ def lodge(user: OtherUser, desktop: Path, display: str, authority: Path) -> Lodg
 
 def clear(desktop: Path) -> None:
     """Remove these folders, if there are any."""
-    for name in ("program", "bus"):
+    for name in ("program", "bus", "profile"):
         shutil.rmtree(Path("/tmp") / f"{desktop.name}-{name}", ignore_errors=True)

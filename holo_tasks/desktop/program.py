@@ -36,11 +36,16 @@ class Program:
         lodging: Lodging | None = None,
         sandbox: Sandbox | None = None,
         feed: bytes = b"",
+        hint: str = "",
     ) -> None:
-        """Start it; ``feed`` is what it reads from its standard input, up to a pipe's size."""
+        """Start it; ``feed`` is what it reads from its standard input, up to a pipe's size.
+
+        ``hint`` says what to do where it ends in good order and without a window.
+        """
         self.command = command
         self._kept_back = kept_back
         self._closed = sandbox is not None
+        self._ends_early = hint
         self._log = folder / "program.log"
         self._link = link
         self._before = set(windows.shown(link))
@@ -94,7 +99,8 @@ class Program:
                     raise DesktopFailed(why(words))
                 how = f"with status {status}" if status > 0 else f"by signal {-status}" if status else "at once"
                 said = f"; its last words: {words}" if words else ""
-                raise DesktopFailed(f"The program {self.command[0]!r} ended {how} without a window{said}{self._hint()}")
+                more = f"{self._hint()}.{self._ends_early}" if self._ends_early else self._hint()
+                raise DesktopFailed(f"The program {self.command[0]!r} ended {how} without a window{said}{more}")
             if time.monotonic() >= until:
                 raise DesktopFailed(
                     f"The program {self.command[0]!r} showed no window within {timeout_s:g} s: "

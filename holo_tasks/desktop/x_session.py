@@ -27,13 +27,13 @@ from holo_tasks.desktop.opengl import Asked, likely
 from holo_tasks.desktop.restore_keymap import DONE, LENDS
 from holo_tasks.desktop.secret_store import SecretStore
 from holo_tasks.desktop.settle import Settle
-from holo_tasks.desktop.shared_folder import VARIABLE as FILES
 from holo_tasks.desktop.shared_folder import make_shared, told
 
 if TYPE_CHECKING:
     from holo_tasks.core.programs import Owner
     from holo_tasks.desktop.element_reader import Elements
     from holo_tasks.desktop.far_typing import FarTyping
+    from holo_tasks.desktop.launching import Launch
     from holo_tasks.desktop.program import Program
     from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
     from holo_tasks.desktop.remote_session import RemoteSession
@@ -65,10 +65,12 @@ class XSession:
         self._elements: Elements | None = None
         self._sandbox: Sandbox | None = None
         self._shared: SharedFolder | None = None
+        self._launched: Launch | None = None
         self._remote: RemoteSession | None = None
         self._notices: list[str] = []
         self._display: str = order["display"] or ""
         self._times: dict[str, float] = {}
+        self._up = False
         self._clock = time.monotonic()
         self._link: Any = None
         self._ear: Any = None
@@ -99,7 +101,7 @@ class XSession:
             self._lap("x_server")
         os.environ["DISPLAY"] = self._display
         self._connect()
-        program = self._launch(then)
+        program = self._launch()
         self._furnish()
         then()
         if self._manager is None:
@@ -112,6 +114,7 @@ class XSession:
         if program is not None:
             self._await(program)
             self._lap("program")
+        self._up = True
         return {
             "display": self._display,
             "size": {"width": self._screen.size.width, "height": self._screen.size.height},
@@ -205,46 +208,23 @@ class XSession:
                 self._ear = Ear(self._link)
             self._lap("window_manager")
 
-    def _launch(self, then: Callable[[], None]) -> Any:
-        from holo_tasks.desktop.interpreter_scripts import Started
-        from holo_tasks.desktop.other_user import OtherUser, lodge
-        from holo_tasks.desktop.owners import remember
-        from holo_tasks.desktop.program import Program
+    def _launch(self) -> Program | None:
+        from holo_tasks.desktop.launching import Launch
 
-        command = self._order["app"]
-        ours = {name: self._env[name] for name in ("DISPLAY", "XAUTHORITY", processes.MARK)}
-        order, lodging = self._order, None
+        order = self._order
         if not (order["run_as"] or order["remote"]):
             self._shared = make_shared(self._folder)
-        if not command:
+        if not order["app"]:
             return None
-        on_bus = self._bus.environment() if self._bus is not None else {}
-        silenced = {"NO_AT_BRIDGE"} - set(order["added"]) if on_bus else set()
-        given = {name: text for name, text in order["app_env"].items() if name not in silenced}
-        env = {"XDG_RUNTIME_DIR": str(self._runtime_folder)} | on_bus | given | ours
-        if order["run_as"]:
-            user = OtherUser(**order["run_as"])
-            lodging = lodge(user, self._folder, self._display, Path(env["XAUTHORITY"]))
-            env = lodging.environment(env, order["added"]) | {"XAUTHORITY": str(lodging.authority)}
-            self._shared = lodging.shared
+        ours = {name: self._env[name] for name in ("DISPLAY", "XAUTHORITY", processes.MARK)}
+        launch = Launch(order, self._folder, self._runtime_folder, self._display, self._bus, ours, self._shared)
         if order["remote"]:
-            return self._connect_far(env)
-        if self._shared is not None:
-            env |= {FILES: str(self._shared.path)}
-        if self._bus is not None and not self._bus.why_not:
-            command = bus.telling(command)
-        start = lodging.start if lodging else Path.cwd()
-        if order["closed"] is not None:
-            self._sandbox = self._walls(env, start)
-            env = self._sandbox.environment(env, order["added"])
-        told = {"kept_back": order["kept_back"], "lodging": lodging, "sandbox": self._sandbox}
+            return self._connect_far(launch.environment())
         try:
-            program = Program(command, env, self._folder, self._link, **told)
+            return launch.start(self._link)
         finally:
-            if self._sandbox is not None:
-                self._helpers += self._sandbox.helpers
-        remember(self._link, Started(program.process, command, start, closed=self._sandbox is not None))
-        return program
+            self._launched, self._sandbox, self._shared = launch, launch.sandbox, launch.shared
+            self._helpers += launch.sandbox.helpers if launch.sandbox else []
 
     def _connect_far(self, env: Mapping[str, str]) -> Program:
         """Start the client of a remote screen; it keeps nothing, and finds no settings of this user's."""
@@ -257,23 +237,6 @@ class XSession:
         begin = starter(remote, self._link, self._folder, {**env, "HOME": str(home)}, self._notices.append)
         self._remote = RemoteSession(remote, self._link, self._gate, begin)
         return self._remote.begin()
-
-    def _walls(self, env: Mapping[str, str], start: Path) -> Sandbox:
-        """Return what closes the program in: the order says what it reaches through it."""
-        from holo_tasks.core.network import Grant
-        from holo_tasks.desktop.sandbox.bounds import Bounds
-        from holo_tasks.desktop.sandbox.start import Sandbox
-        from holo_tasks.desktop.sandbox.view import Place
-
-        closed = self._order["closed"]
-        sockets = [Path(f"/tmp/.X11-unix/X{self._display.removeprefix(':')}")]
-        if self._bus is not None and self._bus.process is not None:
-            guest = self._bus.guest
-            sockets.append(guest.socket if guest else self._runtime_folder / "bus")
-        grants = [Grant(host, port) for host, port in closed["grants"]]
-        of_root = os.geteuid() == 0 and not self._order["run_as"]
-        place, bounds = Place.of(env, start, sockets, Path(env[FILES])), Bounds(**closed["bounds"])
-        return Sandbox(grants, closed["folders"], place, of_root, bounds, self._folder.name)
 
     @cached_property
     def _runtime_folder(self) -> Path:
@@ -572,10 +535,25 @@ class XSession:
             self._typist.finish()
         self._keyboard.put_back()
 
+    def end_programs(self) -> list[str]:
+        """Ask the programs to close, then end those that go on; return the titles of what they asked as they closed."""
+        from holo_tasks.desktop.closing import ask_to_close, is_stopped
+
+        asked: list[str] = []
+        frozen = self._server is not None and is_stopped(self._server.process.pid)
+        if self._up and self._remote is None and not frozen and self._link.alive():
+            asked = ask_to_close(self._link, self._own_pids)
+        if self._launched is not None:
+            self._launched.profile.note_documents(self._own_pids())
+        processes.end(self._own_pids, grace_s=1.0)
+        return [self.vault.hide(title) for title in asked]
+
     def sweep(self) -> None:
-        """Remove what the X server would have removed itself, had it not been killed."""
+        """Remove what the X server and the program would have removed themselves, had they not been killed."""
         if self._server is not None:
             xserver.sweep(self._display)
+        if self._launched is not None:
+            self._launched.profile.tidy()
 
     def _started(self, pid: int) -> bool:
         """Say whether a process is of the program that this desktop was started with, or was started by it."""
@@ -583,9 +561,13 @@ class XSession:
         return os.getpid() in line[1:] and helpers.isdisjoint(line)
 
     def _living(self) -> bool:
-        helpers = self._helper_pids()
+        return bool(self._own_pids())
+
+    def _own_pids(self) -> set[int]:
+        """Return the processes of programs: all that is not of this desktop itself."""
         beside = set(processes.descendants(self._bus_pid)) if self._bus_pid else set()
-        return any(pid not in helpers | beside for pid in processes.descendants(os.getpid()))
+        around = self._sandbox.mute if self._sandbox else set()
+        return set(processes.descendants(os.getpid())) - self._helper_pids() - beside - around
 
     def _helper_pids(self) -> set[int]:
         return {helper.pid for helper in (*self._helpers, *(server.process for server in self._vnc.values()))}

@@ -24,6 +24,7 @@ OURS = frozenset(
         "learning",
         "mcp",
         "notes",
+        "profiles",
         "reports",
         "running",
         "runs",

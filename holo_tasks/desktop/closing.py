@@ -1,0 +1,115 @@
+"""Asks the programs of a desktop to close, as a person does who closes their windows: they save settings and go.
+
+No input is sent: the wish to close is a message that a window says it takes (WM_DELETE_WINDOW). What a program asks as
+it closes is not answered, for the answer could lose work. It is told to whoever ended the desktop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable
+
+import xcffib
+
+from holo_tasks.desktop import processes
+from holo_tasks.desktop.liveness_ping import CLIENT_MESSAGE
+from holo_tasks.desktop.owners import processes_of
+from holo_tasks.desktop.xlink import Refused, XLink
+from holo_tasks.machine.proc import process, stat_of
+
+CLOSES_S = 2.0
+"""For so long a program that was asked to close is waited for."""
+DIALOG_S = 0.5
+"""For so long the windows below a dialog wait until it has closed."""
+NAP_S = 0.005
+DELETE = "WM_DELETE_WINDOW"
+
+
+class Closing:
+    """One round of asking; ``own`` returns the processes of programs on this desktop."""
+
+    def __init__(self, link: XLink, own: Callable[[], set[int]]) -> None:
+        self._link = link
+        self._own = own
+        self._asked: set[int] = set()
+        self._awaited: set[int] = set()
+
+    def run(self) -> list[str]:
+        """Ask all windows to close and wait for their programs; return the titles of the dialogs that stayed open."""
+        until = time.monotonic() + CLOSES_S
+        before = self._windows()
+        dialogs = [window for window in before if self._is_dialog(window)]
+        self._ask(dialogs)
+        if self._awaited:
+            soon = min(until, time.monotonic() + DIALOG_S)
+            while set(dialogs) & set(self._windows()) and time.monotonic() < soon:
+                time.sleep(NAP_S)
+        self._ask(window for window in before if window not in dialogs)
+        came: list[int] = []
+        while self._going_on() and time.monotonic() < until:
+            time.sleep(NAP_S)
+            came = [window for window in self._windows() if window not in before]
+            # Another window of the program closes, too; what it asks in a dialog is for a person to answer.
+            self._ask(window for window in came if not self._is_dialog(window))
+        return [self._title(window) for window in came if self._is_dialog(window)] if self._going_on() else []
+
+    def _ask(self, windows: Iterable[int]) -> None:
+        """Ask those windows to close that take the message and were not asked yet."""
+        link = self._link
+        new, own = [window for window in windows if window not in self._asked], self._own()
+        made_by = dict(zip(new, processes_of(link, new), strict=True)) if new else {}
+        wanted = [window for window in new if made_by[window] in own and self._takes_wish(window)]
+        for window in wanted:
+            self._asked.add(window)
+            message = CLIENT_MESSAGE.pack(33, 32, window, link.atom("WM_PROTOCOLS"), link.atom(DELETE), 0, 0, 0, 0)
+            link.conn.core.SendEvent(False, window, 0, message)
+            # With what started it: that may have more to do when the window's process is gone.
+            self._awaited |= own & set(processes.ancestry(made_by[window]))
+        link.conn.flush()
+
+    def _going_on(self) -> bool:
+        """Say whether any program that was asked goes on; one that is stopped hears nothing, and is not waited for."""
+        self._awaited = {pid for pid in self._awaited if _state(pid) not in ("", "Z", "X")}
+        return any(not is_stopped(pid) for pid in self._awaited)
+
+    def _windows(self) -> list[int]:
+        with contextlib.suppress(*Refused):
+            return self._link.numbers(self._link.root, "_NET_CLIENT_LIST_STACKING")[::-1]
+        return []
+
+    def _takes_wish(self, window: int) -> bool:
+        with contextlib.suppress(*Refused):
+            return self._link.atom(DELETE) in self._link.numbers(window, "WM_PROTOCOLS")
+        return False
+
+    def _is_dialog(self, window: int) -> bool:
+        link = self._link
+        with contextlib.suppress(*Refused):
+            kinds = link.numbers(window, "_NET_WM_WINDOW_TYPE")
+            return link.atom("_NET_WM_WINDOW_TYPE_DIALOG") in kinds or any(link.numbers(window, "WM_TRANSIENT_FOR"))
+        return False
+
+    def _title(self, window: int) -> str:
+        with contextlib.suppress(*Refused):
+            return self._link.text(window, "_NET_WM_NAME") or self._link.text(window, "WM_NAME")
+        return ""
+
+
+def ask_to_close(link: XLink, own: Callable[[], set[int]]) -> list[str]:
+    """Ask the programs of a desktop to close, and wait for them; return the titles of what they asked meanwhile."""
+    with contextlib.suppress(xcffib.XcffibException):  # the server is gone
+        return Closing(link, own).run()
+    return []
+
+
+def is_stopped(pid: int) -> bool:
+    """Say whether a process is stopped: it does nothing until somebody has it go on."""
+    return _state(pid) in ("T", "t")
+
+
+def _state(pid: int) -> str:
+    try:
+        return stat_of(process(pid))[0]
+    except (OSError, IndexError):
+        return ""

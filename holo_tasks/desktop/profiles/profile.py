@@ -1,0 +1,161 @@
+"""The profile that the program of a desktop gets: where it is, how it begins, and what is put right around it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import IO
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.desktop import leftovers, processes
+from holo_tasks.desktop.other_user import OtherUser
+from holo_tasks.desktop.profiles import office
+from holo_tasks.desktop.profiles.programs import Kind, look_up, names_profile
+from holo_tasks.machine.private import FOLDER, own_folder
+
+INNER, LOCK = "profile", "desktop"
+"""The folder that the program gets, and the file that says which desktop has it."""
+HANDED_ON = " If it handed its document to an instance that runs already, add %s."
+SNAP_SEES = " It is a snap, which sees no /tmp of this machine and so may not open this display: install it otherwise."
+ELSEWHERE = {"HOME", "XDG_CONFIG_HOME"}
+"""Who sets one of these for a program says where its settings are."""
+
+
+@dataclass
+class Profile:
+    """What a program is started with; ``folder`` is None if it has the profile that it has by itself."""
+
+    command: list[str]
+    folder: Path | None = None
+    hint: str = ""
+    """What to add to the error of a program that does not come up."""
+    _documents: set[Path] = field(default_factory=set)
+    _lock: IO[bytes] | None = None
+
+    def note_documents(self, pids: Iterable[int]) -> None:
+        """Note the folders of the files that processes have open: if they are ended by force, locks are left there."""
+        for pid in pids if self.folder else ():
+            with contextlib.suppress(OSError):
+                for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+                    with contextlib.suppress(OSError):
+                        file = descriptor.readlink()
+                        if file.is_absolute() and file.is_file():
+                            self._documents.add(file.parent)
+
+    def tidy(self) -> None:
+        """Remove the locks that the program left beside documents; call this when it has ended."""
+        for lock, maker in office.locks(self._documents) if self.folder else ():
+            if maker == self.folder:
+                lock.unlink(missing_ok=True)
+
+
+def profile_for(
+    command: Sequence[str],
+    path: str | None,
+    desktop: Path,
+    kept: Path | None,
+    added: Sequence[str],
+    user: OtherUser | None,
+) -> Profile:
+    """Return what to start a program with. ``kept`` is where its profile stays, else it goes with the ``desktop``.
+
+    A command that names a profile stays as it is, as does one for which ``added`` variables say where settings are.
+    """
+    found = look_up(command, path)
+    kind, documents = found.kind, _folders_of(command)
+    if kind is None or names_profile(kind, command) or ELSEWHERE & set(added):
+        return as_it_is(command, path)
+    lock = None
+    if kept is None:
+        folder = _new(desktop, user)
+    else:
+        folder, lock = _held(kept, desktop.name)
+        folder.mkdir(FOLDER, exist_ok=True)
+    _begin(kind, folder, user)
+    for stale, maker in office.locks(documents):
+        if maker == folder or _is_dead(maker):
+            with contextlib.suppress(OSError):
+                stale.unlink(missing_ok=True)
+    words = [*command[: found.place + 1], *kind.words(folder), *command[found.place + 1 :]]
+    return Profile(words, folder, SNAP_SEES if found.is_snap else "", set(documents), lock)
+
+
+def as_it_is(command: Sequence[str], path: str | None) -> Profile:
+    """Return a command without a profile, for somebody else's display: there a program is one of that person's."""
+    found = look_up(command, path)
+    option = found.kind.option if found.kind else "the option by which it starts an instance of its own"
+    return Profile(list(command), hint=SNAP_SEES if found.is_snap else HANDED_ON % option)
+
+
+def place_for(desktop: Path) -> Path:
+    """Return the profile of another user's program: not below the folder of its desktop, which is closed to it."""
+    return Path("/tmp") / f"{desktop.name}-{INNER}"
+
+
+def _new(desktop: Path, user: OtherUser | None) -> Path:
+    folder = place_for(desktop) if user else desktop / INNER
+    folder.mkdir(FOLDER)
+    return folder
+
+
+def _held(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
+    """Return a kept profile, and what holds it: of two desktops at once the second one gets a profile of its own."""
+    for number in count(1):
+        place = kept if number == 1 else kept.with_name(f"{kept.name}-{number}")
+        try:
+            own_folder(place.parent)
+            own_folder(place)
+            file = (place / LOCK).open("a+b")
+        except OSError as error:
+            raise DesktopFailed(f"The profile cannot be kept in {place}: {error.strerror}.") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            continue
+        file.seek(0)
+        if before := file.read().decode(errors="replace").strip():
+            # Both processes of that desktop were killed, so that nobody ended its program.
+            processes.end(lambda mark=before: processes.belonging(mark, -1), grace_s=1.0)  # type: ignore[misc]
+        file.truncate(0)
+        file.write(desktop.encode())
+        file.flush()
+        return place / INNER, file
+    raise AssertionError("there is always another number")
+
+
+def _begin(kind: Kind, folder: Path, user: OtherUser | None) -> None:
+    """Fill a profile that is empty, and clear the marks of an end by force from one that was used."""
+    if any(folder.iterdir()):
+        kind.mend(folder)
+    else:
+        kind.seed(folder)
+    if user is not None:
+        for path in [*sorted(folder.rglob("*"), reverse=True), folder]:  # the folder last: then it is theirs
+            os.chown(path, user.uid, user.gid, follow_symlinks=False)
+
+
+def _folders_of(command: Sequence[str]) -> list[Path]:
+    """Return the folders of the documents that a command names."""
+    found = []
+    for word in command[1:]:
+        with contextlib.suppress(OSError, ValueError):
+            if not word.startswith("-") and Path(word).is_file():
+                found.append(Path(word).absolute().parent)
+    return found
+
+
+def _is_dead(profile: Path) -> bool:
+    """Say whether a profile was that of a desktop of ours which is no more; what such a desktop left is ended."""
+    desktop = profile.parent
+    if desktop.parent != Path(tempfile.gettempdir()) or not desktop.name.startswith(leftovers.PREFIX):
+        return False
+    if desktop.exists():
+        leftovers.clear_away()
+    return profile.name == INNER and not desktop.exists()

@@ -1,0 +1,141 @@
+"""The programs that hand their document to an instance which runs already, and what gives one a profile of its own.
+
+This is the one list of them. A program of GTK or KDE that is found over the session's message bus needs no entry: each
+desktop has a bus of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from holo_tasks.accessibility.bus import CHROMIUM
+from holo_tasks.desktop.profiles import office
+from holo_tasks.desktop.profiles.wrappers import files_of_program, place_of_program
+
+OFFICE = re.compile(r"libreoffice[\d.]*|loffice|soffice(\.bin)?|oosplash|lo(base|calc|draw|impress|math|web|writer)")
+MOZILLA = re.compile(r"(firefox|thunderbird)(-\w+)*|librewolf|waterfox|icecat|seamonkey")
+OTHER_CHROMIUM = re.compile(r"ungoogled-chromium|thorium-browser|code(-\w+)?|codium|vscodium")
+ELECTRON = ("resources/app.asar", "resources/app")
+"""What lies beside the file of a program that is made with Electron, together with the next one."""
+PIECES = "chrome_100_percent.pak"
+QUIET_FIREFOX = {
+    "browser.aboutwelcome.enabled": False,
+    "browser.sessionstore.resume_from_crash": False,
+    "browser.shell.checkDefaultBrowser": False,
+    "browser.startup.homepage_override.mstone": "ignore",
+    "datareporting.policy.dataSubmissionEnabled": False,
+    "datareporting.policy.firstRunURL": "",
+    "mail.shell.checkDefaultClient": False,
+    "termsofuse.bypassNotification": True,
+    "toolkit.startup.max_resumed_crashes": -1,
+}
+SNAP = "/snap/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of program: how it is known, and how it gets a profile of its own in a folder.
+
+    ``option`` is what a person would add to the command, and ``named`` matches a word of a command that names a
+    profile already. ``seed`` fills an empty profile, ``mend`` clears what an end by force leaves in one.
+    """
+
+    runs: re.Pattern[str]
+    option: str
+    named: re.Pattern[str]
+    words: Callable[[Path], list[str]]
+    seed: Callable[[Path], None]
+    mend: Callable[[Path], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A command as far as it is known: its kind, if it is of one, and which of its words is the program."""
+
+    kind: Kind | None
+    place: int
+    is_snap: bool = False
+
+
+def look_up(command: Sequence[str], path: str | None) -> Found:
+    """Say what a command starts; ``path`` is where programs are looked for."""
+    place = place_of_program(command)
+    kind, is_snap = None, False
+    for file in files_of_program(command[place], path):
+        is_snap = is_snap or str(file.parent) == SNAP
+        kind = kind or next((each for each in KINDS if each.runs.fullmatch(file.name)), None)
+        kind = kind or (BROWSER if _is_electron(file) else None)
+    return Found(kind, place, is_snap)
+
+
+def names_profile(kind: Kind, command: Sequence[str]) -> bool:
+    """Say whether a command names a profile itself."""
+    return any(kind.named.match(word) for word in command)
+
+
+def _is_electron(file: Path) -> bool:
+    home = file.resolve().parent
+    return any(
+        (folder / PIECES).exists() and any((folder / piece).exists() for piece in ELECTRON)
+        for folder in (home, home.parent)
+    )
+
+
+def _nothing(_: Path) -> None:
+    """Leave a profile as it is."""
+
+
+def _mend_browser(profile: Path) -> None:
+    for name in ("SingletonLock", "SingletonSocket", "SingletonCookie"):
+        (profile / name).unlink(missing_ok=True)
+    for file in profile.glob("*/Preferences"):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            settings = json.loads(file.read_text(encoding="utf-8"))
+            settings.setdefault("profile", {}).update({"exit_type": "Normal", "exited_cleanly": True})
+            draft = file.with_suffix(".draft")
+            draft.write_text(json.dumps(settings), encoding="utf-8")
+            draft.replace(file)
+
+
+def _seed_firefox(profile: Path) -> None:
+    lines = (f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in QUIET_FIREFOX.items())
+    (profile / "user.js").write_text("".join(lines), encoding="utf-8")
+
+
+def _mend_firefox(profile: Path) -> None:
+    for name in ("lock", ".parentlock"):
+        (profile / name).unlink(missing_ok=True)
+
+
+BROWSER = Kind(
+    re.compile(f"{CHROMIUM.pattern}|{OTHER_CHROMIUM.pattern}"),
+    "--user-data-dir=FOLDER",
+    re.compile(r"--user-data-dir(=|$)|--temp-profile$|--profile(=|$)"),
+    lambda profile: [f"--user-data-dir={profile}", "--no-first-run", "--no-default-browser-check"],
+    _nothing,
+    _mend_browser,
+)
+KINDS = (
+    Kind(
+        OFFICE,
+        "-env:UserInstallation=file:///FOLDER",
+        re.compile(r"--?env:UserInstallation="),
+        lambda profile: [f"-env:UserInstallation={office.url(profile)}"],
+        office.seed,
+        office.mend,
+    ),
+    BROWSER,
+    Kind(
+        MOZILLA,
+        "--profile FOLDER --no-remote",
+        re.compile(r"--?(profile|p|profilemanager)(=|$)", re.IGNORECASE),
+        lambda profile: ["--profile", str(profile), "--no-remote"],
+        _seed_firefox,
+        _mend_firefox,
+    ),
+)

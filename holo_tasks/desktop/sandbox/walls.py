@@ -1,0 +1,27 @@
+"""The walls of a desktop's program, made from what the desktop was asked for and what it has by then."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.network import Grant
+from holo_tasks.desktop.sandbox.bounds import Bounds
+from holo_tasks.desktop.sandbox.folders import Access
+from holo_tasks.desktop.sandbox.start import Sandbox
+from holo_tasks.desktop.sandbox.view import Place
+from holo_tasks.desktop.shared_folder import VARIABLE as FILES
+
+
+def walls(
+    order: Mapping[str, Any], env: Mapping[str, str], start: Path, sockets: list[Path], profile: Path | None, name: str
+) -> Sandbox:
+    """Return what closes the program in: the order says what it reaches through it; its ``profile`` it may write."""
+    closed = order["closed"]
+    grants = [Grant(host, port) for host, port in closed["grants"]]
+    of_root = os.geteuid() == 0 and not order["run_as"]
+    place, bounds = Place.of(env, start, sockets, Path(env[FILES])), Bounds(**closed["bounds"])
+    own: dict[str, Access] = {str(profile): "write"} if profile else {}
+    return Sandbox(grants, closed["folders"] | own, place, of_root, bounds, name)
