@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from holo_tasks.by_hand.hidden import read
 from holo_tasks.by_hand.sitting import HandStep
+from holo_tasks.by_hand.told import in_no_playbook
 from holo_tasks.compiler.steps import in_words
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.geometry import Point
@@ -14,6 +15,7 @@ from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
 from holo_tasks.core.pressed_elements import hit_by
 from holo_tasks.vision.ocr_reader import Reader
 
+NO_PLAYBOOK = "No playbook comes of this recording: end it, and begin anew."
 NOTHING = "something without words"
 NAME_CHARACTERS = 60
 
@@ -48,6 +50,8 @@ class Teller:
         if words:
             self.words[step.number] = words
         self._say(f"step {step.number}: {_said(step.gesture, words or NOTHING, self._field)}")
+        if why := in_no_playbook(step):
+            self._say(f"{why} {NO_PLAYBOOK}")
         is_field = isinstance(step.gesture, Click) and words.startswith("the field")
         self._field = words if is_field else "" if not isinstance(step.gesture, Hotkey) else self._field
 

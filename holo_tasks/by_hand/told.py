@@ -62,6 +62,8 @@ class Story:
     display: str
     words: Mapping[int, str]
     """What steps were done to, by their numbers."""
+    wrong: str = ""
+    """What was done that no playbook can do again: nothing is compiled of such a trace."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,14 @@ class _Pictured:
     masks: tuple[Mask, ...]
 
 
-def check_steps(steps: Sequence[HandStep]) -> None:
-    """Raise `InvalidUsage`, with all that is wrong, if something was done that no playbook can do again."""
+def check_steps(steps: Sequence[HandStep]) -> str:
+    """Return all that was done which no playbook can do again, in sentences; empty if there is no such thing.
+
+    Raises `InvalidUsage` if nothing was done.
+    """
     if not steps:
         raise InvalidUsage("Nothing was done on the screen: there is nothing to make a playbook of.")
-    if wrong := [said for place, step in enumerate(steps) if (said := _wrong(step, steps[place + 1 :]))]:
-        raise InvalidUsage(f"{' '.join(wrong)} No playbook was made.")
+    return " ".join(said for place, step in enumerate(steps) if (said := _wrong(step, steps[place + 1 :])))
 
 
 def merged(steps: Sequence[HandStep]) -> list[HandStep]:
@@ -136,7 +140,9 @@ class _Writer:
         await self._show(count + 1, story.last)
         answer: dict[str, Any] = {"content": story.answer}
         await self._decided(count + 1, "answer", answer, "answer", end)
-        closed = {"status": "answered", "answer": story.answer, "steps": count, "cost_micro_usd": 0}
+        closed: dict[str, Any] = {"status": "answered", "answer": story.answer, "steps": count, "cost_micro_usd": 0}
+        if story.wrong:
+            closed |= {"status": "invalid", "answer": "", "reason": story.wrong}
         await self._trace.record(events.SubgoalClosed(subgoal=1, layer="person", **closed), end)
         await self._trace.record(events.RunClosed(**closed), end)
 
@@ -239,10 +245,16 @@ def _wrong(step: HandStep, later: Sequence[HandStep]) -> str:
             )
         case Click(count=count) if count > 2 and not (later and isinstance(later[0].gesture, Write)):
             return f"Step {number} is {count} presses in a row: mark a text by Ctrl+A, a word by a double click."
+    return in_no_playbook(step)
+
+
+def in_no_playbook(step: HandStep) -> str:
+    """Say in a sentence why no playbook does what a step does, whatever follows it; empty if one does."""
+    match step.gesture:
         case Click(button=button) | Drag(button=button) if button == "middle":
-            return f"Step {number} is a press of the middle button, which no playbook does."
+            return f"Step {step.number} is a press of the middle button, which no playbook does."
         case Hotkey(keys) if unknown := next(_unknown(keys), ""):
-            return f"Step {number} presses a key that has no name here ({unknown}), such as one that sets accents."
+            return f"Step {step.number} presses a key that has no name here ({unknown}): do it in another way."
     return ""
 
 

@@ -45,6 +45,10 @@ from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.screen_text import plain
 
 HOW_IT_ENDS = "Type `done` here when you have done it, or press Ctrl+C to throw it away."
+INPUT_METHOD = (
+    "An input method ({}) runs on the display {}: what is recorded is the keys that you press, not the characters that "
+    "it makes of them. Switch it to a plain keyboard layout before you type."
+)
 SHOWN_CHARACTERS = 60
 
 
@@ -72,14 +76,16 @@ def record(options: argparse.Namespace) -> str:
     seen = asyncio.run(_watch(options, person, teller))
     interrupt_at_signals()
     steps = merged(seen.steps)
-    check_steps(steps)
+    wrong = check_steps(steps)
     params = named_values(options.param, "--param")
     secrets = _secrets(secrets_in(steps, seen.last, teller.reader, params.values()), person)
     hush_values(each.secret for each in secrets)
-    answer = _answer(options.answer, seen.last, teller, person)
+    answer = "" if wrong else _answer(options.answer, seen.last, teller, person)
     steps = into_empty(steps, teller.reader)
-    story = Story(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words)
+    story = Story(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words, wrong)
     trace = asyncio.run(_kept(story, secrets, redaction, destination, home))
+    if wrong:
+        raise InvalidUsage(f"{wrong} No playbook was made. What was recorded can be read: `holo-tasks report {trace}`.")
     for name in dict.fromkeys(each.secret.name for each in secrets):
         say(f"what you typed for {name} is kept nowhere: a run takes --secret {name}, and HOLO_SECRET_{name.upper()}")
     try:
@@ -180,6 +186,8 @@ async def _on_display(desktop: Desktop, teller: Teller) -> AsyncIterator[Sitting
         known.append(Sitting(desktop, teller.tell, now, witness.catch_up))
         await known[0].fresh()
         say(f"What is done on the display {desktop.display} is recorded.")
+        if method := await asyncio.to_thread(witness.input_method):
+            say(INPUT_METHOD.format(method, desktop.display))
         yield known[0]
     finally:
         witness.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from unicodedata import normalize
 
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Button, Click, Direction, Drag, Gesture, Hotkey, Scroll, Write
@@ -26,6 +27,19 @@ _MODIFIER_NAMES |= {0xFFE7: "alt", 0xFFE8: "alt", 0xFFEB: "super", 0xFFEC: "supe
 _MODIFIER_KEYSYMS = _MODIFIER_NAMES.keys() | MODIFIERS.values()
 _LOCKS = frozenset((CAPS_LOCK, NAMED["numlock"], NAMED["scrolllock"], 0xFFE6))
 """Lock keys. The keysyms that arrive already include their effect."""
+_LAYOUTS = frozenset(range(0xFE06, 0xFE10))
+"""Keys that change the keyboard layout. The keysyms that arrive already include their effect."""
+_ELSEWHERE = frozenset((0, 0xFFFFFF, *range(0x1008FF02, 0x1008FF08), *range(0x1008FF10, 0x1008FF18)))
+_ELSEWHERE |= {0x1008FF21, 0x1008FF2A, 0x1008FF2D, 0x1008FF2F, 0x1008FF31, 0x1008FF3E, 0x1008FF93, 0x1008FF94}
+_ELSEWHERE |= {0x1008FF95, 0x1008FF96, 0x1008FF97, 0x1008FF98, 0x1008FF99, 0x1008FFA7, 0x1008FFA8, 0x1008FFA9}
+_ELSEWHERE |= {0x1008FFB0, 0x1008FFB1, 0x1008FFB2, 0x1008FFB4, 0x1008FFB5}
+"""Keys for the machine and not for a program: volume, brightness, players, radios, power. Also keys without a meaning."""
+_PASSED_OVER = _LOCKS | _LAYOUTS | _ELSEWHERE
+_ACCENTS = dict(zip(range(0xFE50, 0xFE5E), (0x300, 0x301, 0x302, 0x303, 0x304, 0x306, 0x307, 0x308, 0x30A, 0x30B,
+                                            0x30C, 0x327, 0x328, 0x345), strict=True))  # fmt: skip
+"""Keys that set an accent on the next letter (dead keys), and the accents, in Unicode."""
+_ALONE = {0xFE50: "`", 0xFE51: "'", 0xFE52: "^", 0xFE53: "~", 0xFE57: '"'}
+"""The character that a dead key types together with the space bar."""
 _SAME_AS = {0xFF8D: RETURN, 0xFF89: 0xFF09, 0xFF80: 0x20}
 _SAME_AS |= dict(
     zip(range(0xFF95, 0xFF9D), (0xFF50, 0xFF51, 0xFF52, 0xFF53, 0xFF54, 0xFF55, 0xFF56, 0xFF57), strict=True)
@@ -57,6 +71,7 @@ class HandSteps:
     _at: Point = field(default_factory=lambda: Point(0, 0))
     _buttons: int = 0
     _held: dict[int, str] = field(default_factory=dict)
+    _accent: tuple[int, float] | None = None
 
     def heard(self, one: ByHand, at_s: float) -> list[Made]:
         """Process one input event and return the gestures that it completes."""
@@ -67,9 +82,10 @@ class HandSteps:
                 return self._handle_key(_SAME_AS.get(keysym, keysym), at_s, down=down)
 
     def ended(self) -> list[Made]:
-        """Complete the unfinished gesture and return it."""
+        """Complete the unfinished gestures and return them."""
+        over = self._alone()
         pending, self._pending = self._pending, None
-        return [] if pending is None else [pending]
+        return over if pending is None else [*over, pending]
 
     def ended_if(self, kind: type[Gesture]) -> list[Made]:
         """Complete the unfinished gesture if it is of this kind, and return it."""
@@ -88,10 +104,12 @@ class HandSteps:
                 return False
             return not self._continues(Point(one.x, one.y), pressed, at_s)
         keysym = _SAME_AS.get(one.keysym, one.keysym)
-        if not one.down or keysym in _MODIFIER_KEYSYMS or keysym in _LOCKS:
+        if not one.down or keysym in _MODIFIER_KEYSYMS or keysym in _PASSED_OVER or self._accent is not None:
             return False
         return (
-            self._open_write is None or bool(self._command_modifiers) or not (_character(keysym) or keysym == BACKSPACE)
+            self._open_write is None
+            or bool(self._command_modifiers)
+            or not (_character(keysym) or keysym == BACKSPACE or keysym in _ACCENTS)
         )
 
     def _continues(self, at: Point, pressed: int, at_s: float) -> bool:
@@ -113,6 +131,13 @@ class HandSteps:
         """The held modifiers that turn a typed character into a command."""
         return [name for name in dict.fromkeys(self._held.values()) if name not in ("shift", "altgr")]
 
+    def _alone(self) -> list[Made]:
+        """Return the gesture of a dead key that no letter followed."""
+        if self._accent is None:
+            return []
+        (accent, began_s), self._accent = self._accent, None
+        return self._chord((f"key {accent:#x}",), began_s)
+
     def _begin_gesture(self, gesture: Gesture, at_s: float, last_s: float | None = None) -> list[Made]:
         over = self.ended()
         self._pending = Made(gesture, at_s, at_s if last_s is None else last_s)
@@ -132,6 +157,7 @@ class HandSteps:
             if bit in WHEEL:
                 over += self._turn_wheel(WHEEL[bit], at, at_s) if down else []
             elif down:
+                over += self._alone()
                 over += self._end_press(self._at) if self._pressed is not None else []
                 self._pressed = BUTTONS[bit], at, at_s
             elif self._pressed is not None and self._pressed[0] == BUTTONS[bit]:
@@ -164,12 +190,32 @@ class HandSteps:
             else:
                 self._held.pop(keysym, None)
             return []
-        if not down or keysym in _LOCKS:
+        if not down or keysym in _PASSED_OVER:
             return []
+        if self._accent is not None:
+            return self._accented(keysym, at_s)
+        if keysym in _ACCENTS and not self._command_modifiers:
+            self._accent = keysym, at_s
+            return []
+        return self._plain(keysym, at_s, at_s)
+
+    def _accented(self, keysym: int, at_s: float) -> list[Made]:
+        """Process the key after a dead key."""
+        assert self._accent is not None
+        accent, began_s = self._accent
+        typed = "" if self._command_modifiers else _character(keysym)
+        letter = _ALONE.get(accent, "") if typed == " " else normalize("NFC", typed + chr(_ACCENTS[accent]))
+        if len(letter) != 1 or not typed:  # programs differ in what this comes to
+            return [*self._alone(), *self._plain(keysym, at_s, at_s)]
+        self._accent = None
+        return self._plain(ord(letter) if ord(letter) <= 0xFF else ord(letter) + 0x1000000, began_s, at_s)
+
+    def _plain(self, keysym: int, began_s: float, at_s: float) -> list[Made]:
+        """Process a key that follows no dead key."""
         character, typed = _character(keysym), self._open_write
         if character and not self._command_modifiers:
             if typed is None:
-                return self._begin_gesture(Write(character), at_s)
+                return self._begin_gesture(Write(character), began_s, at_s)
             return self._continue_gesture(replace(typed, text=typed.text + character), at_s)
         if typed is not None and not self._held:
             if keysym == BACKSPACE:

@@ -91,8 +91,12 @@ class Closing:
         return False
 
     def _title(self, window: int) -> str:
+        """Return what a dialog is called; one without a title is called as the window that it is over."""
+        link = self._link
         with contextlib.suppress(*Refused):
-            return self._link.text(window, "_NET_WM_NAME") or self._link.text(window, "WM_NAME")
+            for named in (window, *link.numbers(window, "WM_TRANSIENT_FOR")):
+                if named and (title := link.text(named, "_NET_WM_NAME") or link.text(named, "WM_NAME")):
+                    return title
         return ""
 
 

@@ -13,6 +13,7 @@ import xcffib.xproto
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.remote_input import ByHand, Key, Pointing
+from holo_tasks.desktop.borrowed import input_method
 from holo_tasks.desktop.xlink import XLink
 
 QUERY_EXTENSION, CHANGE_KEYBOARD_MAPPING = 98, 100
@@ -58,6 +59,10 @@ class Witness:
         self._marks += 1
         self._link.has(f"{MARK}-{self._link.setup.resource_id_base:x}-{self._marks}")
         self._await(self._marks)
+
+    def input_method(self) -> str:
+        """Return the name of an input method that may make other characters of the keys; empty if none is known."""
+        return input_method(self._link)
 
     def close(self) -> None:
         """Hear no more."""

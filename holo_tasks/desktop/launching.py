@@ -70,8 +70,16 @@ class Launch:
         return program
 
     def _started(self, command: list[str], env: Mapping[str, str], link: XLink, lodging: Lodging | None) -> Program:
-        told = {"kept_back": self.order["kept_back"], "hint": self.profile.hint}
-        return Program(command, env, self.folder, link, lodging=lodging, sandbox=self.sandbox, **told)
+        return Program(
+            command,
+            env,
+            self.folder,
+            link,
+            kept_back=self.order["kept_back"],
+            lodging=lodging,
+            sandbox=self.sandbox,
+            hint=self.profile.hint,
+        )
 
     def _profile(self, path: str | None) -> Profile:
         """Return the profile of the program: on somebody else's display it has the one that it has by itself."""

@@ -36,16 +36,16 @@ class Program:
         lodging: Lodging | None = None,
         sandbox: Sandbox | None = None,
         feed: bytes = b"",
-        hint: str = "",
+        hint: Callable[[int | None], str] = lambda status: "",
     ) -> None:
         """Start it; ``feed`` is what it reads from its standard input, up to a pipe's size.
 
-        ``hint`` says what to do where it ends in good order and without a window.
+        ``hint`` says what to do where it shows no window: it ended with a status, or it goes on (None).
         """
         self.command = command
         self._kept_back = kept_back
         self._closed = sandbox is not None
-        self._ends_early = hint
+        self._what_to_do = hint
         self._log = folder / "program.log"
         self._link = link
         self._before = set(windows.shown(link))
@@ -99,14 +99,18 @@ class Program:
                     raise DesktopFailed(why(words))
                 how = f"with status {status}" if status > 0 else f"by signal {-status}" if status else "at once"
                 said = f"; its last words: {words}" if words else ""
-                more = f"{self._hint()}.{self._ends_early}" if self._ends_early else self._hint()
-                raise DesktopFailed(f"The program {self.command[0]!r} ended {how} without a window{said}{more}")
+                raise DesktopFailed(self._without_window(f"ended {how} without a window{said}{self._hint()}", status))
             if time.monotonic() >= until:
-                raise DesktopFailed(
-                    f"The program {self.command[0]!r} showed no window within {timeout_s:g} s: "
-                    f"start it by hand to see why, or allow more time.{self._hint()}"
-                )
+                said = "start it by hand to see why, or allow more time."
+                said = f"showed no window within {timeout_s:g} s: {said}{self._hint()}"
+                raise DesktopFailed(self._without_window(said, None))
             interrupt.sleep(0.01)
+
+    def _without_window(self, said: str, status: int | None) -> str:
+        """Say what came of the program, and what to do about it if that is known."""
+        what_to_do = self._what_to_do(status)
+        end = f"{'' if said.endswith(('.', ')')) else '.'} {what_to_do}" if what_to_do else ""
+        return f"The program {self.command[0]!r} {said}{end}"
 
     @property
     def ended(self) -> bool:

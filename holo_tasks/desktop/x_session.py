@@ -193,13 +193,16 @@ class XSession:
 
     def _connect(self) -> None:
         from holo_tasks.desktop import wm
+        from holo_tasks.desktop.borrowed import check_display
         from holo_tasks.desktop.ear import Ear
         from holo_tasks.desktop.xlink import XLink
 
         env = {**self._order["env"], "DISPLAY": self._display, "XAUTHORITY": os.environ["XAUTHORITY"]}
         self._env = env
         self._link = XLink(self._display)
-        if self._server is not None:
+        if self._server is None:
+            check_display(self._link)
+        else:
             self._manager = manager = wm.launch(self._folder, env)
             self._helpers.append(manager)
             wm.managing(self._link, manager, self._folder)

@@ -21,8 +21,12 @@ from holo_tasks.machine.private import FOLDER, own_folder
 
 INNER, LOCK = "profile", "desktop"
 """The folder that the program gets, and the file that says which desktop has it."""
-HANDED_ON = " If it handed its document to an instance that runs already, add %s."
-SNAP_SEES = " It is a snap, which sees no /tmp of this machine and so may not open this display: install it otherwise."
+HANDED_ON = "If it handed its document to an instance that runs already, add to its command {}."
+ANY_OPTION = "the option by which it starts an instance of its own"
+SNAP_SEES = (
+    "It is a snap, which has a /tmp of its own and so may not see the cookie of this display: install it as a package "
+    "of the distribution."
+)
 ELSEWHERE = {"HOME", "XDG_CONFIG_HOME"}
 """Who sets one of these for a program says where its settings are."""
 
@@ -33,10 +37,18 @@ class Profile:
 
     command: list[str]
     folder: Path | None = None
-    hint: str = ""
-    """What to add to the error of a program that does not come up."""
+    kind: Kind | None = None
+    is_snap: bool = False
     _documents: set[Path] = field(default_factory=set)
     _lock: IO[bytes] | None = None
+
+    def hint(self, status: int | None) -> str:
+        """Return what to do about a program that shows no window: it ended with this status, or it goes on (None)."""
+        if self.is_snap:
+            return SNAP_SEES
+        if status != 0 or self.folder is not None:
+            return ""
+        return HANDED_ON.format(self.kind.option if self.kind else ANY_OPTION)
 
     def note_documents(self, pids: Iterable[int]) -> None:
         """Note the folders of the files that processes have open: if they are ended by force, locks are left there."""
@@ -83,14 +95,13 @@ def profile_for(
             with contextlib.suppress(OSError):
                 stale.unlink(missing_ok=True)
     words = [*command[: found.place + 1], *kind.words(folder), *command[found.place + 1 :]]
-    return Profile(words, folder, SNAP_SEES if found.is_snap else "", set(documents), lock)
+    return Profile(words, folder, kind, found.is_snap, set(documents), lock)
 
 
 def as_it_is(command: Sequence[str], path: str | None) -> Profile:
     """Return a command without a profile, for somebody else's display: there a program is one of that person's."""
     found = look_up(command, path)
-    option = found.kind.option if found.kind else "the option by which it starts an instance of its own"
-    return Profile(list(command), hint=SNAP_SEES if found.is_snap else HANDED_ON % option)
+    return Profile(list(command), None, found.kind, found.is_snap)
 
 
 def place_for(desktop: Path) -> Path:

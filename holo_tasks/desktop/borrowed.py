@@ -1,0 +1,67 @@
+"""What is looked at first on a display of somebody else's: whether its picture can be taken, and whose keys it gets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import xcffib.randr
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.core.geometry import Box
+from holo_tasks.desktop.xlink import Refused, XLink
+
+DEPTHS = (24, 32)
+XWAYLAND = "XWAYLAND"
+"""The extension of Wayland's own X server since version 23.1, and how the names of its outputs have always begun."""
+XIM_SERVERS, XIM = "XIM_SERVERS", "@server="
+PLAIN = ("", "none", "local")
+
+
+def check_display(link: XLink) -> None:
+    """Raise `DesktopFailed`, with what to do, if no picture of this display can be taken that shows what is on it."""
+    if link.screen.root_depth not in DEPTHS:
+        raise DesktopFailed(
+            f"The screen {link.display} has a color depth of {link.screen.root_depth} bits, and only 24 bits can be "
+            "read: start its X server with a depth of 24, as `Xvfb -screen 0 1280x800x24` does."
+        )
+    if is_xwayland(link) and not _shows_anything(link):
+        raise DesktopFailed(
+            f"The display {link.display} is Wayland's (Xwayland): X programs alone are on it, and no picture of the "
+            "screen can be taken there. Log in to an X11 session, or give --app to start the program on a desktop of "
+            "its own."
+        )
+
+
+def is_xwayland(link: XLink) -> bool:
+    """Say whether an X server draws into a Wayland session."""
+    return link.has(XWAYLAND) or any(name.startswith(XWAYLAND) for name in _outputs(link))
+
+
+def input_method(link: XLink, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the name of an input method that may make other characters of keys on this display; empty if none is."""
+    for atom in link.numbers(link.root, XIM_SERVERS):
+        name = link.atom_name(atom)
+        if name.startswith(XIM) and link.conn.core.GetSelectionOwner(atom).reply().owner:
+            return name.removeprefix(XIM)
+    named = environ.get("XMODIFIERS", "").partition("@im=")[2]
+    return "" if named in PLAIN or environ.get("DISPLAY") != link.display else named
+
+
+def _outputs(link: XLink) -> list[str]:
+    if not link.has("RANDR"):
+        return []
+    randr = link.conn(xcffib.randr.key)
+    randr.QueryVersion(1, 3).reply()
+    found = randr.GetScreenResourcesCurrent(link.root).reply()
+    asked = [randr.GetOutputInfo(output, found.config_timestamp) for output in found.outputs]
+    return [bytes(each.reply().name.buf()).decode(errors="replace") for each in asked]
+
+
+def _shows_anything(link: XLink) -> bool:
+    """Say whether the screen shows more than one color: Xwayland with a window of its own does, as another server."""
+    try:
+        pixels = link.pixels(Box.whole(link.size()))
+    except Refused:
+        return False
+    return pixels[:4] * (len(pixels) // 4) != pixels

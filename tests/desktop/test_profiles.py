@@ -1,0 +1,233 @@
+"""A program of a desktop runs beside a person's own instance of it, and starts each time as it did the first time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.errors import DesktopFailed, InvalidUsage
+from holo_tasks.desktop import AttachedDesktop, VirtualDesktop, processes, windows
+from holo_tasks.desktop.profiles.office import locks
+from holo_tasks.desktop.xlink import XLink
+
+APPS = Path(__file__).parents[1] / "apps"
+PAGE = "file:///etc/os-release"
+BROWSER = "chromium --no-sandbox --test-type --disable-gpu --disable-background-networking --disable-sync"
+OFFICE = "libreoffice --nologo"
+UNIQUE = f"/usr/bin/python3 {APPS / 'unique_gtk3.py'}"
+SLOW_S = 120.0
+needs_office = pytest.mark.skipif(not shutil.which("libreoffice"), reason="needs LibreOffice")
+
+
+class Somebody:
+    """A person who works on a display of their own, with their own home and message bus."""
+
+    def __init__(self, display: str, authority: Path, address: str) -> None:
+        self.display, self.address = display, address
+        self._env = {
+            **os.environ,
+            "DISPLAY": display,
+            "XAUTHORITY": str(authority),
+            "DBUS_SESSION_BUS_ADDRESS": address,
+        }
+        self._link = XLink(display)
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def start(self, command: str) -> None:
+        """Start a program as they do."""
+        out = subprocess.DEVNULL
+        self._started.append(
+            subprocess.Popen(command.split(), env=self._env, stdout=out, stderr=out, start_new_session=True)
+        )
+
+    def titles(self) -> list[str]:
+        """Return the titles of the windows on their display."""
+        return [window.title for window in windows.windows(self._link)]
+
+    def leave(self) -> None:
+        """End what they started."""
+        for process in self._started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of the person and of the run."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture
+def somebody(
+    home: Path, x_server: Callable[..., tuple[str, Path]], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Somebody]:
+    display, authority = x_server("Xvfb", "-screen", "0", "1024x768x24")
+    monkeypatch.setenv("XAUTHORITY", str(authority))
+    bus = ["dbus-daemon", "--session", "--nofork", f"--address=unix:path={home}/bus", "--print-address=1"]
+    with subprocess.Popen(bus, stdout=subprocess.PIPE) as daemon:
+        assert daemon.stdout is not None
+        person = Somebody(display, authority, daemon.stdout.readline().decode().strip())
+        try:
+            yield person
+        finally:
+            person.leave()
+            daemon.kill()
+
+
+@pytest.fixture
+def document(home: Path) -> Path:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active["A1"] = "rows"
+    book.save(home / "report.xlsx")
+    return home / "report.xlsx"
+
+
+async def seen(desktop: VirtualDesktop | AttachedDesktop) -> list[str]:
+    """Return the titles of the windows once the screen is at rest."""
+    await desktop.look()
+    return [window.title for window in await desktop.windows()]
+
+
+async def beside(somebody: Somebody, theirs: str, ours: str, until: Callable[..., object], **how: object) -> None:
+    """Have a program show a document on a desktop while a person has an instance of it on their own display."""
+    somebody.start(theirs)
+    assert await until(somebody.titles), "the person's own window"
+    before = len(somebody.titles())
+    async with VirtualDesktop(app=ours, app_timeout_s=SLOW_S, **how) as desktop:  # type: ignore[arg-type]
+        assert any(title.startswith(("report.xlsx", "os-release")) for title in await seen(desktop))
+        assert len(somebody.titles()) == before
+
+
+async def test_a_browser_opens_its_page_on_the_desktop_though_a_person_has_it_open(somebody, until):
+    await beside(somebody, f"{BROWSER} about:blank", f"{BROWSER} {PAGE}", until)
+
+
+@needs_office
+async def test_an_office_document_opens_on_the_desktop_though_a_person_has_the_office_open(somebody, document, until):
+    await beside(somebody, f"{OFFICE} --norestore --calc", f"{OFFICE} {document}", until)
+
+
+async def test_a_gtk_program_opens_its_file_on_the_desktop_though_a_person_has_it_open(somebody, until):
+    await beside(somebody, f"{UNIQUE} /etc/hostname", f"{UNIQUE} /etc/os-release", until)
+
+
+async def test_a_program_that_hands_its_document_on_is_told_of_with_what_to_add(somebody, home, until):
+    somebody.start(f"{UNIQUE} /etc/hostname")
+    assert await until(lambda: "hostname - Unique" in somebody.titles())
+    on_their_bus = {"DBUS_SESSION_BUS_ADDRESS": somebody.address}
+    with pytest.raises(DesktopFailed, match=r"at once without a window.*add to its command the option by which"):
+        await VirtualDesktop.start(app=f"{UNIQUE} /etc/os-release", env=on_their_bus, app_timeout_s=SLOW_S)
+    assert await until(lambda: "os-release - Unique" in somebody.titles())
+    somebody.start(f"{BROWSER} --user-data-dir={home}/theirs about:blank")
+    assert await until(lambda: any("Chromium" in title for title in somebody.titles()))
+    with pytest.raises(DesktopFailed, match=r"at once without a window.*add to its command --user-data-dir=FOLDER"):
+        await VirtualDesktop.start(app=f"{BROWSER} --user-data-dir={home}/theirs {PAGE}", app_timeout_s=SLOW_S)
+
+
+async def test_two_desktops_at_once_have_a_kept_profile_each(home):
+    how = {"app": f"{BROWSER} {PAGE}", "app_timeout_s": SLOW_S, "profiles": "kept:pair"}
+    async with VirtualDesktop(**how) as one, VirtualDesktop(**how) as two:
+        assert await seen(one) == await seen(two) == ["os-release - Chromium"]
+    kept = home.parent / "holo" / "profiles"
+    assert sorted(place.name for place in kept.iterdir()) == ["pair", "pair-2"]
+    assert all((place / "profile" / "Local State").exists() for place in kept.iterdir())
+
+
+async def test_a_new_profile_goes_with_its_desktop(home):
+    async with VirtualDesktop(app=f"{BROWSER} {PAGE}", app_timeout_s=SLOW_S) as desktop:
+        folder = desktop.authority.parent / "profile"
+        assert (folder / "Default").exists()
+    assert not folder.exists()
+    assert not (home.parent / "holo" / "profiles").exists()
+
+
+def end_all(desktop: VirtualDesktop) -> None:
+    """End every process of a desktop at once, as the kernel does that ends a whole group for want of memory."""
+    name, host = desktop.authority.parent.name, desktop.pid
+    os.kill(host, signal.SIGKILL)
+    for pid in processes.belonging(name, host):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@needs_office
+@pytest.mark.parametrize("end", ["closed", "killed"])
+async def test_an_office_program_starts_as_it_did_the_first_time(document, end):
+    how = {"app": f"{OFFICE} {document}", "app_timeout_s": SLOW_S, "profiles": "kept"}
+    first = VirtualDesktop(**how)
+    async with first:
+        begun = await seen(first)
+        if end == "killed":
+            end_all(first)
+            assert locks([document.parent]), "it is left, as nobody ended the program in good order"
+    async with VirtualDesktop(**how) as second:
+        assert await seen(second) == begun == ["report.xlsx - LibreOffice Calc"]
+    assert not locks([document.parent])
+
+
+@needs_office
+async def test_a_lock_of_a_dead_desktop_is_removed_and_one_of_anybody_else_is_not(document):
+    theirs = document.parent / ".~lock.other.xlsx#"
+    theirs.write_text(f",person,host,28.11.2026 09:30,file://{document.parent}/.config/libreoffice/4;")
+    first = VirtualDesktop(app=f"{OFFICE} {document}", app_timeout_s=SLOW_S)
+    async with first:
+        await seen(first)
+        end_all(first)
+    assert len(locks([document.parent])) == 2
+    async with VirtualDesktop(app=f"{OFFICE} {document}", app_timeout_s=SLOW_S) as second:
+        assert await seen(second) == ["report.xlsx - LibreOffice Calc"]
+    assert [lock for lock, _ in locks([document.parent])] == [theirs]
+
+
+@pytest.mark.parametrize("end", ["closed", "killed"])
+async def test_a_browser_starts_as_it_did_the_first_time(home, until, end):
+    how = {"app": f"{BROWSER} {PAGE}", "app_timeout_s": SLOW_S, "profiles": "kept"}
+    settings = home.parent / "holo" / "profiles" / "chromium" / "profile" / "Default" / "Preferences"
+
+    def exit_type() -> str:
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(settings.read_text())["profile"].get("exit_type", "")
+        return ""
+
+    first = VirtualDesktop(**how)
+    async with first:
+        await seen(first)
+        assert await until(lambda: exit_type() == "Crashed"), "what it notes while it runs"
+        if end == "killed":
+            end_all(first)
+    assert exit_type() == ("Crashed" if end == "killed" else "Normal")
+    async with VirtualDesktop(**how) as second:
+        await seen(second)
+        await asyncio.sleep(1.0)
+        assert "Restore pages?" not in {each.name for each in (await second.elements()).elements}
+    assert exit_type() == "Normal"
+
+
+async def test_a_program_with_a_profile_of_its_own_gets_no_other_one(home, tmp_path):
+    async with VirtualDesktop(app=f"{BROWSER} --user-data-dir={tmp_path}/mine {PAGE}", app_timeout_s=SLOW_S) as desktop:
+        assert not (desktop.authority.parent / "profile").exists()
+    assert (tmp_path / "mine" / "Default").exists()
+
+
+@pytest.mark.parametrize("profiles", ["", "own", "new:x", "kept:", "kept:../x", "kept:a b"])
+def test_what_is_no_place_for_profiles_is_refused(profiles):
+    with pytest.raises(InvalidUsage, match="profiles is new, kept or kept:NAME"):
+        VirtualDesktop(app=[sys.executable], profiles=profiles)

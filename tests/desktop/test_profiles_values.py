@@ -1,0 +1,109 @@
+"""Which programs get a profile of their own, by the words and the files of their commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.desktop.profiles import office
+from holo_tasks.desktop.profiles.profile import as_it_is, profile_for
+from holo_tasks.desktop.profiles.programs import look_up
+from holo_tasks.desktop.profiles.wrappers import files_of_program
+
+OPTIONS = {
+    "-env:UserInstallation=": ("libreoffice", "libreoffice24.8", "soffice", "localc", "lowriter"),
+    "--user-data-dir=": ("chromium", "google-chrome", "google-chrome-stable", "microsoft-edge", "code"),
+    "--profile": ("firefox", "firefox-esr", "thunderbird", "librewolf"),
+}
+
+
+def program(folder: Path, name: str, text: str = "") -> Path:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+    return file
+
+
+def given(command: list[str], folder: Path, added: tuple[str, ...] = ()) -> list[str]:
+    desktop = folder / "desktop"
+    desktop.mkdir(exist_ok=True)
+    return profile_for(command, str(folder), desktop, None, added, None).command
+
+
+@pytest.mark.parametrize(("option", "name"), [(option, name) for option, names in OPTIONS.items() for name in names])
+def test_a_program_of_the_list_gets_its_option_before_its_document(tmp_path: Path, option: str, name: str) -> None:
+    program(tmp_path, name)
+    first, added, *rest = given([name, "a.odt"], tmp_path)
+    assert (first, rest[-1]) == (name, "a.odt")
+    assert added.startswith(option)
+
+
+def test_a_program_is_known_behind_links_scripts_and_env(tmp_path: Path) -> None:
+    program(tmp_path / "lib", "soffice")
+    (tmp_path / "office").symlink_to(tmp_path / "lib" / "soffice")
+    program(tmp_path, "sheet", '#!/bin/sh\n# starts it\nexec office --calc "$@"\n')
+    program(tmp_path, "sheets", f'#!/bin/sh\n{tmp_path}/sheet "$@"\n')
+    assert [file.name for file in files_of_program("sheets", str(tmp_path))] == ["sheets", "sheet", "office", "soffice"]
+    assert given(["env", "LANG=C", "sheets", "a.ods"], tmp_path)[3].startswith("-env:UserInstallation=")
+
+
+def test_a_program_made_with_electron_is_known_by_its_files(tmp_path: Path) -> None:
+    program(tmp_path / "opt", "chat")
+    (tmp_path / "chat").symlink_to(tmp_path / "opt" / "chat")
+    assert given(["chat"], tmp_path) == ["chat"]
+    program(tmp_path / "opt", "chrome_100_percent.pak")
+    program(tmp_path / "opt" / "resources", "app.asar")
+    assert given(["chat"], tmp_path)[1].startswith("--user-data-dir=")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["chromium", "--user-data-dir=/srv/c", "x"],
+        ["chromium", "--user-data-dir", "/srv/c"],
+        ["soffice", "-env:UserInstallation=file:///srv/o"],
+        ["firefox", "-P", "work"],
+        ["firefox", "--profile", "/srv/f"],
+        ["xterm", "-e", "chromium"],
+        ["mine", "a.ods"],
+        ["no-such-program"],
+    ],
+)
+def test_what_names_a_profile_or_is_on_no_list_is_started_as_it_is(tmp_path: Path, command: list[str]) -> None:
+    for name in ("chromium", "soffice", "firefox", "xterm"):
+        program(tmp_path, name)
+    program(tmp_path, "mine", "#!/bin/sh\nexec soffice /srv/form.ods\n")  # it takes no more words
+    assert given(command, tmp_path) == command
+    assert not (tmp_path / "desktop" / "profile").exists()
+
+
+def test_who_says_where_a_program_keeps_its_settings_is_heeded(tmp_path: Path) -> None:
+    program(tmp_path, "chromium")
+    assert given(["chromium"], tmp_path, ("HOME",)) == ["chromium"]
+    assert given(["chromium"], tmp_path, ("LANG",)) != ["chromium"]
+
+
+def test_a_snap_that_shows_no_window_is_told_of_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holo_tasks.desktop.profiles.programs.SNAP", str(tmp_path / "snap"))
+    program(tmp_path / "snap", "chromium")
+    program(tmp_path, "chromium-browser", f'#!/bin/sh\nexec {tmp_path}/snap/chromium "$@"\n')
+    assert look_up(["chromium-browser"], str(tmp_path)).is_snap
+    assert "snap" in as_it_is(["chromium-browser"], str(tmp_path)).hint(1)
+    program(tmp_path, "chromium")
+    assert as_it_is(["chromium"], str(tmp_path)).hint(1) == ""
+    assert "--user-data-dir=FOLDER" in as_it_is(["chromium"], str(tmp_path)).hint(0)
+
+
+def test_what_an_office_program_would_recover_is_cleared_and_nothing_else(tmp_path: Path) -> None:
+    office.seed(tmp_path)
+    file = tmp_path / office.SETTINGS
+    kept = file.read_text()
+    entry = '<item oor:path="/org.openoffice.Office.Recovery/RecoveryList"><node oor:name="item">\n</node></item>\n'
+    file.write_text(kept.replace("</oor:items>", f"{entry}</oor:items>"))
+    (tmp_path / ".lock").write_text("")
+    office.mend(tmp_path)
+    assert file.read_text() == kept
+    assert not (tmp_path / ".lock").exists()
+    office.mend(tmp_path / "nowhere")
