@@ -170,6 +170,6 @@ def _when(time_ms: int) -> float:
 def _capital(symbol: int) -> int:
     if 0x61 <= symbol <= 0x7A or 0xE0 <= symbol <= 0xFE:
         return symbol - 0x20
-    if symbol > 0x1000000 and len(letter := chr(symbol - 0x1000000).upper()) == 1:
+    if 0x1000000 < symbol <= 0x110FFFF and len(letter := chr(symbol - 0x1000000).upper()) == 1:
         return 0x1000000 + ord(letter)
     return symbol

@@ -87,3 +87,37 @@ def test_a_gesture_has_the_times_of_its_first_input_and_last_press() -> None:
             assert steps.heard(one, float(at_s)) == []
     (typed,) = steps.heard(Key(ENTER, True), 7.0)
     assert (typed.began_s, typed.last_s) == (0.0, 7.0)
+
+
+ACUTE, CIRCUMFLEX, CARON, IOTA = 0xFE51, 0xFE52, 0xFE5A, 0xFE5D
+
+
+def test_an_accent_and_the_letter_after_it_are_one_character() -> None:
+    assert made(keys("c", "a", "f", ACUTE, "e")) == [Write("café")]
+    assert made(keys(CIRCUMFLEX, "A", CARON, "c", CARON, "s")) == [Write("Âčš")]
+    shifted: list[ByHand] = [*keys(ACUTE), Key(SHIFT, True), *keys("E"), Key(SHIFT, False)]
+    assert made(shifted) == [Write("É")]
+    assert made(keys(CIRCUMFLEX, " ", ACUTE, " ")) == [Write("^'")]
+
+
+def test_what_programs_make_of_an_accent_in_different_ways_is_not_guessed() -> None:
+    assert made(keys("a", ACUTE, "b")) == [Write("a"), Hotkey(("key 0xfe51",)), Write("b")]
+    assert made(keys(ACUTE, ACUTE)) == [Hotkey(("key 0xfe51",), 2)]
+    assert made(keys(ACUTE), press(9, 9)) == [Hotkey(("key 0xfe51",)), Click(Point(9, 9))]
+    assert made(keys(ACUTE, BACKSPACE)) == [Hotkey(("key 0xfe51",)), Hotkey(("backspace",))]
+
+
+def test_keys_for_the_machine_and_not_for_the_program_are_passed_over() -> None:
+    louder, mute, brighter, next_layout = 0x1008FF13, 0x1008FF12, 0x1008FF02, 0xFE08
+    assert made(keys("a", louder, mute, "b", brighter, next_layout, "c", 0)) == [Write("abc")]
+    assert made(keys(louder)) == []
+    back = 0x1008FF26  # a browser goes back by it
+    assert made(keys(back)) == [Hotkey(("key 0x1008ff26",))]
+    steps = HandSteps()
+    assert not steps.begins(Key(louder, True), 0.0)
+    assert steps.begins(Key(ACUTE, True), 0.0)
+    steps.heard(Key(ACUTE, True), 0.0)
+    assert not steps.begins(Key(ord("e"), True), 1.0)
+    assert [(one.gesture, one.began_s) for one in (*steps.heard(Key(ord("e"), True), 1.0), *steps.ended())] == [
+        (Write("é"), 0.0)
+    ]

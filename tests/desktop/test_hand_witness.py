@@ -27,7 +27,14 @@ async def test_all_that_is_done_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
         def hands() -> None:
             witness = Witness(desktop.display, heard)
-            for command in ("mousemove 300 200 click 1", "type Hëllo_€5Я", "key Return ctrl+s KP_7", "click 5"):
+            for command in (
+                "mousemove 300 200 click 1",
+                "type Hëllo_€5",
+                "key XF86AudioRaiseVolume",
+                "type Я",
+                "key Return ctrl+s KP_7",
+                "click 5",
+            ):
                 subprocess.run(["xdotool", *command.split()], check=True)
             witness.catch_up()
             found.extend(steps.ended())
