@@ -1,4 +1,4 @@
-"""What is looked at first on a display of somebody else's: whether its picture can be taken, and whose keys it gets."""
+"""Checks of a display that belongs to a person: color depth, Xwayland, input methods."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from holo_tasks.desktop.xlink import Refused, XLink
 
 DEPTHS = (24, 32)
 XWAYLAND = "XWAYLAND"
-"""The extension of Wayland's own X server since version 23.1, and how the names of its outputs have always begun."""
+"""The extension of Xwayland since version 23.1, and the prefix of its RandR output names in all versions."""
 XIM_SERVERS, XIM = "XIM_SERVERS", "@server="
 PLAIN = ("", "none", "local")
 
 
 def check_display(link: XLink) -> None:
-    """Raise `DesktopFailed`, with what to do, if no picture of this display can be taken that shows what is on it."""
+    """Raise `DesktopFailed`, with a remedy, if screenshots of this display would be empty or unreadable."""
     if link.screen.root_depth not in DEPTHS:
         raise DesktopFailed(
             f"The screen {link.display} has a color depth of {link.screen.root_depth} bits, and only 24 bits can be "
@@ -34,12 +34,12 @@ def check_display(link: XLink) -> None:
 
 
 def is_xwayland(link: XLink) -> bool:
-    """Say whether an X server draws into a Wayland session."""
+    """Return whether the X server is Xwayland."""
     return link.has(XWAYLAND) or any(name.startswith(XWAYLAND) for name in _outputs(link))
 
 
 def input_method(link: XLink, environ: Mapping[str, str] = os.environ) -> str:
-    """Return the name of an input method that may make other characters of keys on this display; empty if none is."""
+    """Return the name of the input method on this display, or an empty string."""
     for atom in link.numbers(link.root, XIM_SERVERS):
         name = link.atom_name(atom)
         if name.startswith(XIM) and link.conn.core.GetSelectionOwner(atom).reply().owner:
@@ -59,7 +59,7 @@ def _outputs(link: XLink) -> list[str]:
 
 
 def _shows_anything(link: XLink) -> bool:
-    """Say whether the screen shows more than one color: Xwayland with a window of its own does, as another server."""
+    """Return whether the screen has more than one color, as rootful Xwayland has."""
     try:
         pixels = link.pixels(Box.whole(link.size()))
     except Refused:

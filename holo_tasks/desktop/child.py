@@ -162,7 +162,7 @@ class Child:
             return memory[:]
 
     async def close(self) -> list[str]:
-        """End the desktop in good order, or else by force; return the titles of what programs asked as they closed."""
+        """End the desktop in good order, or else by force; return the titles of dialogs that programs opened."""
         asked: list[str] = []
         try:
             self._tell_to_stop()

@@ -1,7 +1,7 @@
-"""Asks the programs of a desktop to close, as a person does who closes their windows: they save settings and go.
+"""Ask the programs of a desktop to close their windows, by WM_DELETE_WINDOW, so that they can save their settings.
 
-No input is sent: the wish to close is a message that a window says it takes (WM_DELETE_WINDOW). What a program asks as
-it closes is not answered, for the answer could lose work. It is told to whoever ended the desktop.
+No input event is sent. Dialogs such as "Save changes?" are not answered, because the answer could lose work. The caller
+gets their titles.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from holo_tasks.desktop.xlink import Refused, XLink
 from holo_tasks.machine.proc import process, stat_of
 
 CLOSES_S = 2.0
-"""For so long a program that was asked to close is waited for."""
+"""Time for programs to close."""
 DIALOG_S = 0.5
-"""For so long the windows below a dialog wait until it has closed."""
+"""Time for open dialogs to close, before the windows below them are asked."""
 NAP_S = 0.005
 DELETE = "WM_DELETE_WINDOW"
 
 
 class Closing:
-    """One round of asking; ``own`` returns the processes of programs on this desktop."""
+    """One attempt to close all windows; ``own`` returns the processes of the desktop's programs."""
 
     def __init__(self, link: XLink, own: Callable[[], set[int]]) -> None:
         self._link = link
@@ -36,7 +36,7 @@ class Closing:
         self._awaited: set[int] = set()
 
     def run(self) -> list[str]:
-        """Ask all windows to close and wait for their programs; return the titles of the dialogs that stayed open."""
+        """Close all windows and wait for their programs; return the titles of dialogs that opened and stayed."""
         until = time.monotonic() + CLOSES_S
         before = self._windows()
         dialogs = [window for window in before if self._is_dialog(window)]
@@ -50,12 +50,12 @@ class Closing:
         while self._going_on() and time.monotonic() < until:
             time.sleep(NAP_S)
             came = [window for window in self._windows() if window not in before]
-            # Another window of the program closes, too; what it asks in a dialog is for a person to answer.
+            # New windows are closed, too. New dialogs are questions to a person.
             self._ask(window for window in came if not self._is_dialog(window))
         return [self._title(window) for window in came if self._is_dialog(window)] if self._going_on() else []
 
     def _ask(self, windows: Iterable[int]) -> None:
-        """Ask those windows to close that take the message and were not asked yet."""
+        """Send WM_DELETE_WINDOW, once, to each window that supports it."""
         link = self._link
         new, own = [window for window in windows if window not in self._asked], self._own()
         made_by = dict(zip(new, processes_of(link, new), strict=True)) if new else {}
@@ -64,12 +64,12 @@ class Closing:
             self._asked.add(window)
             message = CLIENT_MESSAGE.pack(33, 32, window, link.atom("WM_PROTOCOLS"), link.atom(DELETE), 0, 0, 0, 0)
             link.conn.core.SendEvent(False, window, 0, message)
-            # With what started it: that may have more to do when the window's process is gone.
+            # Its parents count as well: a launcher script may go on after the program.
             self._awaited |= own & set(processes.ancestry(made_by[window]))
         link.conn.flush()
 
     def _going_on(self) -> bool:
-        """Say whether any program that was asked goes on; one that is stopped hears nothing, and is not waited for."""
+        """Return whether a program that was asked is still running; processes stopped by SIGSTOP do not count."""
         self._awaited = {pid for pid in self._awaited if _state(pid) not in ("", "Z", "X")}
         return any(not is_stopped(pid) for pid in self._awaited)
 
@@ -91,7 +91,7 @@ class Closing:
         return False
 
     def _title(self, window: int) -> str:
-        """Return what a dialog is called; one without a title is called as the window that it is over."""
+        """Return the title of a dialog, or the title of its parent window."""
         link = self._link
         with contextlib.suppress(*Refused):
             for named in (window, *link.numbers(window, "WM_TRANSIENT_FOR")):
@@ -101,14 +101,14 @@ class Closing:
 
 
 def ask_to_close(link: XLink, own: Callable[[], set[int]]) -> list[str]:
-    """Ask the programs of a desktop to close, and wait for them; return the titles of what they asked meanwhile."""
-    with contextlib.suppress(xcffib.XcffibException):  # the server is gone
+    """Ask programs to close and wait for them; return the titles of the dialogs that they opened."""
+    with contextlib.suppress(xcffib.XcffibException):  # the X server is gone
         return Closing(link, own).run()
     return []
 
 
 def is_stopped(pid: int) -> bool:
-    """Say whether a process is stopped: it does nothing until somebody has it go on."""
+    """Return whether a process is stopped by a signal."""
     return _state(pid) in ("T", "t")
 
 

@@ -61,7 +61,7 @@ class Witness:
         self._await(self._marks)
 
     def input_method(self) -> str:
-        """Return the name of an input method that may make other characters of the keys; empty if none is known."""
+        """Return the name of the input method on the display, or an empty string."""
         return input_method(self._link)
 
     def close(self) -> None:

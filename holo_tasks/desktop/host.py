@@ -265,7 +265,7 @@ class Host:
         os._exit(1)
 
     def _end(self) -> list[str]:
-        """End the programs, then all that they run on; return what the programs asked as they closed."""
+        """End the programs, then the X server; return the titles of dialogs that the programs opened meanwhile."""
         asked: list[str] = []
         try:
             if self._station is not None:

@@ -1,4 +1,4 @@
-"""Starts the program of a desktop: with its environment and profile, as another user, inside walls, as was asked."""
+"""Start the program of a desktop, with its environment, profile, user and sandbox."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from holo_tasks.desktop.xlink import XLink
 
 @dataclass
 class Launch:
-    """What a program is started with. ``order`` is what the desktop was asked for; ``ours`` goes before all else."""
+    """The start of one program. ``order`` is the request for the desktop; the variables of ``ours`` come last."""
 
     order: Mapping[str, Any]
     folder: Path
@@ -36,7 +36,7 @@ class Launch:
     sandbox: Sandbox | None = None
 
     def environment(self) -> dict[str, str]:
-        """Return the variables of a program of this user."""
+        """Return the environment of a program that runs as this user."""
         on_bus = self.bus.environment() if self.bus is not None else {}
         silenced = {"NO_AT_BRIDGE"} - set(self.order["added"]) if on_bus else set()
         given = {name: text for name, text in self.order["app_env"].items() if name not in silenced}
@@ -44,7 +44,7 @@ class Launch:
 
     @cached_property
     def user(self) -> OtherUser | None:
-        """The other user whom the program is started as, if it is."""
+        """The user of `run_as`, or None."""
         return OtherUser(**self.order["run_as"]) if self.order["run_as"] else None
 
     def start(self, link: XLink) -> Program:
@@ -82,7 +82,7 @@ class Launch:
         )
 
     def _profile(self, path: str | None) -> Profile:
-        """Return the profile of the program: on somebody else's display it has the one that it has by itself."""
+        """Return the profile of the program; on a person's display this is its usual one."""
         order = self.order
         if (profiles := order["profiles"]) is None:
             return as_it_is(order["app"], path)
@@ -90,7 +90,7 @@ class Launch:
         return profile_for(order["app"], path, self.folder, kept, order["added"], self.user)
 
     def _sockets(self) -> list[Path]:
-        """Return the sockets that a closed program reaches: those of its own display and of its desktop's bus."""
+        """Return the sockets inside the sandbox: the X server and the message bus of this desktop."""
         sockets = [Path(f"/tmp/.X11-unix/X{self.display.removeprefix(':')}")]
         if self.bus is not None and self.bus.process is not None:
             sockets.append(self.bus.guest.socket if self.bus.guest else self.runtime / "bus")

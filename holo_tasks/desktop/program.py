@@ -40,7 +40,7 @@ class Program:
     ) -> None:
         """Start it; ``feed`` is what it reads from its standard input, up to a pipe's size.
 
-        ``hint`` says what to do where it shows no window: it ended with a status, or it goes on (None).
+        ``hint`` returns advice for a program without a window, by its exit status (None: it is still running).
         """
         self.command = command
         self._kept_back = kept_back
@@ -107,7 +107,7 @@ class Program:
             interrupt.sleep(0.01)
 
     def _without_window(self, said: str, status: int | None) -> str:
-        """Say what came of the program, and what to do about it if that is known."""
+        """Return an error message with advice."""
         what_to_do = self._what_to_do(status)
         end = f"{'' if said.endswith(('.', ')')) else '.'} {what_to_do}" if what_to_do else ""
         return f"The program {self.command[0]!r} {said}{end}"

@@ -539,7 +539,7 @@ class XSession:
         self._keyboard.put_back()
 
     def end_programs(self) -> list[str]:
-        """Ask the programs to close, then end those that go on; return the titles of what they asked as they closed."""
+        """Ask programs to close, then end the others; return the titles of dialogs that they opened meanwhile."""
         from holo_tasks.desktop.closing import ask_to_close, is_stopped
 
         asked: list[str] = []
@@ -552,7 +552,7 @@ class XSession:
         return [self.vault.hide(title) for title in asked]
 
     def sweep(self) -> None:
-        """Remove what the X server and the program would have removed themselves, had they not been killed."""
+        """Remove the sockets and locks that a killed X server or program left."""
         if self._server is not None:
             xserver.sweep(self._display)
         if self._launched is not None:
@@ -567,7 +567,7 @@ class XSession:
         return bool(self._own_pids())
 
     def _own_pids(self) -> set[int]:
-        """Return the processes of programs: all that is not of this desktop itself."""
+        """Return the processes of programs, without those of the desktop itself."""
         beside = set(processes.descendants(self._bus_pid)) if self._bus_pid else set()
         around = self._sandbox.mute if self._sandbox else set()
         return set(processes.descendants(os.getpid())) - self._helper_pids() - beside - around

@@ -1,4 +1,4 @@
-"""What cannot be used of somebody else's display is said at the start, in one sentence, before anything else."""
+"""A display that cannot be used is refused at the start, with one sentence."""
 
 from __future__ import annotations
 

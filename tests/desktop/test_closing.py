@@ -1,4 +1,4 @@
-"""At the end of a desktop its programs are asked to close: what they do then is done, and what they ask is told."""
+"""At the end of a desktop, its programs are asked to close: they can save, and their questions are reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ APP = Path(__file__).parents[1] / "apps" / "closing_tk.py"
 
 @pytest.fixture
 def closing(tk, tmp_path):
-    """Starts a desktop with a program that does something as it is closed; returns it, its file and what is told."""
+    """Starts a desktop with a program that handles WM_DELETE_WINDOW; returns it, the output file and the warnings."""
 
     async def start(kind: str, *before: str) -> tuple[VirtualDesktop, Path, list[str]]:
         told: list[str] = []
@@ -28,14 +28,14 @@ def closing(tk, tmp_path):
     return start
 
 
-async def test_what_a_program_saves_as_it_is_closed_is_saved(closing, nothing_left):
+async def test_a_program_can_save_when_it_is_closed(closing, nothing_left):
     desktop, saved, told = await closing("saves")
     await desktop.close()
     assert saved.read_text() == "saved"
     assert told == []
 
 
-async def test_what_a_launcher_does_once_its_program_has_closed_is_done(closing, tmp_path, nothing_left):
+async def test_a_launcher_can_finish_after_its_program(closing, tmp_path, nothing_left):
     script = f'"$@"; sleep 0.3; echo done > {tmp_path}/after'
     desktop, saved, _ = await closing("saves", "sh", "-c", script, "sh")
     await desktop.close()
@@ -43,7 +43,7 @@ async def test_what_a_launcher_does_once_its_program_has_closed_is_done(closing,
     assert (tmp_path / "after").read_text() == "done\n"
 
 
-async def test_what_a_program_asks_as_it_is_closed_is_told_and_not_answered(closing, nothing_left):
+async def test_a_question_at_the_end_is_reported_and_not_answered(closing, nothing_left):
     desktop, saved, told = await closing("asks")
     await desktop.close()
     assert not saved.exists()
@@ -51,7 +51,7 @@ async def test_what_a_program_asks_as_it_is_closed_is_told_and_not_answered(clos
     assert "‘Save changes?’" in told[0]
 
 
-async def test_a_program_that_does_not_heed_the_wish_is_ended_all_the_same(closing, nothing_left):
+async def test_a_program_that_ignores_the_request_is_ended(closing, nothing_left):
     desktop, _, told = await closing("deaf")
     await desktop.close()
     assert told == []
@@ -69,7 +69,7 @@ async def test_a_program_that_is_stopped_is_ended_without_waiting(closing, nothi
 async def test_a_program_closes_also_when_the_process_that_uses_its_desktop_ends(closing, until, nothing_left):
     desktop, saved, _ = await closing("saves")
     name = desktop.authority.parent.name
-    desktop._child._channel.close()  # as its end does
+    desktop._child._channel.close()  # as at the end of that process
     desktop._child._speaking = True
     assert await until(lambda: not processes.belonging(name, desktop.pid))
     assert saved.read_text() == "saved"

@@ -1,4 +1,4 @@
-"""A program of a desktop runs beside a person's own instance of it, and starts each time as it did the first time."""
+"""Programs with private profiles: independent of other instances, and the same at every start."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ async def test_a_gtk_program_opens_its_file_on_the_desktop_though_a_person_has_i
     await beside(somebody, f"{UNIQUE} /etc/hostname", f"{UNIQUE} /etc/os-release", until)
 
 
-async def test_a_program_that_hands_its_document_on_is_told_of_with_what_to_add(somebody, home, until):
+async def test_the_error_for_a_handed_over_document_names_the_option(somebody, home, until):
     somebody.start(f"{UNIQUE} /etc/hostname")
     assert await until(lambda: "hostname - Unique" in somebody.titles())
     on_their_bus = {"DBUS_SESSION_BUS_ADDRESS": somebody.address}
@@ -183,7 +183,7 @@ async def test_an_office_program_starts_as_it_did_the_first_time(document, end):
         begun = await seen(first)
         if end == "killed":
             end_all(first)
-            assert locks([document.parent]), "it is left, as nobody ended the program in good order"
+            assert locks([document.parent]), "a killed program leaves its lock"
     async with VirtualDesktop(**how) as second:
         assert await seen(second) == begun == ["report.xlsx - LibreOffice Calc"]
     assert not locks([document.parent])
@@ -216,7 +216,7 @@ async def test_a_browser_starts_as_it_did_the_first_time(home, until, end):
     first = VirtualDesktop(**how)
     async with first:
         await seen(first)
-        assert await until(lambda: exit_type() == "Crashed"), "what it notes while it runs"
+        assert await until(lambda: exit_type() == "Crashed"), "Chromium sets this at its start"
         if end == "killed":
             end_all(first)
     assert exit_type() == ("Crashed" if end == "killed" else "Normal")
@@ -234,6 +234,6 @@ async def test_a_program_with_a_profile_of_its_own_gets_no_other_one(home, tmp_p
 
 
 @pytest.mark.parametrize("profiles", ["", "own", "new:x", "kept:", "kept:../x", "kept:a b"])
-def test_what_is_no_place_for_profiles_is_refused(profiles):
+def test_an_unknown_value_is_refused(profiles):
     with pytest.raises(InvalidUsage, match="profiles is new, kept or kept:NAME"):
         VirtualDesktop(app=[sys.executable], profiles=profiles)

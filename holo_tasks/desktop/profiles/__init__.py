@@ -1,1 +1,1 @@
-"""Profiles of the programs on a desktop: an instance with a profile of its own hands its document to no other one."""
+"""Private profiles: an instance with its own profile never hands its document to another instance."""

@@ -1,4 +1,4 @@
-"""Where the program of a desktop keeps its settings, as a desktop is asked for it."""
+"""The `profiles` setting of a desktop: `new`, `kept` or `kept:NAME`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from holo_tasks.machine.home import holo_home
 
 NEW, KEPT = "new", "kept"
 FOLDER = "profiles"
-"""The name of the folder of kept profiles, in the home of local state."""
+"""Folder of kept profiles, below `HOLO_HOME`."""
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 
 
 def kept_folder(profiles: str, *, program: str, run_as: str = "") -> Path | None:
-    """Return where the profile is kept; None if it is new on each desktop and goes with it.
+    """Return the folder of a kept profile, or None for a new profile.
 
-    ``profiles`` is ``new``, ``kept`` or ``kept:NAME``. Without a name the profile is called as the ``program`` is.
+    ``profiles`` is ``new``, ``kept`` or ``kept:NAME``. Without a name, the profile gets the name of the ``program``.
     Raises `InvalidUsage` for anything else.
     """
     word, colon, name = profiles.strip().partition(":")

@@ -1,7 +1,7 @@
-"""LibreOffice's profile: how it begins, what an end by force leaves in it, and the locks beside documents.
+"""LibreOffice profiles: the first settings, the cleanup after a crash, and document locks.
 
-A lock `.~lock.NAME#` names the profile of the instance that made it. So one that names a profile of ours, which no
-process uses any more, is stale, and no lock of anybody else's can be taken for it.
+A lock file `.~lock.NAME#` holds the profile URL of its instance. If that is a private profile without a process, the
+lock is stale. Locks of other people never match.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _ITEM = '<item oor:path="/org.openoffice.%s"><prop oor:name="%s" oor:op="fuse"><
 QUIET = (
     ("Office.Common/Misc", "FirstRun", "false"),
     ("Office.Common/Misc", "ShowTipOfTheDay", "false"),
-    # A version below the installed one brings up what is new in that.
+    # An older version than the installed one shows the bar "What's new".
     ("Setup/Product", "ooSetupLastVersion", "9999.0"),
     ("Setup/Product", "WhatsNewDialog", "false"),
-    # When these bars were shown last, in seconds since 1970: a day that is far off.
+    # Unix times at which these bars were last shown: a day in the year 2100.
     ("Setup/Product", "LastTimeGetInvolvedShown", "4102444800"),
     ("Setup/Product", "LastTimeDonateShown", "4102444800"),
 )
-"""Settings with which the first start shows nothing but the document."""
+"""Settings with which the first start shows the document only."""
 _RECOVERY = re.compile(r'<item oor:path="/org\.openoffice\.Office\.Recovery/.*?</item>\n?', re.DOTALL)
 _LOCKS = ".~lock.*#"
 
 
 def seed(profile: Path) -> None:
-    """Have an empty profile start without a tip, a bar or a question."""
+    """Write the settings of a new profile: no tips, no information bars, no questions."""
     file = profile / SETTINGS
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(_HEAD + "".join(_ITEM % each for each in QUIET) + "</oor:items>\n", encoding="utf-8")
 
 
 def mend(profile: Path) -> None:
-    """Remove the marks of an instance that was ended by force: what it would recover, and its lock."""
+    """Remove the recovery list and the lock of a crashed instance."""
     (profile / ".lock").unlink(missing_ok=True)
     file = profile / SETTINGS
     with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -54,12 +54,12 @@ def mend(profile: Path) -> None:
 
 
 def url(profile: Path) -> str:
-    """Return a profile as LibreOffice is told of it."""
+    """Return the URL of a profile for LibreOffice's command line."""
     return profile.absolute().as_uri()
 
 
 def locks(folders: Iterable[Path]) -> list[tuple[Path, Path]]:
-    """Return the locks in some folders, each with the profile of the instance that made it."""
+    """Return the document locks in these folders, each with the profile of the instance that made it."""
     found = []
     for folder in dict.fromkeys(folders):
         with contextlib.suppress(OSError):

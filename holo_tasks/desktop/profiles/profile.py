@@ -1,4 +1,4 @@
-"""The profile that the program of a desktop gets: where it is, how it begins, and what is put right around it."""
+"""Create, lock, repair and clean up the profile of a desktop's program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holo_tasks.desktop.profiles.programs import Kind, look_up, names_profile
 from holo_tasks.machine.private import FOLDER, own_folder
 
 INNER, LOCK = "profile", "desktop"
-"""The folder that the program gets, and the file that says which desktop has it."""
+"""The profile's folder, and the lock file, which holds the name of the desktop that uses it."""
 HANDED_ON = "If it handed its document to an instance that runs already, add to its command {}."
 ANY_OPTION = "the option by which it starts an instance of its own"
 SNAP_SEES = (
@@ -28,12 +28,12 @@ SNAP_SEES = (
     "of the distribution."
 )
 ELSEWHERE = {"HOME", "XDG_CONFIG_HOME"}
-"""Who sets one of these for a program says where its settings are."""
+"""Variables that choose the settings folder: a program that gets one of them keeps its usual profile."""
 
 
 @dataclass
 class Profile:
-    """What a program is started with; ``folder`` is None if it has the profile that it has by itself."""
+    """The command of a program and its profile; ``folder`` is None if the program uses its usual profile."""
 
     command: list[str]
     folder: Path | None = None
@@ -43,7 +43,7 @@ class Profile:
     _lock: IO[bytes] | None = None
 
     def hint(self, status: int | None) -> str:
-        """Return what to do about a program that shows no window: it ended with this status, or it goes on (None)."""
+        """Return advice for a program without a window; ``status`` is None if it is still running."""
         if self.is_snap:
             return SNAP_SEES
         if status != 0 or self.folder is not None:
@@ -51,7 +51,7 @@ class Profile:
         return HANDED_ON.format(self.kind.option if self.kind else ANY_OPTION)
 
     def note_documents(self, pids: Iterable[int]) -> None:
-        """Note the folders of the files that processes have open: if they are ended by force, locks are left there."""
+        """Note the folders of files that these processes have open: a killed program leaves locks there."""
         for pid in pids if self.folder else ():
             with contextlib.suppress(OSError):
                 for descriptor in Path(f"/proc/{pid}/fd").iterdir():
@@ -61,7 +61,7 @@ class Profile:
                             self._documents.add(file.parent)
 
     def tidy(self) -> None:
-        """Remove the locks that the program left beside documents; call this when it has ended."""
+        """Remove the document locks of the program; call this when it has ended."""
         for lock, maker in office.locks(self._documents) if self.folder else ():
             if maker == self.folder:
                 lock.unlink(missing_ok=True)
@@ -75,9 +75,10 @@ def profile_for(
     added: Sequence[str],
     user: OtherUser | None,
 ) -> Profile:
-    """Return what to start a program with. ``kept`` is where its profile stays, else it goes with the ``desktop``.
+    """Return the command and profile of a program.
 
-    A command that names a profile stays as it is, as does one for which ``added`` variables say where settings are.
+    ``kept`` is the folder of a kept profile; None makes a new one in the folder of the ``desktop``. The command stays
+    unchanged if it names a profile, or if one of the ``added`` variables chooses the settings folder.
     """
     found = look_up(command, path)
     kind, documents = found.kind, _folders_of(command)
@@ -99,13 +100,13 @@ def profile_for(
 
 
 def as_it_is(command: Sequence[str], path: str | None) -> Profile:
-    """Return a command without a profile, for somebody else's display: there a program is one of that person's."""
+    """Return the unchanged command, for a display that belongs to a person."""
     found = look_up(command, path)
     return Profile(list(command), None, found.kind, found.is_snap)
 
 
 def place_for(desktop: Path) -> Path:
-    """Return the profile of another user's program: not below the folder of its desktop, which is closed to it."""
+    """Return the profile folder for `run_as`: that user cannot enter the desktop's own folder."""
     return Path("/tmp") / f"{desktop.name}-{INNER}"
 
 
@@ -116,7 +117,7 @@ def _new(desktop: Path, user: OtherUser | None) -> Path:
 
 
 def _held(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
-    """Return a kept profile, and what holds it: of two desktops at once the second one gets a profile of its own."""
+    """Return a free kept profile and its lock; a second desktop at the same time gets the next number."""
     for number in count(1):
         place = kept if number == 1 else kept.with_name(f"{kept.name}-{number}")
         try:
@@ -132,7 +133,7 @@ def _held(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
             continue
         file.seek(0)
         if before := file.read().decode(errors="replace").strip():
-            # Both processes of that desktop were killed, so that nobody ended its program.
+            # After a SIGKILL of that desktop's processes, its program may still run.
             processes.end(lambda mark=before: processes.belonging(mark, -1), grace_s=1.0)  # type: ignore[misc]
         file.truncate(0)
         file.write(desktop.encode())
@@ -142,18 +143,21 @@ def _held(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
 
 
 def _begin(kind: Kind, folder: Path, user: OtherUser | None) -> None:
-    """Fill a profile that is empty, and clear the marks of an end by force from one that was used."""
+    """Seed an empty profile; repair a used one after a crash."""
     if any(folder.iterdir()):
         kind.mend(folder)
     else:
         kind.seed(folder)
     if user is not None:
-        for path in [*sorted(folder.rglob("*"), reverse=True), folder]:  # the folder last: then it is theirs
+        for path in [
+            *sorted(folder.rglob("*"), reverse=True),
+            folder,
+        ]:  # the folder last, because its new owner may change it
             os.chown(path, user.uid, user.gid, follow_symlinks=False)
 
 
 def _folders_of(command: Sequence[str]) -> list[Path]:
-    """Return the folders of the documents that a command names."""
+    """Return the folders of the documents in a command."""
     found = []
     for word in command[1:]:
         with contextlib.suppress(OSError, ValueError):
@@ -163,7 +167,7 @@ def _folders_of(command: Sequence[str]) -> list[Path]:
 
 
 def _is_dead(profile: Path) -> bool:
-    """Say whether a profile was that of a desktop of ours which is no more; what such a desktop left is ended."""
+    """Return whether a profile belongs to a desktop that is gone. Ends processes that such a desktop left."""
     desktop = profile.parent
     if desktop.parent != Path(tempfile.gettempdir()) or not desktop.name.startswith(leftovers.PREFIX):
         return False

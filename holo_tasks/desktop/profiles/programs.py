@@ -1,7 +1,6 @@
-"""The programs that hand their document to an instance which runs already, and what gives one a profile of its own.
+"""The table of programs that hand their document to a running instance, with the option for a private profile.
 
-This is the one list of them. A program of GTK or KDE that is found over the session's message bus needs no entry: each
-desktop has a bus of its own.
+Programs that register on the session's message bus need no entry, because each desktop has its own bus.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ OFFICE = re.compile(r"libreoffice[\d.]*|loffice|soffice(\.bin)?|oosplash|lo(base
 MOZILLA = re.compile(r"(firefox|thunderbird)(-\w+)*|librewolf|waterfox|icecat|seamonkey")
 OTHER_CHROMIUM = re.compile(r"ungoogled-chromium|thorium-browser|code(-\w+)?|codium|vscodium")
 ELECTRON = ("resources/app.asar", "resources/app")
-"""What lies beside the file of a program that is made with Electron, together with the next one."""
+"""Files next to the executable of an Electron application, together with `PIECES`."""
 PIECES = "chrome_100_percent.pak"
 QUIET_FIREFOX = {
     "browser.aboutwelcome.enabled": False,
@@ -39,10 +38,11 @@ SNAP = "/snap/bin"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of program: how it is known, and how it gets a profile of its own in a folder.
+    """One kind of program.
 
-    ``option`` is what a person would add to the command, and ``named`` matches a word of a command that names a
-    profile already. ``seed`` fills an empty profile, ``mend`` clears what an end by force leaves in one.
+    ``runs`` matches the file names of its programs. ``words`` returns the options for a profile in a folder, and
+    ``option`` shows them to a person. ``named`` matches an argument that names a profile. ``seed`` fills an empty
+    profile. ``mend`` removes the traces of a crash from a used one.
     """
 
     runs: re.Pattern[str]
@@ -55,7 +55,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A command as far as it is known: its kind, if it is of one, and which of its words is the program."""
+    """The kind of a command's program, None if it is not in the table, and the index of the program in the command."""
 
     kind: Kind | None
     place: int
@@ -63,7 +63,7 @@ class Found:
 
 
 def look_up(command: Sequence[str], path: str | None) -> Found:
-    """Say what a command starts; ``path`` is where programs are looked for."""
+    """Find the program of a command in the table; ``path`` is the search path."""
     place = place_of_program(command)
     kind, is_snap = None, False
     for file in files_of_program(command[place], path):
@@ -74,7 +74,7 @@ def look_up(command: Sequence[str], path: str | None) -> Found:
 
 
 def names_profile(kind: Kind, command: Sequence[str]) -> bool:
-    """Say whether a command names a profile itself."""
+    """Return whether the command names a profile itself."""
     return any(kind.named.match(word) for word in command)
 
 
@@ -87,7 +87,7 @@ def _is_electron(file: Path) -> bool:
 
 
 def _nothing(_: Path) -> None:
-    """Leave a profile as it is."""
+    """Leave a profile unchanged."""
 
 
 def _mend_browser(profile: Path) -> None:

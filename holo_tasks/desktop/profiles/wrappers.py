@@ -1,4 +1,4 @@
-"""Which program a command starts in the end: names and scripts may stand before it."""
+"""Find the program that a command starts, through `env`, links and wrapper scripts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _HANDS_ON = re.compile(
     r"""^\s*(?:exec\s+)?(?P<program>"[^"$`\s]+"|'[^'\s]+'|[\w./+-]+)[^\n;|&]*\$\{?(?:1\+"\$)?@""", re.MULTILINE
 )
-"""A line of a shell script that starts a program with the script's own arguments."""
+"""A line of a shell script that passes the script's own arguments to a program."""
 
 
 def place_of_program(command: Sequence[str]) -> int:
-    """Return which word of a command is the program: `env` and what it sets may stand before it."""
+    """Return the index of the program in a command, after `env` and its assignments."""
     place = 0
     if Path(command[0]).name == "env":
         place = 1
@@ -26,7 +26,7 @@ def place_of_program(command: Sequence[str]) -> int:
 
 
 def files_of_program(program: str, path: str | None) -> Iterator[Path]:
-    """Yield the file of a program, what it links to, and those that its scripts start with their own arguments."""
+    """Yield the file of a program, its link target, and the programs that its wrapper scripts start."""
     for _ in range(MOST_SCRIPTS):
         found = shutil.which(program, path=path)
         if found is None:

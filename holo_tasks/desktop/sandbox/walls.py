@@ -1,4 +1,4 @@
-"""The walls of a desktop's program, made from what the desktop was asked for and what it has by then."""
+"""Build the sandbox of a desktop's program from the request for the desktop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holo_tasks.desktop.shared_folder import VARIABLE as FILES
 def walls(
     order: Mapping[str, Any], env: Mapping[str, str], start: Path, sockets: list[Path], profile: Path | None, name: str
 ) -> Sandbox:
-    """Return what closes the program in: the order says what it reaches through it; its ``profile`` it may write."""
+    """Return the sandbox that the ``order`` asks for; the program may write to its ``profile``."""
     closed = order["closed"]
     grants = [Grant(host, port) for host, port in closed["grants"]]
     of_root = os.geteuid() == 0 and not order["run_as"]
