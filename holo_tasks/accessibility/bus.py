@@ -229,6 +229,15 @@ def registry_program() -> str:
     return next((path for path in (*named, *USUAL_REGISTRIES) if os.access(path, os.X_OK)), "")
 
 
+def is_registry(pid: int) -> bool:
+    """Return whether a process is an AT-SPI registry. The bus starts it, but is not its parent."""
+    program = registry_program()
+    try:
+        return bool(program) and os.path.samefile(f"/proc/{pid}/exe", program)  # noqa: PTH121  # a link of the kernel's
+    except OSError:
+        return False
+
+
 def _address(path: Path) -> str:
     return f"unix:path={_escaped(path)}"
 

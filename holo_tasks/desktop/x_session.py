@@ -570,7 +570,8 @@ class XSession:
         """Return the processes of programs, without those of the desktop itself."""
         beside = set(processes.descendants(self._bus_pid)) if self._bus_pid else set()
         around = self._sandbox.mute if self._sandbox else set()
-        return set(processes.descendants(os.getpid())) - self._helper_pids() - beside - around
+        found = set(processes.descendants(os.getpid())) - self._helper_pids() - beside - around
+        return {pid for pid in found if not bus.is_registry(pid)}
 
     def _helper_pids(self) -> set[int]:
         return {helper.pid for helper in (*self._helpers, *(server.process for server in self._vnc.values()))}

@@ -25,7 +25,7 @@ PAGE = "file:///etc/os-release"
 BROWSER = "chromium --no-sandbox --test-type --disable-gpu --disable-background-networking --disable-sync"
 OFFICE = "libreoffice --nologo"
 UNIQUE = f"/usr/bin/python3 {APPS / 'unique_gtk3.py'}"
-SLOW_S = 120.0
+SLOW_S = 40.0
 DOCUMENTS = ("report.xlsx", "os-release")
 needs_office = pytest.mark.skipif(not shutil.which("libreoffice"), reason="needs LibreOffice")
 
