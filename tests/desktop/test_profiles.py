@@ -17,7 +17,7 @@ import pytest
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
 from holo_tasks.desktop import VirtualDesktop, processes, windows
-from holo_tasks.desktop.profiles.office import locks
+from holo_tasks.desktop.profiles.office import SETTINGS, locks
 from holo_tasks.desktop.xlink import XLink
 
 APPS = Path(__file__).parents[1] / "apps"
@@ -176,12 +176,14 @@ def end_all(desktop: VirtualDesktop) -> None:
 
 @needs_office
 @pytest.mark.parametrize("end", ["closed", "killed"])
-async def test_an_office_program_starts_as_it_did_the_first_time(document, end):
+async def test_an_office_program_starts_as_it_did_the_first_time(home, document, until, end):
+    settings = home.parent / "holo" / "profiles" / "libreoffice" / "profile" / SETTINGS
     how = {"app": f"{OFFICE} {document}", "app_timeout_s": SLOW_S, "profiles": "kept"}
     first = VirtualDesktop(**how)
     async with first:
         begun = await seen(first)
         if end == "killed":
+            assert await until(lambda: "RecoveryList" in settings.read_text()), "LibreOffice lists open documents"
             end_all(first)
             assert locks([document.parent]), "a killed program leaves its lock"
     async with VirtualDesktop(**how) as second:
