@@ -33,7 +33,7 @@ _ELSEWHERE = frozenset((0, 0xFFFFFF, *range(0x1008FF02, 0x1008FF08), *range(0x10
 _ELSEWHERE |= {0x1008FF21, 0x1008FF2A, 0x1008FF2D, 0x1008FF2F, 0x1008FF31, 0x1008FF3E, 0x1008FF93, 0x1008FF94}
 _ELSEWHERE |= {0x1008FF95, 0x1008FF96, 0x1008FF97, 0x1008FF98, 0x1008FF99, 0x1008FFA7, 0x1008FFA8, 0x1008FFA9}
 _ELSEWHERE |= {0x1008FFB0, 0x1008FFB1, 0x1008FFB2, 0x1008FFB4, 0x1008FFB5}
-"""Keys for the machine and not for a program: volume, brightness, players, radios, power. Also keys without a meaning."""
+"""Keys for the machine and not for a program: volume, brightness, players, radios, power. Also meaningless keys."""
 _PASSED_OVER = _LOCKS | _LAYOUTS | _ELSEWHERE
 _ACCENTS = dict(zip(range(0xFE50, 0xFE5E), (0x300, 0x301, 0x302, 0x303, 0x304, 0x306, 0x307, 0x308, 0x30A, 0x30B,
                                             0x30C, 0x327, 0x328, 0x345), strict=True))  # fmt: skip
