@@ -136,7 +136,7 @@ class HandSteps:
         if self._accent is None:
             return []
         (accent, began_s), self._accent = self._accent, None
-        return self._chord((f"key {accent:#x}",), began_s)
+        return self._add_chord((f"key {accent:#x}",), began_s)
 
     def _begin_gesture(self, gesture: Gesture, at_s: float, last_s: float | None = None) -> list[Made]:
         over = self.ended()
