@@ -11,11 +11,10 @@ from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import Fit, View, fit, place, popup_fit, sound
 from holo_tasks.core import elements
-from holo_tasks.core.elements import COVERED, NOWHERE, Element, ElementTree
+from holo_tasks.core.elements import COVERED, NOWHERE, TOO_LATE, Element, ElementTree
 from holo_tasks.core.geometry import Box
 
 TELLS_NOTHING = "it tells nothing of its elements, as programs of Tk and of plain X do"
-TOO_LATE = "it did not answer in time"
 MISFITS = "where it says that its windows are is not where the X server has them"
 NOBODY = "No program on this screen tells of its elements: what is on it can only be seen."
 
@@ -52,7 +51,7 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
     for app in found:
         its = [_Part(app, places, _fit(app, app.nodes[places[0]], view)) for places in _windows(app.nodes)]
         misfits = any(part.fit is None and app.nodes[part.places[0]].states & protocol.SHOWING for part in its)
-        note = app.note or (TOO_LATE if app.late else "") or (MISFITS if misfits else "")
+        note = (TOO_LATE if app.late else "") or app.note or (MISFITS if misfits else "")
         how = app.how if app.nodes else "none"
         scale = next((part.fit.factor for part in its if part.fit is not None), 1.0)
         told.append(elements.Application(app.name, app.pid, app.toolkit, how, round(app.took_ms, 1), note, scale))

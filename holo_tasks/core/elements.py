@@ -18,6 +18,8 @@ from holo_tasks.core.geometry import Box, Point
 SHOWING, FOCUSED, ACTIVE = "showing", "focused", "active"
 COVERED = "covered"
 """State added by this library: another program's window covers the element's middle, so a press would not reach it."""
+TOO_LATE = "it did not answer in time"
+"""The note of an application whose elements may be those of a moment ago."""
 PASSWORD = "password field"
 NOWHERE = Box(0, 0, 0, 0)
 """The box of an element that is not on the screen."""

@@ -7,6 +7,7 @@ from holo_tasks.core.errors import InvalidUsage
 RETURN, TAB, ESC = 0xFF0D, 0xFF09, 0xFF1B
 SHIFT, CONTROL, CAPS_LOCK = 0xFFE1, 0xFFE3, 0xFFE5
 HOME, END, DELETE = 0xFF50, 0xFF57, 0xFFFF
+LEFT, RIGHT, F2 = 0xFF51, 0xFF53, 0xFFBF
 LOCKS = frozenset((CAPS_LOCK, 0xFF7F, 0xFF14))
 
 MODIFIERS = {
@@ -29,9 +30,9 @@ NAMED = {
     "end": END,
     "pageup": 0xFF55,
     "pagedown": 0xFF56,
-    "left": 0xFF51,
+    "left": LEFT,
     "up": 0xFF52,
-    "right": 0xFF53,
+    "right": RIGHT,
     "down": 0xFF54,
     "printscreen": 0xFF61,
     "pause": 0xFF13,

@@ -93,16 +93,39 @@ class Elements:
         there = before[1] if known and known == before[0] else None
         return {**from_tree(self._shown, there), "number": self._number, "moving": tree.moving}
 
-    def _read(self, interrupt: Interrupt) -> ElementTree:
+    @property
+    def opened(self) -> bool:
+        """Whether the elements were asked for before."""
+        return self._reader is not None
+
+    def within(self, seconds: float, interrupt: Interrupt) -> ElementTree | None:
+        """Return the tree of this moment. Returns ``None`` if there is no bus, or if that takes longer."""
         if self._bus.why_not:
-            return ElementTree(complete=False, why_not=self._bus.why_not)
+            return None
+        reading, until = self._opened().read(self._view()), time.monotonic() + seconds
+        try:
+            while not wait([reading], NAP_S).done:
+                interrupt.check()
+                if time.monotonic() >= until:
+                    return None
+        finally:
+            reading.cancel()
+        return reading.result()
+
+    def _opened(self) -> Reader:
         if self._reader is None:
             from holo_tasks.accessibility.reader import Reader
 
             self._reader = Reader(self._bus.address)
+        return self._reader
+
+    def _read(self, interrupt: Interrupt) -> ElementTree:
+        if self._bus.why_not:
+            return ElementTree(complete=False, why_not=self._bus.why_not)
+        reader = self._opened()
         if self._ahead is not None:
             _await(self._ahead, interrupt)
-        reading = self._reader.read(self._view())
+        reading = reader.read(self._view())
         try:
             _await(reading, interrupt)
         finally:

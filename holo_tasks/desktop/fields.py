@@ -127,6 +127,10 @@ class Fields:
         """Return what was repainted since a time, also where the same is drawn as before."""
         return self._eyes.drawn(since_ns)
 
+    def picture(self) -> Pixels:
+        """Return the screen as it is, at rest or not."""
+        return _image(self._screen.take())
+
     def look(self, last_event_ns: int) -> tuple[Pixels, bool]:
         """Return the screen, once it has come to rest after an input event, and whether it has."""
         self._eyes.acted(last_event_ns)

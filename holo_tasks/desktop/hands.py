@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from holo_tasks.core import keynames
@@ -26,9 +26,12 @@ from holo_tasks.core.gestures import (
 from holo_tasks.core.remote_screen import untypable
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import clipboard
+from holo_tasks.desktop.caret_probe import CaretProbe
+from holo_tasks.desktop.clear_field import FieldClearing
 from holo_tasks.desktop.code_windows import CodeWindows, Ticket
 from holo_tasks.desktop.far_typing import FarTyping
 from holo_tasks.desktop.fields import Fields
+from holo_tasks.desktop.focused_field import FocusedField
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.layout import Stroke
@@ -37,6 +40,7 @@ from holo_tasks.desktop.monitors import Bound
 from holo_tasks.desktop.owners import owner_of
 from holo_tasks.desktop.pointer import Pointer
 from holo_tasks.desktop.secret_store import SecretStore
+from holo_tasks.desktop.sheet_typing import SheetTyping
 from holo_tasks.desktop.typing_watch import Landing
 from holo_tasks.desktop.typist import BATCH, Typist
 from holo_tasks.desktop.wide_characters import WideCharacters
@@ -60,6 +64,8 @@ class Hands:
         fields: Fields,
         bound: Bound,
         far: FarTyping,
+        focused: FocusedField,
+        repeats: Callable[[], Sequence[Box]],
     ) -> None:
         self._link = link
         self._pointer = pointer
@@ -71,6 +77,10 @@ class Hands:
         self._fields = fields
         self._bound = bound
         self._far = far
+        self._focused = focused
+        probe = CaretProbe(fields, typist, self._press_keys, gate, repeats)
+        self._clearing = FieldClearing(focused, probe, fields, self._press_keys, gate)
+        self._sheet = SheetTyping(focused, typist.type, self._press_keys, gate)
         self._windows = CodeWindows(gate.sleep)
         self._wide = WideCharacters(link, gate.sleep)
         self._value_events = 0
@@ -191,8 +201,10 @@ class Hands:
             else:
                 self._gate.compare()
             with self._keyboard.plain():
-                if gesture.overwrite:
-                    self._clear_field()
+                if self._clear(gesture, client=client) and not secrets:
+                    text = gesture.text + "\n" * gesture.press_enter
+                    self._sheet.type(text, replaces=gesture.overwrite)
+                    return said
                 for part in parts:
                     if said:
                         break
@@ -253,17 +265,18 @@ class Hands:
             # What else it changed may be a hint, or the field that the program has moved on to: one sign tells.
             some = BATCH if only or some == 1 else 1
 
-    def _clear_field(self) -> None:
-        """Select all that the field holds, and delete it.
+    def _press_keys(self, *keys: int) -> None:
+        """Press keys of the layout together, by their keysyms."""
+        self._gate.check()
+        self._press_together([Stroke(self._keyboard.keycode(key)) for key in keys])
 
-        Not Ctrl+A: in Tk on X11, as in Emacs, that goes to the start of the line. From the very
-        start to the very end works in Tk, GTK, Qt and Chromium, in fields of many lines; those of
-        one line know the keys without Ctrl only in Qt, and these add nothing elsewhere.
-        Delete rather than typing over it, because Tk does not let a paste replace a selection.
-        """
-        control, shift, home, end = keynames.CONTROL, keynames.SHIFT, keynames.HOME, keynames.END
-        for keys in ((control, home), (home,), (control, shift, end), (shift, end), (keynames.DELETE,)):
-            self._press_together([Stroke(self._keyboard.keycode(key)) for key in keys])
+    def _clear(self, gesture: Write, *, client: str) -> bool:
+        """Empty the field if the text replaces its own; say whether cells of an office sheet get the text."""
+        last, enters = self.last_event_ns, gesture.press_enter or not {"\t", "\n"}.isdisjoint(gesture.text)
+        if not gesture.overwrite:
+            return enters and self._focused.in_sheets and self._clearing.focus(last).is_office_cell
+        focus = self._clearing.focus(last)
+        return self._clearing.clear(focus, far=bool(client), empty=not gesture.text).is_office_cell
 
     def _tap(self, *, hold: tuple[str, ...], groups: list[tuple[str, ...]]) -> None:
         """Hold some keys and press groups of others together, each group after the last."""

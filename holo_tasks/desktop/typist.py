@@ -90,6 +90,10 @@ class Typist:
             self._used.add(stroke.keycode)
         return stroke
 
+    def await_read(self) -> None:
+        """Wait until the program has read all keys sent so far."""
+        self._barrier()
+
     def finish(self) -> None:
         """Wait until lent keys may be taken away again."""
         if self._used:

@@ -254,6 +254,7 @@ class XSession:
         from holo_tasks.desktop.element_reader import Elements, named_by
         from holo_tasks.desktop.eyes import Eyes
         from holo_tasks.desktop.fields import Fields
+        from holo_tasks.desktop.focused_field import FocusedField
         from holo_tasks.desktop.gesture_looks import Glance
         from holo_tasks.desktop.grabs import held
         from holo_tasks.desktop.hands import Hands
@@ -299,8 +300,9 @@ class XSession:
         self._typed_in = TypedIn(link)
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
         far = self._far_typing(lambda at: owner_of(link, at))
+        focused = FocusedField(self._elements, lambda: owner_of(link, None), gate)
         hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
-        self._hands = Hands(*hands)
+        self._hands = Hands(*hands, focused, self._repeats)
         gate.owner_at = lambda at: owner_at(link, at)
         lasts = self._server is None and self._order["touches"]
         self._stirs = begin_watch(link, repaints, lambda: gate.held, lasts=lasts)

@@ -15,13 +15,12 @@ from dbus_fast import Message
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import DEEPEST, MOST_ELEMENTS, PARTLY
-from holo_tasks.accessibility.assembly import TOO_LATE
 from holo_tasks.accessibility.connection import BoundedBus
 from holo_tasks.accessibility.node import NAME_CHARACTERS
 from holo_tasks.accessibility.placement import TopWindow, View
 from holo_tasks.accessibility.reader import LONGEST_S, Reader
 from holo_tasks.accessibility.sheet_cells import MOST_CELLS
-from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.elements import TOO_LATE, ElementTree
 from holo_tasks.core.geometry import Box, Point, Size
 from tests.support.liar import ENTRY, FRAME, INTERFACES, PANEL, PASSWORD, SHOWS, Liar, Told
 from tests.support.own_bus import own_bus

@@ -1,0 +1,133 @@
+"""Empties the one field that has the keyboard, or refuses before a key is pressed that could empty more."""
+
+from __future__ import annotations
+
+import time
+
+from holo_tasks.core import keynames
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.desktop.caret_probe import CaretProbe, Press
+from holo_tasks.desktop.fields import Fields
+from holo_tasks.desktop.focused_field import Focus, FocusedField
+from holo_tasks.desktop.interrupt import Interrupt
+
+LATELY_NS = 1_000_000_000
+"""After an input this short a time ago, the program may still be moving the keyboard to another field."""
+CLOSES_S = 1.0
+"""How long a sheet may take to close the text of a cell."""
+
+NOTHING = "Nothing was typed."
+TERMINAL = (
+    f"{{}} has the keyboard, and it holds no field to overwrite. {NOTHING} Clear the line with the keys of the program "
+    "in it, and write without overwrite."
+)
+NO_TEXT = (
+    f"{{}} has the keyboard, and it is not open for text, so there is nothing to overwrite. {NOTHING} Click a text "
+    "field, open a cell for editing (F2 or a double click), or write without overwrite."
+)
+DOCUMENT = (
+    "The document itself has the keyboard, so overwriting would replace all of its text. "
+    f"{NOTHING} Select the text to replace, and write without overwrite."
+)
+TABLE = (
+    "The arrow keys select whole cells, so a table has the keyboard, and clearing could empty more than one of its "
+    f"cells. {NOTHING} In a sheet, write without overwrite: typing replaces the cell. In another table, open the cell "
+    "for editing first (F2 or a double click)."
+)
+EMPTY_CELL = (
+    f"A cell has the keyboard, and typing replaces its text, but there is no text to type. {NOTHING} Press Delete if "
+    "only this cell is selected."
+)
+STILL_EDITED = f"The cell's text stayed open after Escape. {NOTHING} Look at the screen, and close the text first."
+
+
+class FieldClearing:
+    """Clears a field by the keys that fit what has the keyboard."""
+
+    def __init__(
+        self, focused: FocusedField, probe: CaretProbe, fields: Fields, press: Press, interrupt: Interrupt
+    ) -> None:
+        self._focused = focused
+        self._probe = probe
+        self._fields = fields
+        self._press = press
+        self._interrupt = interrupt
+
+    def focus(self, last_event_ns: int) -> Focus:
+        """Return what has the keyboard, once the program is done with the input before."""
+        if time.monotonic_ns() - last_event_ns < LATELY_NS:
+            self._fields.look(last_event_ns)
+        return self._focused.read()
+
+    def clear(self, focus: Focus, *, far: bool, empty: bool) -> Focus:
+        """Empty the field, if it has to be emptied before typing. Return what has the keyboard then.
+
+        ``far`` says that the window shows another machine's screen, ``empty`` that no text follows. Raises
+        `InvalidUsage` if more than one field could be emptied, or if there is no field.
+        """
+        match focus.kind:
+            case "field":
+                self._clear_text()
+            case "edited cell":
+                return self._close(focus)
+            case "cell":
+                if empty and not focus.office:
+                    raise InvalidUsage(EMPTY_CELL)
+            case "terminal":
+                raise InvalidUsage(TERMINAL.format(_capital(focus.name)))
+            case "document":
+                raise InvalidUsage(DOCUMENT)
+            case "no text":
+                raise InvalidUsage(NO_TEXT.format(_capital(focus.name)))
+            case "unknown":
+                self._clear_unknown(far=far or focus.viewer)
+        return focus
+
+    def _clear_text(self) -> None:
+        """Select all that the field holds, and delete it.
+
+        Not Ctrl+A: in Tk on X11, as in Emacs, that goes to the start of the line. From the very
+        start to the very end works in Tk, GTK, Qt and Chromium, in fields of many lines; those of
+        one line know the keys without Ctrl only in Qt, and these add nothing elsewhere.
+        Delete rather than typing over it, because Tk does not let a paste replace a selection.
+        """
+        self._go_to_start()
+        self._delete_rest()
+
+    def _go_to_start(self) -> None:
+        self._press(keynames.CONTROL, keynames.HOME)
+        self._press(keynames.HOME)
+
+    def _delete_rest(self) -> None:
+        self._press(keynames.CONTROL, keynames.SHIFT, keynames.END)
+        self._press(keynames.SHIFT, keynames.END)
+        self._press(keynames.DELETE)
+
+    def _clear_unknown(self, *, far: bool) -> None:
+        """Clear a field of a program that does not tell what it is. Nothing is deleted unless arrows move in a text."""
+        found = self._probe.around_caret(far=far)
+        if found == "nothing":
+            if far:  # its answer may be late
+                self._clear_text()
+            return
+        if found == "text":
+            self._go_to_start()
+            # A table that was being edited may have taken these keys for itself.
+            found = self._probe.beside_caret(keynames.RIGHT, keynames.LEFT, far=far)
+        if found != "text":
+            raise InvalidUsage(TABLE)
+        self._delete_rest()
+
+    def _close(self, focus: Focus) -> Focus:
+        """Close the text of a sheet's cell as if it had not been opened: it is to be replaced anyway."""
+        self._press(keynames.ESC)
+        until = time.monotonic() + CLOSES_S
+        while (now := self._focused.read()).kind == "edited cell":
+            if time.monotonic() >= until:
+                raise InvalidUsage(STILL_EDITED)
+            self._interrupt.sleep(0.02)
+        return now if now.kind == "cell" else self.clear(now, far=False, empty=False)
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
