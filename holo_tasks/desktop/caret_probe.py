@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from PIL import Image, ImageChops
+
 from holo_tasks.core import keynames
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.recheck import CARET_TALL
@@ -26,12 +28,12 @@ CARET = 3
 """A change that is no wider, in pixels, may be the caret."""
 CHARACTER = 28
 """A selected character is at most so wide, in pixels; a cell is wider."""
-DRAWN_S, FAR_DRAWN_S, NAP_S = 0.08, 1.0, 0.02
-"""How long the program may take to draw a selection, once it has read the keys."""
+DRAWN_S, SLOW_DRAWN_S, NAP_S = 0.15, 1.0, 0.02
+"""How long the program may take to draw a selection, once it has read the keys: longer where one is expected."""
+PINGS, SLOWER = 3, 4
+"""Toolkits draw when they have nothing else to do: before the next answer or, on a busy machine, a few times later."""
 MOST = 3
 """After so many ends of lines, or empty cells, it counts as a table."""
-BLANK = 0.97
-"""So much of a blank area has one color: the caret may stand in it."""
 
 Press = Callable[..., None]
 
@@ -55,16 +57,23 @@ class CaretProbe:
         self._repeats = repeats
 
     def around_caret(self, *, far: bool) -> Found:
-        """Return what the arrows move in, by what lies before the caret or, at the start of a text, after it."""
-        first, last = keynames.LEFT, keynames.RIGHT
-        found = self.beside_caret(first, last, far=far)
-        return found if found != "nothing" else self.beside_caret(last, first, far=far)
+        """Return what the arrows move in, by what is before the caret and, if that is nothing, by what is after it.
 
-    def beside_caret(self, arrow: int, opposite: int, *, far: bool) -> Found:
+        ``far`` says that the window shows another machine's screen, which draws late.
+        """
+        drawn_s = SLOW_DRAWN_S if far else DRAWN_S
+        found = self._beside_caret(keynames.LEFT, keynames.RIGHT, drawn_s)
+        return found if found != "nothing" else self._beside_caret(keynames.RIGHT, keynames.LEFT, drawn_s)
+
+    def after_start(self) -> Found:
+        """Return what the arrows move in at the start of a text that is not empty."""
+        return self._beside_caret(keynames.RIGHT, keynames.LEFT, SLOW_DRAWN_S)
+
+    def _beside_caret(self, arrow: int, opposite: int, drawn_s: float) -> Found:
         """Return what one arrow moves in; afterwards the selection is as before."""
         passed = 0
         try:
-            while (found := self._select_one(arrow, opposite, far=far)) == "blank":
+            while (found := self._select_one(arrow, opposite, drawn_s)) == "blank":
                 if passed == MOST:
                     return "table"
                 self._press(keynames.SHIFT, arrow)
@@ -74,11 +83,11 @@ class CaretProbe:
             for _ in range(passed):
                 self._press(keynames.SHIFT, opposite)
 
-    def _select_one(self, arrow: int, opposite: int, *, far: bool) -> Step:
+    def _select_one(self, arrow: int, opposite: int, drawn_s: float) -> Step:
         """Select one more character or cell, and take that back."""
         before = self._drawn()
         self._press(keynames.SHIFT, arrow)
-        changed = self._changed(before, far=far)
+        changed = self._changed(before, drawn_s)
         if not changed:
             return "nothing"
         self._press(keynames.SHIFT, opposite)
@@ -92,10 +101,11 @@ class CaretProbe:
             return "text"
         return "blank" if len(wide) == 1 and _is_blank(before, wide[0]) else "table"
 
-    def _changed(self, before: Pixels, *, far: bool) -> list[Box]:
+    def _changed(self, before: Pixels, drawn_s: float) -> list[Box]:
         """Return what is drawn differently since, once the program has read its keys and drawn."""
-        after, until = self._drawn(), time.monotonic() + (FAR_DRAWN_S if far else DRAWN_S)
-        last: list[Box] = []
+        began = time.monotonic()
+        after, last = self._drawn(), list[Box]()
+        until = max(began + drawn_s, began + SLOWER * (time.monotonic() - began))
         while True:
             found = self._beyond_caret(before, after)
             if (found and found == last) or time.monotonic() >= until:
@@ -106,8 +116,8 @@ class CaretProbe:
 
     def _drawn(self) -> Pixels:
         """Return the screen once the program has read its keys and drawn, as far as it answers pings."""
-        self._typist.await_read()
-        self._typist.await_read()  # toolkits draw when they have nothing else to do, so before the second answer
+        for _ in range(PINGS):
+            self._typist.await_read()
         return self._fields.picture()
 
     def _restored(self, before: Pixels, boxes: Sequence[Box]) -> Pixels:
@@ -130,6 +140,9 @@ class CaretProbe:
 
 
 def _is_blank(picture: Pixels, box: Box) -> bool:
+    """Say whether an area has one color, but for a caret that may stand in it."""
     area = picture.crop((box.left, box.top, box.right, box.bottom))
-    counted = area.getcolors(box.area) or [(0, 0)]
-    return max(count for count, *_ in counted) >= BLANK * box.area
+    paper = max(area.getcolors(box.area) or [(0, (0, 0, 0))])[1]
+    plain = Image.new("RGB", area.size, paper)  # type: ignore[arg-type]
+    drawn = ImageChops.difference(area, plain).getbbox()
+    return drawn is None or drawn[2] - drawn[0] <= CARET

@@ -113,7 +113,7 @@ class FieldClearing:
         if found == "text":
             self._go_to_start()
             # A table that was being edited may have taken these keys for itself.
-            found = self._probe.beside_caret(keynames.RIGHT, keynames.LEFT, far=far)
+            found = self._probe.after_start()
         if found != "text":
             raise InvalidUsage(TABLE)
         self._delete_rest()

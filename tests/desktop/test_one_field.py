@@ -1,0 +1,187 @@
+"""Overwriting empties one field, and no other: counted in tables and fields of each toolkit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tk_python import tk_python
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.gestures import Click, Hotkey, Write
+from holo_tasks.desktop import VirtualDesktop
+from tests.accessibility.conftest import DEBIAN_PYTHON, has_gtk
+
+pytestmark = pytest.mark.desktop
+APPS = Path(__file__).parent.parent / "apps"
+PATIENCE_S = 30.0
+HELD = {"entry": "held before", "empty": "", "area": "first\n\nthird\nfourth\n", "spin": "12", "combo": "two"}
+FLAGS = (
+    "--no-sandbox --test-type --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-position=0,0 --window-size=1000,760"
+)
+TOLD = ("gtk3", "qt", "cells", "editable", "hidden")
+"""Toolkits with an accessibility tree; the last three are pages."""
+UNTOLD = ("tk", "spinner", "swing")
+
+
+class Program:
+    """A program on a desktop, and the file in which it says what it holds."""
+
+    def __init__(self, toolkit: str, desktop: VirtualDesktop, state: Path) -> None:
+        self.toolkit = toolkit
+        self.desktop = desktop
+        self._state = state
+
+    def read(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._state.read_text()) if self._state.exists() else {}
+        return found
+
+    def at(self, name: str) -> Point:
+        return Point(*self.read()["at"][name])
+
+    async def rests(self) -> dict[str, Any]:
+        """Return what it holds once it has told that twice."""
+        before: Any = None
+        told = self._state.stat().st_mtime_ns
+        until = time.monotonic() + PATIENCE_S
+        while (now := self.read()) != before or self._state.stat().st_mtime_ns == told:
+            assert time.monotonic() < until
+            before = now
+            await asyncio.sleep(0.4)
+        return now
+
+
+def command(toolkit: str, state: Path, url: str) -> list[str]:
+    match toolkit:
+        case "gtk3":
+            if not has_gtk("3.0"):
+                pytest.skip("needs the Debian packages python3-gi and gir1.2-gtk-3.0")
+            return [DEBIAN_PYTHON, str(APPS / "one_field_gtk3.py"), str(state)]
+        case "qt":
+            pytest.importorskip("PySide6", reason="needs the package PySide6, a test dependency")
+            return [sys.executable, str(APPS / "one_field_qt.py"), str(state)]
+        case "tk" | "spinner":
+            return [tk_python(), str(APPS / "one_field_tk.py"), str(state), *["--spinner"] * (toolkit == "spinner")]
+        case "swing":
+            if not shutil.which("java"):
+                pytest.skip("needs Java, as of the Debian package default-jdk")
+            return ["java", str(APPS / "OneFieldSwing.java"), str(state)]
+        case _:
+            return shlex.split(f"chromium {FLAGS} --user-data-dir={state.parent}/profile --app={url}#{toolkit}")
+
+
+@pytest.fixture(scope="module")
+def states() -> Iterator[tuple[str, dict[str, Path]]]:
+    """A server of the page; it writes what each page says into that page's file."""
+    paths: dict[str, Path] = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer((APPS / "sheet.html").read_bytes() if self.path == "/" else b"")
+
+        def do_POST(self) -> None:
+            said = self.rfile.read(int(self.headers["Content-Length"]))
+            fresh = paths["now"].with_suffix(".new")
+            fresh.write_bytes(said)
+            fresh.replace(paths["now"])
+            self._answer(b"")
+
+        def _answer(self, body: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/", paths
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module", params=(*TOLD, *UNTOLD))
+def program(request: pytest.FixtureRequest, states: Any, tmp_path_factory: Any) -> Iterator[Program]:
+    toolkit, (url, paths) = request.param, states
+    folder = tmp_path_factory.mktemp(toolkit)
+    paths["now"] = folder / "state"
+    options: Any = {"env": {"HOME": str(folder)}, "app_timeout_s": 60, "size": Size(1024, 768)}
+    desktop = asyncio.run(VirtualDesktop.start(app=command(toolkit, folder / "state", url), **options))
+    shown = Program(toolkit, desktop, folder / "state")
+    until = time.monotonic() + PATIENCE_S
+    while not shown.read():
+        assert time.monotonic() < until, "the program tells nothing"
+        time.sleep(0.1)
+    yield shown
+    asyncio.run(desktop.close())
+
+
+def grid(program: Program) -> dict[tuple[int, int], str]:
+    return {(r, c): text for r, row in enumerate(program.read()["cells"]) for c, text in enumerate(row)}
+
+
+@pytest.mark.parametrize("field", list(HELD))
+async def test_all_of_a_field_is_replaced_and_nothing_beside_it(program, field):
+    before = await program.rests()
+    text = "345" if field == "spin" else "new text"
+    await program.desktop.do(Write(text, overwrite=True, at=program.at(field)))
+    if field == "spin":
+        await program.desktop.do(Hotkey(("tab",)))
+    after = await program.rests()
+    assert after["fields"] == {**before["fields"], field: text}
+    assert after["cells"] == before["cells"]
+    await program.desktop.do(Write("7", overwrite=True, at=program.at(field)))
+    if field == "spin":
+        await program.desktop.do(Hotkey(("tab",)))
+    assert (await program.rests())["fields"] == {**before["fields"], field: "7"}
+
+
+async def test_a_text_is_removed_and_an_empty_field_stays_empty(program):
+    for text in ("removed", "", ""):
+        await program.desktop.do(Write(text, overwrite=True, at=program.at("entry")))
+        assert (await program.rests())["fields"]["entry"] == text
+
+
+async def test_no_other_cell_of_a_table_changes(program):
+    await program.desktop.do(Click(program.at("table")))
+    await program.rests()
+    before = grid(program)
+    try:
+        await program.desktop.do(Write("99", overwrite=True, press_enter=True))
+        said = ""
+    except InvalidUsage as error:
+        said = str(error)
+    await program.rests()
+    changed = {place: text for place, text in grid(program).items() if text != before[place]}
+    typed_over = program.toolkit in ("qt", "cells")
+    assert (changed, bool(said)) == (({(1, 1): "99"}, False) if typed_over else ({}, True)), said
+
+
+async def test_what_holds_no_text_is_refused(program):
+    names = [name for name in ("choice", "check", "button") if name in program.read()["at"]]
+    if not names:
+        pytest.skip("has no such controls")
+    for name in names:
+        if name == "choice" and program.toolkit in ("gtk3", "cells", "editable", "hidden"):
+            continue  # GTK does not say that its list has the keyboard; a click opens one of Chromium over the page
+        await program.desktop.do(Click(program.at(name)))
+        await program.desktop.do(Hotkey(("esc",)))
+        before = await program.rests()
+        with pytest.raises(InvalidUsage, match="not open for text"):
+            await program.desktop.do(Write("99", overwrite=True))
+        assert (await program.rests())["fields"] == before["fields"]
