@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from PIL import Image, ImageChops
@@ -29,6 +29,9 @@ STILL_THERE = 0.8
 """What was drawn as a secret was typed is still there where so much of it is."""
 EDITING = frozenset({"ctrl", "shift", "a", "home", "end", "left", "right", "backspace", "delete"})
 """Keys that stay in the field that was pressed."""
+TABULAR = frozenset({"table", "tree table", "row", "cell"})
+JOINT = 4
+"""Cells of a table lie so near to each other, in pixels; fields of a form are farther apart."""
 ROW = 24
 """A field of which nothing else is known is so high above and below where it was pressed, in pixels."""
 KIND = "typed"
@@ -105,7 +108,7 @@ def by_name(steps: Sequence[HandStep], secrets: Sequence[Typed]) -> list[HandSte
 
 def into_empty(steps: Sequence[HandStep], reader: Reader) -> list[HandStep]:
     """Return the steps so that what was typed into an empty field replaces what it holds: it may be typed again, where
-    it did not show at once.
+    it did not show at once. A cell of a table is no such field: typing replaces its text by itself.
     """
     found: list[HandStep] = []
     for step in steps:
@@ -133,10 +136,35 @@ def read(shown: Shown, reader: Reader) -> Sight:
 
 
 def _is_empty(at: Point, step: HandStep, reader: Reader) -> bool:
-    """Say whether a field was pressed there in which nothing is written."""
+    """Say whether a field was pressed there, no cell of a table, in which nothing is written."""
     sight, field = read(step.before, reader), _field(at, step, reader)
-    inside = [line for line in sight.lines if field is not None and field.contains(line.box.center)]
-    return field is not None and all(len(plain(line.text)) <= 1 for line in inside)  # a caret may be read as a letter
+    if field is None or _is_cell(at, step, reader):
+        return False
+    inside = [line for line in sight.lines if field.contains(line.box.center)]
+    return all(len(plain(line.text)) <= 1 for line in inside)  # a caret may be read as a letter
+
+
+def _is_cell(at: Point, step: HandStep, reader: Reader) -> bool:
+    """Say whether a cell of a table was pressed there: the tree says so, or such boxes lie beside and below it."""
+    element = step.before.tree.at(at)
+    if element is not None and (element.role in TABULAR or "editable" in element.states):
+        return element.role in TABULAR
+    fields = _fields(step, reader)
+    here = _field(at, step, reader)
+    return here is not None and _has_neighbor(here, fields) and _has_neighbor(_turned(here), map(_turned, fields))
+
+
+def _has_neighbor(box: Box, others: Iterable[Box]) -> bool:
+    """Say whether another box of the same height begins where this one ends, or ends where it begins."""
+    return any(
+        max(abs(other.top - box.top), abs(other.height - box.height)) <= JOINT
+        and min(abs(other.left - box.right), abs(box.left - other.right)) <= JOINT
+        for other in others
+    )
+
+
+def _turned(box: Box) -> Box:
+    return Box(box.top, box.left, box.height, box.width)
 
 
 def _field(at: Point, step: HandStep, reader: Reader) -> Box | None:
