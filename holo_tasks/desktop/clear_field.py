@@ -13,7 +13,7 @@ from holo_tasks.desktop.interrupt import Interrupt
 
 LATELY_NS = 1_000_000_000
 """After an input this short a time ago, the program may still be moving the keyboard to another field."""
-CLOSES_S = 1.0
+CLOSES_S = 3.0
 """How long a sheet may take to close the text of a cell."""
 
 NOTHING = "Nothing was typed."
@@ -69,7 +69,7 @@ class FieldClearing:
             case "field":
                 self._clear_text()
             case "edited cell":
-                return self._close(focus)
+                return self._close()
             case "cell":
                 if empty and not focus.office:
                     raise InvalidUsage(EMPTY_CELL)
@@ -118,15 +118,15 @@ class FieldClearing:
             raise InvalidUsage(TABLE)
         self._delete_rest()
 
-    def _close(self, focus: Focus) -> Focus:
+    def _close(self) -> Focus:
         """Close the text of a sheet's cell as if it had not been opened: it is to be replaced anyway."""
         self._press(keynames.ESC)
         until = time.monotonic() + CLOSES_S
-        while (now := self._focused.read()).kind == "edited cell":
+        while (now := self._focused.read()).kind != "cell":
             if time.monotonic() >= until:
                 raise InvalidUsage(STILL_EDITED)
             self._interrupt.sleep(0.02)
-        return now if now.kind == "cell" else self.clear(now, far=False, empty=False)
+        return now
 
 
 def _capital(name: str) -> str:

@@ -93,11 +93,6 @@ class Elements:
         there = before[1] if known and known == before[0] else None
         return {**from_tree(self._shown, there), "number": self._number, "moving": tree.moving}
 
-    @property
-    def opened(self) -> bool:
-        """Whether the elements were asked for before."""
-        return self._reader is not None
-
     def within(self, seconds: float, interrupt: Interrupt) -> ElementTree | None:
         """Return the tree of this moment. Returns ``None`` if there is no bus, or if that takes longer."""
         if self._bus.why_not:

@@ -41,8 +41,8 @@ NO_TEXT = CONTAINERS | frozenset(
     }
 )  # fmt: skip
 """Roles of controls in which nobody types a text."""
-WITHIN_S, FIRST_S = 1.0, 3.0
-"""How long the programs are waited for, the first time for longer; one that needs more time counts as unknown."""
+WITHIN_S, SHEETS_S = 3.0, 10.0
+"""How long a program is waited for; one that needs more time counts as unknown. Most need 5 to 30 ms, a sheet 200."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class FocusedField:
             return Focus("terminal", f"the terminal {program}")
         if is_viewer(owner):
             return Focus("unknown", viewer=True)
-        until = time.monotonic() + (WITHIN_S if self._elements.opened else FIRST_S)
+        until = time.monotonic() + (SHEETS_S if program in SHEETS else WITHIN_S)
         while (left := until - time.monotonic()) > 0:
             tree = self._elements.within(left, self._interrupt)
             if tree is None:
