@@ -25,15 +25,17 @@ Step = Literal["text", "table", "nothing", "blank"]
 """``blank`` is the end of a line, which some toolkits draw as wide as the field, or an empty cell."""
 
 CARET = 3
-"""A change that is no wider, in pixels, may be the caret."""
+"""The widest caret, in pixels."""
 CHARACTER = 28
-"""A selected character is at most so wide, in pixels; a cell is wider."""
-DRAWN_S, SLOW_DRAWN_S, NAP_S = 0.15, 1.0, 0.02
-"""How long the program may take to draw a selection, once it has read the keys: longer where one is expected."""
+"""The widest selected character, in pixels; a cell is wider."""
+DRAWN_S, SLOW_DRAWN_S, UNASKED_S, NAP_S = 0.15, 1.0, 0.1, 0.02
+"""How long a program may take to draw a selection, once it has read the keys: longer where one is expected.
+
+A program that answers no pings is given ``UNASKED_S`` to read them."""
 PINGS, SLOWER = 3, 4
 """Toolkits draw when they have nothing else to do: before the next answer or, on a busy machine, a few times later."""
 MOST = 3
-"""After so many ends of lines, or empty cells, it counts as a table."""
+"""Ends of lines, or empty cells, after which the control counts as a table."""
 
 Press = Callable[..., None]
 
@@ -57,7 +59,7 @@ class CaretProbe:
         self._repeats = repeats
 
     def around_caret(self, *, far: bool) -> Found:
-        """Return what the arrows move in, by what is before the caret and, if that is nothing, by what is after it.
+        """Tell a text from a table by the character or cell before the caret or, at its start, after the caret.
 
         ``far`` says that the window shows another machine's screen, which draws late.
         """
@@ -66,11 +68,11 @@ class CaretProbe:
         return found if found != "nothing" else self._beside_caret(keynames.RIGHT, keynames.LEFT, drawn_s)
 
     def after_start(self) -> Found:
-        """Return what the arrows move in at the start of a text that is not empty."""
+        """Tell a text from a table at the start of a text that is not empty."""
         return self._beside_caret(keynames.RIGHT, keynames.LEFT, SLOW_DRAWN_S)
 
     def _beside_caret(self, arrow: int, opposite: int, drawn_s: float) -> Found:
-        """Return what one arrow moves in; afterwards the selection is as before."""
+        """Tell a text from a table by one arrow; afterwards the selection is as before."""
         passed = 0
         try:
             while (found := self._select_one(arrow, opposite, drawn_s)) == "blank":
@@ -91,7 +93,7 @@ class CaretProbe:
         if not changed:
             return "nothing"
         self._press(keynames.SHIFT, opposite)
-        # Where the screen does not go back to what it was, something else has drawn, such as a spinner.
+        # A place that does not go back to its first picture was drawn by something else, such as a spinner.
         after = self._restored(before, changed)
         changed = [box for box in changed if not self._beyond_caret(before, after, box)]
         if not changed:
@@ -102,7 +104,7 @@ class CaretProbe:
         return "blank" if len(wide) == 1 and _is_blank(before, wide[0]) else "table"
 
     def _changed(self, before: Pixels, drawn_s: float) -> list[Box]:
-        """Return what is drawn differently since, once the program has read its keys and drawn."""
+        """Return the boxes that were drawn anew, once the program has read its keys and drawn."""
         began = time.monotonic()
         after, last = self._drawn(), list[Box]()
         until = max(began + drawn_s, began + SLOWER * (time.monotonic() - began))
@@ -117,7 +119,9 @@ class CaretProbe:
     def _drawn(self) -> Pixels:
         """Return the screen once the program has read its keys and drawn, as far as it answers pings."""
         for _ in range(PINGS):
-            self._typist.await_read()
+            if not self._typist.await_read():
+                self._interrupt.sleep(UNASKED_S)
+                break
         return self._fields.picture()
 
     def _restored(self, before: Pixels, boxes: Sequence[Box]) -> Pixels:
@@ -140,7 +144,7 @@ class CaretProbe:
 
 
 def _is_blank(picture: Pixels, box: Box) -> bool:
-    """Say whether an area has one color, but for a caret that may stand in it."""
+    """Say whether an area has one color, apart from a caret."""
     area = picture.crop((box.left, box.top, box.right, box.bottom))
     paper = max(area.getcolors(box.area) or [(0, (0, 0, 0))])[1]
     plain = Image.new("RGB", area.size, paper)  # type: ignore[arg-type]

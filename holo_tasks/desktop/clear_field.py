@@ -42,7 +42,7 @@ STILL_EDITED = f"The cell's text stayed open after Escape. {NOTHING} Look at the
 
 
 class FieldClearing:
-    """Clears a field by the keys that fit what has the keyboard."""
+    """Clears a field by keys that fit the control with the keyboard."""
 
     def __init__(
         self, focused: FocusedField, probe: CaretProbe, fields: Fields, press: Press, interrupt: Interrupt
@@ -54,16 +54,16 @@ class FieldClearing:
         self._interrupt = interrupt
 
     def focus(self, last_event_ns: int) -> Focus:
-        """Return what has the keyboard, once the program is done with the input before."""
+        """Return the control that has the keyboard, once the program is done with the last input."""
         if time.monotonic_ns() - last_event_ns < LATELY_NS:
             self._fields.look(last_event_ns)
         return self._focused.read()
 
     def clear(self, focus: Focus, *, far: bool, empty: bool) -> Focus:
-        """Empty the field, if it has to be emptied before typing. Return what has the keyboard then.
+        """Empty the field, if it has to be emptied before typing. Return the control that has the keyboard then.
 
         ``far`` says that the window shows another machine's screen, ``empty`` that no text follows. Raises
-        `InvalidUsage` if more than one field could be emptied, or if there is no field.
+        `InvalidUsage` if more than one field could be emptied, or if the control takes no text.
         """
         match focus.kind:
             case "field":
@@ -104,7 +104,7 @@ class FieldClearing:
         self._press(keynames.DELETE)
 
     def _clear_unknown(self, *, far: bool) -> None:
-        """Clear a field of a program that does not tell what it is. Nothing is deleted unless arrows move in a text."""
+        """Clear a field of a program without a tree. Nothing is deleted unless arrows move in a text."""
         found = self._probe.around_caret(far=far)
         if found == "nothing":
             if far:  # its answer may be late

@@ -1,4 +1,4 @@
-"""What has the keyboard, as the accessibility tree of its program says: a text field, a cell, a button, a terminal."""
+"""The control that has the keyboard, by its accessibility tree: a text field, a cell, a button, a terminal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NO_TEXT = CONTAINERS | frozenset(
         "list item", "tree item", "tool bar", "image", "progress bar", "level bar", "color chooser", "separator",
     }
 )  # fmt: skip
-"""Roles of controls in which nobody types a text."""
+"""Roles of controls that take no text."""
 WITHIN_S, SHEETS_S = 3.0, 10.0
 """How long a program is waited for; one that needs more time counts as unknown. Most need 5 to 30 ms, a sheet 200."""
 
@@ -50,7 +50,7 @@ class Focus:
     """The control that has the keyboard.
 
     ``name`` is how a message names it. ``office`` says that it is a cell of a LibreOffice sheet, and ``place`` is the
-    name of the cell whose text is open there. ``value`` is the text that an edited cell holds so far. ``tells`` says
+    name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells`` says
     that the program has an accessibility tree. ``viewer`` says that the window shows another machine's screen.
     """
 
@@ -100,7 +100,7 @@ class FocusedField:
 
 
 def focus_in(tree: ElementTree, pid: int) -> Focus:
-    """Return what has the keyboard in the window of a process."""
+    """Return the control that has the keyboard in the window of a process."""
     app = _application(tree, pid)
     if app is None or app.how == "none" or _is_late(tree, pid):
         return Focus("unknown")
@@ -150,7 +150,7 @@ def _field(tree: ElementTree, element: Element) -> Focus:
         if cell.role == "panel" and any(map(_is_sheet, tree.below(page))):
             return Focus("edited cell", cell.name, office=True, place=cell.name, value=element.value, tells=True)
         return Focus("document", "a document", tells=True)
-    # A sheet in a page may take its keys by an empty field that nobody sees, or call its cells editable.
+    # A sheet in a page may take its keys by an invisible empty field, or call its cells editable.
     unsure = page is not None and not element.protected and (not element.value or element.role == "cell")
     return Focus("unknown" if unsure else "field", _name(element), tells=True)
 

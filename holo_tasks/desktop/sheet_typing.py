@@ -18,7 +18,7 @@ from holo_tasks.desktop.focused_field import Focus, FocusedField
 from holo_tasks.desktop.interrupt import Interrupt
 
 OPENS_S, NAP_S = 1.5, 0.02
-"""How long the sheet may take to open a cell or to show what was typed."""
+"""How long the sheet may take to open a cell or to show its new text."""
 KEYS = {"\t": keynames.TAB, "\n": keynames.RETURN}
 PIECE = re.compile(r"[^\W_]+|[\W_][^\W_]*")
 """A sign with the word after it: no sign in it stands behind a word."""
@@ -34,7 +34,7 @@ class SheetTyping:
         self._interrupt = interrupt
 
     def type(self, text: str, *, replaces: bool) -> None:
-        """Type a text, with Tab and newlines in it. What comes after the last of them stays open, as typed.
+        """Type a text, with Tab and newlines in it. The rest after the last of them stays open.
 
         ``replaces`` says that an empty text empties the cell.
         """

@@ -90,9 +90,12 @@ class Typist:
             self._used.add(stroke.keycode)
         return stroke
 
-    def await_read(self) -> None:
-        """Wait until the program has read all keys sent so far."""
+    def await_read(self) -> bool:
+        """Wait until the program has read all keys sent so far. Returns false, at once, if it answers no pings."""
+        if self._pulse.ask() is None:
+            return False
         self._barrier()
+        return True
 
     def finish(self) -> None:
         """Wait until lent keys may be taken away again."""

@@ -126,6 +126,7 @@ async def typed(sheet: Sheet) -> None:
     await sheet.write("I2", "2024-03-05")
     await sheet.write("J2", "left open", press_enter=False)
     await sheet.press("down")
+    await sheet.desktop.look()
     await sheet.write("A22", "IBan\tb c\t7\nnext", press_enter=True)
 
 
