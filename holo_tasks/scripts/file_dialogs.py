@@ -60,7 +60,7 @@ async def _chosen(hands: Hands, path: str, refusals: dict[str, str], *, opens: b
         await until.wait(hands)
     if opens and toolkit == "GTK":
         # There is no field before a slash is typed, and keys that come at once may be lost.
-        await _in_dialog(hands, lambda: hands.write("/", overwrite=True))
+        await _in_dialog(hands, lambda: hands.write("/"))
     if not await _typed(hands, path):
         raise hands.give_up(f"The dialog does not show {exact(path)} in its field, so nothing was chosen.")
     await _in_dialog(hands, lambda: hands.hotkey("enter"))
@@ -91,7 +91,8 @@ async def _gone(hands: Hands, path: str, refusals: dict[str, str], seconds: floa
 async def _typed(hands: Hands, path: str) -> bool:
     """Type a path into the field that has the keyboard, twice if need be; say whether it shows there."""
     for _ in range(TRIES):
-        await _in_dialog(hands, lambda: hands.write(path, overwrite=True))
+        await _in_dialog(hands, lambda: hands.hotkey("ctrl", "a", safe=True))
+        await _in_dialog(hands, lambda: hands.write(path))
         # What the program has put behind it, from the names of other files.
         await _in_dialog(hands, lambda: hands.hotkey("delete", safe=True))
         for _ in range(LOOKS):
