@@ -184,7 +184,9 @@ async def test_the_patience_of_a_block_is_that_of_its_desktop(
         HoloDesktop(**screen, patience=-1)
 
 
-@pytest.mark.parametrize(("screen", "why"), [({"app": "xterm"}, ""), ({"display": ":7"}, "this run did not start the display")])
+@pytest.mark.parametrize(
+    ("screen", "why"), [({"app": "xterm"}, ""), ({"display": ":7"}, "this run did not start the display")]
+)
 async def test_before_it_is_started_a_desktop_tells_whether_its_run_can_be_suspended(
     prefect: str, tmp_path: Path, screen: dict[str, str], why: str
 ) -> None:
