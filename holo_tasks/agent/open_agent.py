@@ -77,6 +77,7 @@ from holo_tasks.safety.used_codes import UsedCodes
 from holo_tasks.telemetry.watch_factory import watch_for
 from holo_tasks.vision.control_text import ScreenText, can_read
 from holo_tasks.vision.field_text import FieldReader
+from holo_tasks.vision.spot_text import SpotText
 
 TITLE_CHARACTERS = 200
 SILENT_S = 5.0
@@ -175,6 +176,7 @@ async def open_agent(
                 reader=ScreenText() if (options.policy.confirm or labels) and can_read() else None,
                 elements=elements_of(desktop, redaction, values, codes),
                 field_text=FieldReader() if can_read() else None,
+                spots=SpotText() if can_read() else None,
                 typed=typed.typed,
                 codes=codes,
                 one_time=UsedCodes(store, seeds) if seeds else None,

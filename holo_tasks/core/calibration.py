@@ -89,6 +89,10 @@ class Axis:
         """Return the true value for a value from the model."""
         return (said - self.offset) / self.factor
 
+    def said(self, meant: float) -> float:
+        """Return the coordinate that has to be said for one that is meant: the inverse of `corrected`."""
+        return meant * self.factor + self.offset
+
 
 @dataclass(frozen=True)
 class Correction:

@@ -48,6 +48,20 @@ def to_pixel(x: float, y: float, shot: Shot) -> Point:
     )
 
 
+def to_thousandths(at: Point, shot: Shot) -> tuple[int, int] | None:
+    """Map a screen pixel to the coordinates that a model has to give to press it: the inverse of `to_pixel`.
+
+    Returns ``None`` if the pixel is not on the picture that was sent.
+    """
+    area = shot.area
+    if not area.contains(at):
+        return None
+    x, y = ((at.x - area.left + 0.5) * FULL_SCALE / area.width, (at.y - area.top + 0.5) * FULL_SCALE / area.height)
+    if shot.correction is not None:
+        x, y = shot.correction.x.said(x), shot.correction.y.said(y)
+    return (round(min(max(x, 0.0), FULL_SCALE)), round(min(max(y, 0.0), FULL_SCALE)))
+
+
 def _corrected(x: float, y: float, correction: Correction) -> tuple[float, float]:
     """Return coordinates corrected for the model's known error. Raises `UnusableReply` if they are off the picture."""
     meant = correction.x.corrected(x), correction.y.corrected(y)

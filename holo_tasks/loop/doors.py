@@ -13,6 +13,7 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.known_elements import Tell
 from holo_tasks.core.model import Model
+from holo_tasks.core.named_target import ReadsSpots
 from holo_tasks.core.permit import Policy, TextReader
 from holo_tasks.core.ports import BudgetStore, Desktop, Encoder, Journal, Recorder, Redactor, SetsAside
 from holo_tasks.loop.consent import Approver
@@ -67,6 +68,8 @@ class Doors:
     journal: Journal | None = None
     approver: Approver | None = None
     reader: TextReader | None = None
+    spots: ReadsSpots | None = None
+    """Reads the control at a point where no program tells of it, if anything can."""
     typed: Callable[[Sequence[Typed]], None] = lambda fields: None
     """Told where secrets show, before the next frame is taken."""
     codes: Codes = NO_CODES

@@ -29,6 +29,14 @@ MOST_MISSES, RESTS = 3, 10
 NAME_CHARACTERS = 80
 
 
+@dataclass(frozen=True)
+class Newest:
+    """The newest tree that is at hand. ``is_fresh`` is true if it was read just now, and says where things are."""
+
+    tree: ElementTree
+    is_fresh: bool
+
+
 @dataclass
 class Elements:
     """What the programs on a run's desktop tell of their elements.
@@ -46,6 +54,8 @@ class Elements:
     _misses: int = 0
     _rests: int = 0
     _ahead: asyncio.Task[tuple[ElementTree, float]] | None = field(default=None, repr=False)
+    _newest: tuple[Newest | None, float] | None = field(default=None, repr=False)
+    """The result of the last `newest`, and when it came; ``None`` once an action was named by it."""
 
     async def read(self) -> ElementTree:
         """Return the elements of this moment, as programs tell them: for rules on this machine only."""
@@ -66,6 +76,7 @@ class Elements:
 
     def ahead(self) -> None:
         """Have the tree read while nobody waits for the desktop, as when a model is asked."""
+        self._newest = None
         if not self._rests and (self._ahead is None or self._ahead.done()):
             self._ahead = asyncio.create_task(self._timed())
 
@@ -112,23 +123,44 @@ class Elements:
 
         Nobody waits for a program that hangs: what is not there at once is left out.
         """
-        self._rests -= self._rests > 0
-        self.latest = None
+        known, self._newest, self.latest = self._newest, None, None
+        if isinstance(gesture, Pause):
+            self._rests -= self._rests > 0
+            if self._ahead is not None:
+                await self._finished(self._ahead)
+            self._ahead = None
+            return {}
+        now = asyncio.get_running_loop().time()
+        newest = known[0] if known and now - known[1] <= SLOW_S else await self._read_newest(again=known is not None)
+        if newest is None:
+            return {}
+        self.latest = newest.tree
+        element = hit_by(newest.tree, gesture)
+        if element is None:
+            return {}
+        return self._told(known_element(newest.tree, element, masks, self.tell, unseen=self.unseen))
+
+    async def newest(self) -> Newest | None:
+        """Return the newest tree if it is at hand, ``None`` otherwise. `hit` names the next action by it."""
+        found = await self._read_newest()
+        self._newest = found, asyncio.get_running_loop().time()
+        return found
+
+    async def _read_newest(self, *, again: bool = False) -> Newest | None:
+        """Read the tree right before an action; with ``again`` once more for the same action."""
+        self._rests -= self._rests > 0 and not again
         ahead, self._ahead = self._ahead, None
         before = await self._finished(ahead) if ahead else None
-        if isinstance(gesture, Pause) or self._rests:
-            return {}
-        tree = before[0] if before else None
+        if self._rests:
+            return None
+        tree, fresh = before[0] if before else None, None
         if not (ahead and before is None) and not (before and before[1] > SLOW_S):
-            tree = await self._at_hand() or tree
+            fresh = await self._at_hand()
+            tree = fresh or tree
         self._misses = 0 if tree else self._misses + 1
         if self._misses >= MOST_MISSES or (tree and not tree.elements):
             self._misses, self._rests = 0, RESTS
-        self.latest = tree
-        element = hit_by(tree, gesture) if tree else None
-        if tree is None or element is None:
-            return {}
-        return self._told(known_element(tree, element, masks, self.tell, unseen=self.unseen))
+        return None if tree is None else Newest(tree, fresh is not None and not fresh.moving)
 
     async def _finished(self, ahead: asyncio.Task[tuple[ElementTree, float]]) -> tuple[ElementTree, float] | None:
         """Return what was read ahead, and how long that took; what is still being read is given up: hands are next."""

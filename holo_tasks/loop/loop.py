@@ -25,6 +25,7 @@ from holo_tasks.core.step import Step
 from holo_tasks.loop.corrections import came, often
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import AnyGuide, Unguided
+from holo_tasks.loop.named_click import NamedClicks
 from holo_tasks.loop.press_once import Once, named
 from holo_tasks.loop.repeated_press import Withheld, check, is_harmless, named_press, repeated
 from holo_tasks.loop.stuck_recovery import BACK, StuckRecovery
@@ -131,6 +132,7 @@ class _Loop(Generic[T]):
         # Words and pictures do not help a script that is stuck: it is taken back at once.
         self.stuck = StuckRecovery(times=BACK - 1 if self.scripted else 0)
         self.first = self.walk.step
+        self.named = NamedClicks()
 
     @property
     def walk(self) -> Walk:
@@ -215,6 +217,11 @@ class _Loop(Generic[T]):
         """Do a step that is one for hands, unless it would press once more what is pressed once only."""
         step, before, once = decided.step, decided.before, self.once
         after = Working(state.rejected, state.unfinished)
+        if why := await self._contradiction(step, before):
+            await self.walk.record(events.Corrected(reason=why))
+            await self.walk.look_after_change(step, why, started_s=decided.started_s)
+            await self._unstick()
+            return after
         pressed = await once.pressed_by(step, before, self.walk.scene(before.frame))
         if once.was_pressed(pressed):
             await self._refuse(step, await self.executor.follow(once.again(pressed, self.guide)))
@@ -246,6 +253,15 @@ class _Loop(Generic[T]):
         self.walk.remember(step, f"{told} {verdict}", is_error=is_error)
         await self._unstick()
         return after if is_error else Working(state.rejected, state.unfinished, promised)
+
+    async def _contradiction(self, step: Step, before: Seen) -> str:
+        """Return why a model's step is not done whose words name another control than the one at its point.
+
+        A script finds its targets by their names: it has no words beside a point.
+        """
+        if self.scripted:
+            return ""
+        return await self.named.contradiction(self.walk.doors, step.tool_call, before, self.walk.record)
 
     async def _repeats(self, step: Step, before: Seen) -> Withheld | None:
         """Return why a step is not done that presses once more what was pressed on a screen which has not changed."""

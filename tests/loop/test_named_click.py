@@ -1,0 +1,252 @@
+"""A press whose words name another control than the one at its point is withheld, and the model is told both."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.frame import Frame, Mask
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Gesture, Pause
+from holo_tasks.core.named_target import Control, Spot
+from holo_tasks.core.programs import Owner
+from holo_tasks.core.toolbox import STANDARD
+from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.executor import Executor
+from holo_tasks.loop.loop import pursue
+from holo_tasks.safety.masking.places import FixedRegions
+from holo_tasks.safety.redaction import Painter
+from tests.support.element_trees import PID, TellsTree, element, tree_of, window
+from tests.support.painted_desktop import WHOLE, PaintedDesktop
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
+
+SAVE, DELETE, FIELD = Box(200, 100, 40, 20), Box(100, 100, 40, 20), Box(100, 40, 100, 20)
+FORM = tree_of(
+    window(WHOLE),
+    element("button", "Delete", DELETE),
+    element("button", "Save", SAVE),
+    element("text field", "Amount", FIELD),
+    element("text field", "Date", Box(100, 70, 100, 20)),
+)
+DONE = step("answer", content="done")
+TOLD = "You named ‘Save’; the point is on ‘Delete’. ‘Save’ is at (689, 552). Nothing was pressed."
+
+
+def at(box: Box, dx: int = 0, dy: int = 0) -> dict[str, int]:
+    x, y = box.center.x + dx, box.center.y + dy
+    return {"x": round((x + 0.5) * 1000 / WHOLE.width), "y": round((y + 0.5) * 1000 / WHOLE.height)}
+
+
+def between(start: Box, end: Box) -> dict[str, int]:
+    one, other = at(start), at(end)
+    return {"x1": one["x"], "y1": one["y"], "x2": other["x"], "y2": other["y"]}
+
+
+class Case:
+    """A model on a painted desktop whose program tells a tree."""
+
+    def __init__(self, *said: Any, tree: ElementTree = FORM, **how: Any) -> None:
+        self.desktop, self.recorder, self.told = PaintedDesktop(), MemoryRecorder(), TellsTree(tree)
+        self.desktop.owners = lambda at: Owner("/usr/bin/painted", box=WHOLE, pid=PID)
+        self.model = MemoryModel([wrote(each) for each in (*said, DONE)])
+        redactor = how.pop("redactor", None)
+        self.walk = walk_of(
+            as_model(self.model, tools=(*STANDARD, "write_at")),
+            desktop=self.desktop,
+            recorder=self.recorder,
+            redactor=redactor,
+        )
+        self.walk.doors = replace(self.walk.doors, elements=Elements(self.told, **how))
+
+    async def presses(self) -> list[Gesture]:
+        await work(self.walk)
+        return [gesture for gesture in self.desktop.gestures if not isinstance(gesture, Pause)]
+
+    @property
+    def answer(self) -> str:
+        """What the model is told after its first call."""
+        return json.dumps(self.model.bodies[1]["messages"], ensure_ascii=False)
+
+    @property
+    def reasons(self) -> list[str]:
+        return [event.reason for event in self.recorder.of("correction")]
+
+
+def click(words: str, box: Box, dx: int = 0, dy: int = 0, **more: Any) -> Any:
+    return step("click", element=words, **at(box, dx, dy), **more)
+
+
+async def test_nothing_is_pressed_and_the_model_is_told_both_at_no_extra_call() -> None:
+    case = Case(click("the Save button", DELETE), click("the Save button", SAVE))
+    (press,) = await case.presses()
+    assert press.at == SAVE.center
+    assert TOLD in case.answer
+    assert len(case.model.bodies) == 3
+    assert [reason.startswith(TOLD) for reason in case.reasons] == [True]
+    assert len(case.recorder.of("action")) == 1, "a withheld press is no action"
+    assert case.walk.guard.actions == 1
+
+
+async def test_the_place_that_is_told_is_where_the_named_control_is() -> None:
+    told = {"x": 689, "y": 552}
+    case = Case(click("Save", DELETE), step("click", element="Save", **told))
+    (press,) = await case.presses()
+    assert SAVE.contains(press.at)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        step("double_click", element="Save", **at(DELETE)),
+        click("Save", DELETE, button="right"),
+        step("write_at", element="Amount field", content="12", **at(Box(100, 70, 100, 20))),
+        step("drag_and_drop", element="Save to Amount", **between(DELETE, FIELD)),
+        step("drag_and_drop", element="Save to Amount", **between(SAVE, Box(100, 70, 100, 20))),
+    ],
+)
+async def test_every_kind_of_press_is_withheld(call: Any) -> None:
+    case = Case(call)
+    assert await case.presses() == []
+    assert "Nothing was pressed." in case.answer
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        click("Save", SAVE),
+        click("the button on the left", DELETE),
+        step("move_to", element="Save", **at(DELETE)),
+        step("scroll", element="Save", direction="down", **at(DELETE)),
+        step("write_at", element="Amount field", content="12", **at(FIELD)),
+        step("drag_and_drop", element="Delete to Save", **between(DELETE, SAVE)),
+        step("drag_and_drop", element="the first card into the last column", **between(DELETE, SAVE)),
+    ],
+)
+async def test_a_press_that_may_be_right_is_made(call: Any) -> None:
+    case = Case(call)
+    assert len(await case.presses()) == 1
+    assert case.reasons == []
+
+
+async def test_a_model_that_repeats_the_call_has_decided() -> None:
+    case = Case(click("Save", DELETE), click("Save", DELETE))
+    (press,) = await case.presses()
+    assert press.at == DELETE.center
+    assert "it is carried out" in case.reasons[1]
+
+
+async def test_another_wrong_point_and_a_later_repetition_are_withheld_again() -> None:
+    hop = step("hotkey", keys=["tab"])
+    case = Case(click("Save", DELETE), click("Save", DELETE, dx=3), hop, click("Save", DELETE, dx=3))
+    assert [type(gesture).__name__ for gesture in await case.presses()] == ["Hotkey"]
+    assert len(case.reasons) == 3
+
+
+@pytest.mark.parametrize(("dx", "side"), [(-25, "5 px to the left of"), (24, "5 px to the right of")])
+async def test_a_point_beside_a_small_control_is_told_and_never_moved(dx: int, side: str) -> None:
+    case = Case(click("Save", SAVE, dx=dx))
+    assert await case.presses() == []
+    assert f"The point is on no control, {side} ‘Save’, which is at (689, 552)." in case.answer
+
+
+async def test_a_point_above_or_far_off_on_bare_ground_is_told_too() -> None:
+    case = Case(click("Save", SAVE, dy=-15), click("Save", SAVE, dx=70, dy=60))
+    assert await case.presses() == []
+    assert "5 px above ‘Save’" in case.answer
+    assert "the point is on no control" in case.reasons[1]
+
+
+async def test_a_point_a_pixel_off_or_on_something_drawn_is_pressed() -> None:
+    case = Case(click("Save", SAVE, dx=-21), click("Save", Box(20, 20, 20, 12)))
+    assert len(await case.presses()) == 2
+
+
+@pytest.mark.parametrize("box", [SAVE, DELETE])
+async def test_nothing_under_a_mask_is_told(box: Box) -> None:
+    case = Case(click("Save", DELETE), redactor=Painter([FixedRegions([Mask("region", box)])]))
+    assert len(await case.presses()) == 1
+    assert case.reasons == []
+
+
+async def test_a_text_that_holds_a_secret_is_not_told() -> None:
+    case = Case(click("Save", DELETE), tell=lambda text: text.replace("Delete", "***"))
+    assert len(await case.presses()) == 1
+
+
+@pytest.mark.parametrize("tree", [replace(FORM, moving=True), ElementTree(complete=False)])
+async def test_a_tree_that_may_be_late_or_tells_nothing_withholds_nothing(tree: ElementTree) -> None:
+    case = Case(click("Save", DELETE), tree=tree)
+    assert len(await case.presses()) == 1
+
+
+async def test_a_program_that_does_not_answer_withholds_nothing() -> None:
+    case = Case(click("Save", DELETE))
+    case.told.takes_s = 30.0
+    assert len(await case.presses()) == 1
+
+
+async def test_the_window_of_another_program_at_the_point_speaks_against_the_tree() -> None:
+    case = Case(click("Save", DELETE))
+    case.desktop.owners = lambda at: Owner("/usr/bin/other", box=WHOLE, pid=PID + 1)
+    assert len(await case.presses()) == 1
+
+
+class Reads:
+    """A reader of spots that counts what it is asked for."""
+
+    def __init__(self, spot: tuple[Spot, list[Control]] | None, *controls: Control) -> None:
+        self.found, self.all, self.crops, self.screens = spot, list(controls), 0, 0
+
+    async def spot(self, frame: Frame, at: Point) -> tuple[Spot, list[Control]] | None:
+        self.crops += 1
+        return self.found
+
+    async def controls(self, frame: Frame) -> list[Control]:
+        self.screens += 1
+        return self.all
+
+
+def read(text: str, box: Box) -> tuple[Spot, list[Control]]:
+    return Spot(text, "", box, (text,)), []
+
+
+SILENT = ElementTree(complete=False)
+
+
+@pytest.mark.parametrize(
+    ("tree", "words", "found", "pressed", "crops", "screens"),
+    [
+        (FORM, "Delete", read("Delete", DELETE), 1, 0, 0),
+        (FORM, "Save", read("Delete", DELETE), 0, 1, 0),
+        (FORM, "Save", read("Save", DELETE), 1, 1, 0),  # the picture has the last word
+        (SILENT, "Delete", read("Delete", DELETE), 1, 1, 0),
+        (SILENT, "the Save button", read("Delete", DELETE), 0, 1, 1),
+        (SILENT, "the store button", read("Delete", DELETE), 1, 1, 1),
+        (SILENT, "Save", None, 1, 1, 0),
+        (SILENT, "Save", (Spot("", "", DELETE, (), is_bare=True), [Control("Save", "", DELETE.moved(26, 0))]), 0, 1, 0),
+    ],
+)
+async def test_a_picture_is_read_only_where_no_program_tells(
+    tree: ElementTree, words: str, found: Any, pressed: int, crops: int, screens: int
+) -> None:
+    case = Case(click(words, DELETE, dx=2), tree=tree)
+    reader = Reads(found, Control("Save", "", SAVE))
+    case.walk.doors = replace(case.walk.doors, spots=reader)
+    assert len(await case.presses()) == pressed
+    assert (reader.crops, reader.screens) == (crops, screens)
+
+
+async def test_a_script_that_finds_its_targets_itself_is_not_asked() -> None:
+    case = Case(click("Save", DELETE))
+    await pursue(
+        Executor(case.walk, type(case.walk).act, layer="script"),
+        read=str,
+        decide=lambda it, final: it.decide(answer_only=final),
+        max_steps=5,
+    )
+    assert len(case.desktop.gestures) == 1
