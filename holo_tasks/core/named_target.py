@@ -198,14 +198,13 @@ def spot_in(tree: ElementTree, at: Point) -> Spot | None:
         return None  # the program tells of its window only
     pressed = next((each for each in (inner, *above) if each.role in PRESSABLE and each.box.contains(at)), None)
     it = pressed or inner
-    if it.role in WINDOWS:
-        return Spot("", it.role, it.box, (), is_bare=True, id=it.id)
-    below, up = list(tree.below(it)), [each for each in tree.ancestors(it) if each.role not in WINDOWS]
+    below = list(tree.below(it))
+    if pressed is None and (it.role in WINDOWS or (it.role in HOLDERS and len(_pressable(below)) > 1)):
+        return Spot("", it.role, it.box, (), is_bare=True, id=it.id)  # the ground between several controls
+    up = [each for each in tree.ancestors(it) if each.role not in WINDOWS]
     texts = [text for each in (it, *below) for text in (each.name, each.value)]
     texts += [*(each.name for each in up), *_labels(tree, it)]
     name = it.name.strip() or it.value.strip() or next((each.name.strip() for each in below if each.name.strip()), "")
-    if pressed is None and it.role in HOLDERS and len(_pressable(below)) > 1:
-        name = ""  # the name of a group is not a name of the ground between its controls
     bare = pressed is None and not name and not _may_handle(it, below)
     kin = frozenset(each.id for each in (it, *below, *up))
     return Spot(name, it.role, it.box, tuple(filter(None, texts[:MOST_TEXTS])), bare, kin, it.id)

@@ -35,8 +35,8 @@ from holo_tasks.loop.take_picture import Seen
 
 MOST_TOLD = 60
 """So many characters of a name are told."""
-FLAT = 4
-"""Ground is bare only if all pixels up to this far around the point have the same color."""
+FLAT, FLAT_BESIDE = 4, 1
+"""Ground is bare only if all pixels up to this far around the point, or beside a control, have the same color."""
 INSIST = "To act at that point all the same, repeat this call."
 INSISTED = "The model gave the same call again after it was told of the contradiction: it is carried out."
 
@@ -124,7 +124,7 @@ def _by_tree(elements: Elements, tree: ElementTree, end: _End, seen: Seen) -> Mi
 
 async def _is_unsure(doors: Doors, tree: ElementTree, mismatch: Mismatch, end: _End, seen: Seen) -> bool:
     """Say whether the pixels or the X server speak against a tree: then the press may be right."""
-    if mismatch.spot.is_bare and not _is_flat(seen.frame, end.at):
+    if mismatch.spot.is_bare and not _is_flat(seen.frame, end.at, FLAT_BESIDE if mismatch.off else FLAT):
         return True
     owner = await doors.desktop.owner_at(end.at)
     if owner.pid and owner.pid != tree.elements[mismatch.spot.id].pid:
@@ -144,9 +144,9 @@ async def _by_text(reader: ReadsSpots, end: _End, seen: Seen) -> Mismatch | None
     return end.mismatch(spot, await reader.controls(seen.redacted))
 
 
-def _is_flat(frame: Frame, at: Point) -> bool:
-    """Say whether all pixels around a point have the same color."""
-    part = Box.near(at, FLAT, FLAT).clipped(frame.size)
+def _is_flat(frame: Frame, at: Point, around: int) -> bool:
+    """Say whether all pixels up to so far around a point have the same color."""
+    part = Box.near(at, around, around).clipped(frame.size)
     if part is None:
         return False
     starts = [3 * (row * frame.size.width + part.left) for row in range(part.top, part.bottom)]

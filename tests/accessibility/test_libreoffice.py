@@ -17,7 +17,11 @@ from holo_tasks.accessibility.application import PARTLY
 from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.gestures import Click, Hotkey, Write
 from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.loop import element_tree
+from holo_tasks.loop.element_tree import Elements
 from holo_tasks.vision.element_check import ANOTHER_TEXT, ElementCheck
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
 
 PROGRAMS = [Path(f"/usr/lib/libreoffice/program/lib{name}lo.so") for name in ("sc", "sw")]
 pytestmark = [
@@ -122,7 +126,9 @@ class Office:
         subprocess.run([*self._words, str(self._folder / document)], env=env, check=True, timeout=PATIENCE_S)
 
 
-async def test_a_letter_and_a_sheet_tell_of_what_shows(tmp_path: Path) -> None:
+async def test_a_letter_and_a_sheet_tell_of_what_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for patience in ("FIRST_S", "AT_HAND_S", "SLOW_S"):
+        monkeypatch.setattr(element_tree, patience, 30.0)
     office = Office(tmp_path)
     async with office.starting("letter.fodt") as desktop:
         await tells_of_paragraphs_menus_fields_and_dialogs(desktop)
@@ -147,7 +153,27 @@ async def tells_of_paragraphs_menus_fields_and_dialogs(desktop: VirtualDesktop) 
     await desktop.do(Hotkey(("ctrl", "h")))
     await desktop.look(after_action=True)
     _, button = await shows(desktop, "button", "Find All")
+    await withholds_a_click_that_names_another_button(desktop, button)
     await desktop.do(Click(button.box.center))
+
+
+async def withholds_a_click_that_names_another_button(desktop: VirtualDesktop, button: Element) -> None:
+    size, recorder = desktop.size, MemoryRecorder()
+    x, y = ((button.box.center.x + 0.5) * 1000 / size.width, (button.box.center.y + 0.5) * 1000 / size.height)
+    calls = [
+        step(tool, element=words, x=round(x), y=round(y))
+        for tool, words in (("click", "Close button"), ("double_click", "'Replace All'"), ("move_to", "Find All"))
+    ]
+    model = MemoryModel([wrote(call) for call in (*calls, step("answer", content="done"))])
+    walk = walk_of(as_model(model), desktop=desktop, recorder=recorder)
+    walk.doors = replace(walk.doors, elements=Elements(desktop))
+    await work(walk)
+    told = [event.reason.split(" is at ")[0] for event in recorder.of("correction")]
+    assert told == [
+        "You named ‘Close’; the point is on ‘Find All’. ‘Close’",
+        "You named ‘Replace All’; the point is on ‘Find All’. ‘Replace All’",
+    ]
+    assert [event.gesture_kind for event in recorder.of("action")] == ["move"]
 
 
 async def tells_of_the_cells_that_show_and_hold_something(desktop: VirtualDesktop) -> None:
