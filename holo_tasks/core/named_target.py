@@ -58,7 +58,7 @@ class Control:
 class Spot:
     """The control at a point, with the texts on it, in it and around it.
 
-    ``is_bare`` is true if nothing pressable is there. ``name`` is empty if no text names what is there. ``kin`` are
+    ``containers`` are the names and boxes of what it is in. ``is_bare`` is true if nothing pressable is there. ``name`` is empty if no text names what is there. ``kin`` are
     the ids of the elements that contain the control or that it contains.
     """
 
@@ -69,6 +69,21 @@ class Spot:
     is_bare: bool = False
     kin: frozenset[int] = frozenset()
     id: int = -1
+    containers: tuple[tuple[str, Box], ...] = ()
+
+    def texts_beside(self, control: Control) -> tuple[str, ...]:
+        """Return all texts that may describe the spot.
+
+        The name of a container may list the names of all in it. It tells nothing if the other control is one of them.
+        """
+        listed = words_of(control.name)
+        return self.texts + tuple(
+            text
+            for text, box in self.containers
+            if not (
+                box.encloses(control.box) and set(listed) <= set(words_of(text)) and len(words_of(text)) > len(listed)
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +116,7 @@ def find_mismatch(
         return None
     nearest = min(found, key=lambda control: _gap(control.box, at))
     off = _off(nearest, at) if spot.is_bare else ""
-    if share_a_word(whole or description, spot.texts) and not (
+    if share_a_word(whole or description, spot.texts_beside(nearest)) and not (
         _are_twins(subject, spot, nearest) or (off and not spot.name)
     ):
         return None
@@ -126,13 +141,19 @@ def _is_clear(subject: Subject, at: Point, spot: Spot, named: Control, *, alone:
     if spot.is_bare:
         return alone and _gap(named.box, at) >= NEAREST and (subject.is_sure or named.role in BUTTONS)
     if spot.role in FIELD_ROLES and named.role not in FIELD_ROLES:
-        return alone and subject.roles is not None and not (subject.roles & FIELD_ROLES)
+        return alone and subject.roles is not None and spot.role not in subject.roles
+    if alone and spot.role in ITEM_ROLES and subject.roles is not None and subject.roles.isdisjoint(ITEM_ROLES):
+        return True
     if named.name.strip().isdigit() and not spot.name.isdigit():
         return False
     if _are_twins(subject, spot, named):
         return True
-    told = [word for word in words_of(spot.name) if word.isalpha() and (len(word) > 1 or not word.isascii())]
-    return bool(told) or (bool(words_of(spot.name)) and spot.role in BUTTONS)
+    return _has_letters(spot.name) or (bool(words_of(spot.name)) and spot.role in BUTTONS)
+
+
+def _has_letters(name: str) -> bool:
+    """Say whether a name has a word in it, rather than numbers and signs only."""
+    return any(word.isalpha() and (len(word) > 1 or not word.isascii()) for word in words_of(name))
 
 
 def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
@@ -160,8 +181,8 @@ def _is_beside(control: Control, at: Point, spot: Spot) -> bool:
     in_row, in_column = box.top - 2 <= at.y < box.bottom + 2, box.left - 2 <= at.x < box.right + 2
     if control.role in HEADER_ROLES:
         return in_row or in_column
-    if control.role in ITEM_ROLES:
-        return in_row
+    if control.role in ITEM_ROLES:  # a button of the row does something else than the row
+        return in_row and not (spot.role == "button" and _has_letters(spot.name))
     if control.role in CHECK_ROLES - {"toggle button"}:  # its label may be a text of its own
         return in_row and spot.role not in PRESSABLE and _gap(box, at) <= BESIDE
     if control.role in FIELD_ROLES and spot.name and spot.role not in PRESSABLE:
@@ -198,16 +219,17 @@ def spot_in(tree: ElementTree, at: Point) -> Spot | None:
         return None  # the program tells of its window only
     pressed = next((each for each in (inner, *above) if each.role in PRESSABLE and each.box.contains(at)), None)
     it = pressed or inner
-    below = list(tree.below(it))
+    below = [each for each in tree.below(it) if each.on_screen]
     if pressed is None and (it.role in WINDOWS or (it.role in HOLDERS and len(_pressable(below)) > 1)):
         return Spot("", it.role, it.box, (), is_bare=True, id=it.id)  # the ground between several controls
     up = [each for each in tree.ancestors(it) if each.role not in WINDOWS]
     texts = [text for each in (it, *below) for text in (each.name, each.value)]
-    texts += [*(each.name for each in up), *_labels(tree, it)]
+    texts += _labels(tree, it)
+    around = tuple((each.name, each.box) for each in up if each.name)
     name = it.name.strip() or it.value.strip() or next((each.name.strip() for each in below if each.name.strip()), "")
     bare = pressed is None and not name and not _may_handle(it, below)
     kin = frozenset(each.id for each in (it, *below, *up))
-    return Spot(name, it.role, it.box, tuple(filter(None, texts[:MOST_TEXTS])), bare, kin, it.id)
+    return Spot(name, it.role, it.box, tuple(filter(None, texts[:MOST_TEXTS])), bare, kin, it.id, around)
 
 
 def _labels(tree: ElementTree, it: Element) -> list[str]:

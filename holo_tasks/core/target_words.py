@@ -121,16 +121,21 @@ class Subject:
     is_sure: bool
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text, without case, accents and punctuation."""
     return tuple(unit for unit in _units(text) if unit[0].isalnum())
 
 
+@lru_cache(maxsize=64)
+def _spaced(description: str) -> str:
+    return f" {' '.join(words_of(description))} "
+
+
 def subject_named(description: str, name: str) -> Subject | None:
     """Return the subject of a description if it is exactly this name, ``None`` otherwise."""
     wanted = words_of(name)
-    if not 0 < len(wanted) <= MOST_WORDS:
+    if not 0 < len(wanted) <= MOST_WORDS or f" {' '.join(wanted)} " not in _spaced(description):
         return None
     if words_of(description) == wanted and _is_plain(description, name):
         return Subject(wanted, None, True)
@@ -141,9 +146,10 @@ def subject_named(description: str, name: str) -> Subject | None:
     if set(wanted) <= _STOPS and not _is_phrase(description, name):
         return None
     plain = _units(description)
-    for start in range(len(plain) - len(wanted) + 1):
-        if tuple(plain[start : start + len(wanted)]) == wanted:
-            return _around(plain, start, len(wanted), wanted, False)
+    places = [place for place, unit in enumerate(plain) if unit[0].isalnum()]
+    for start, end in zip(places, places[len(wanted) - 1 :], strict=False):
+        if tuple(unit for unit in plain[start : end + 1] if unit[0].isalnum()) == wanted:
+            return _around(plain, start, end + 1 - start, wanted, False)
     return None
 
 
@@ -181,7 +187,7 @@ def _around(units: Sequence[str], start: int, length: int, words: tuple[str, ...
     return Subject(words, roles, quoted or roles is not None)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=64)
 def _units(text: str) -> tuple[str, ...]:
     """Return the words and signs of a text, in order. East Asian nouns of roles are words of their own."""
     parts = text.replace("…", " ").replace("...", " ").split(_QUOTE)
