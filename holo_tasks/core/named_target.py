@@ -1,8 +1,8 @@
 """Whether a description clearly names another control on the screen than the one at the point of a press.
 
 Only a clear contradiction counts. The description is exactly the name of a control elsewhere, and has no significant
-word in common with the control at the point, with what it contains or with what it is in. Anything else may be right:
-a synonym, another language, a place, a color, an icon, a part of a name.
+word in common with the control at the point, its contents or its containers. Anything else may be right: a
+synonym, another language, a place, a color, an icon, a part of a name.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from holo_tasks.core.target_words import (
 )
 
 PRESSABLE = PRESSED | FIELD_ROLES | HEADER_ROLES | {"slider", "switch"}
-"""Roles of controls that a press is meant for."""
+"""Roles of controls that react to a press."""
 WINDOWS = frozenset({"window", "dialog", "alert", "document", "desktop frame", "application", "internal frame"})
-"""Roles of what has a title: words in a title say little about the controls in the window."""
+"""Roles with a title. Words in a title say little about the controls in the window."""
 NEAREST, FARTHEST = 2, 12
-"""A point so many pixels off the edge of a small control has missed it. A nearer one may still hit its border."""
+"""Distances in pixels at which a point counts as a miss of a small control. A nearer point may hit its border."""
 WIDEST, HIGHEST = 400, 80
-"""A small control is at most so wide and high, in pixels."""
+"""Maximal size of a small control, in pixels."""
 BESIDE, ABOVE = 300, 40
-"""A label is at most so far left of its control, or above it, in pixels."""
+"""Maximal distance of a label to the left of its control, and above it, in pixels."""
 TIGHT = 6
-"""A container with at most so many times the area of the one control in it may be what handles the press."""
+"""Maximal ratio of the areas of a container and the one control in it. Such a container may handle the press."""
 MOST_TEXTS = 400
-"""So many texts of a container are compared."""
+"""Maximal number of texts of a container that are compared."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ class Control:
 class Spot:
     """The control at a point, with the texts on it, in it and around it.
 
-    ``containers`` are the names and boxes of what it is in. ``is_bare`` is true if nothing pressable is there. ``name`` is empty if no text names what is there. ``kin`` are
-    the ids of the elements that contain the control or that it contains.
+    ``is_bare`` is true if nothing pressable is there. ``name`` is empty if no text names what is there. ``kin`` are the
+    ids of the elements that contain the control or that it contains. ``containers`` are the names and boxes of those
+    that contain it.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A contradiction: the control that a description names, and what lies at the point instead.
+    """A contradiction: the control that a description names, and the spot at the point instead.
 
     ``others`` counts further controls of the same name. ``off`` tells how far the point is from the named control and
     on which side, if it only just missed it.
@@ -103,7 +104,7 @@ class Mismatch:
 def find_mismatch(
     description: str, at: Point, spot: Spot, controls: Iterable[Control], whole: str = ""
 ) -> Mismatch | None:
-    """Return how a description clearly contradicts what is at a point, ``None`` if it may be right.
+    """Return the contradiction between a description and the spot at a point, ``None`` if the description may be right.
 
     ``whole`` is the description of both ends of a drag, of which ``description`` is one.
     """
@@ -126,7 +127,7 @@ def find_mismatch(
 
 
 def _named(description: str, controls: Iterable[Control]) -> list[tuple[Control, Subject]]:
-    """Return the controls that a description names, by the longest name that fits; one of each place."""
+    """Return the controls with the longest name that a description is."""
     found: list[tuple[Control, Subject]] = []
     for control in controls:
         subject = subject_named(description, control.name)
@@ -137,7 +138,7 @@ def _named(description: str, controls: Iterable[Control]) -> list[tuple[Control,
 
 
 def _is_clear(subject: Subject, at: Point, spot: Spot, named: Control, *, alone: bool) -> bool:
-    """Say whether what is at a point cannot be meant by the name of another control."""
+    """Say whether the name of another control cannot mean the spot."""
     if spot.is_bare:
         return alone and _gap(named.box, at) >= NEAREST and (subject.is_sure or named.role in BUTTONS)
     if spot.role in FIELD_ROLES and named.role not in FIELD_ROLES:
@@ -176,7 +177,7 @@ def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
 
 
 def _is_beside(control: Control, at: Point, spot: Spot) -> bool:
-    """Say whether a control with this name says what the one at a point is: its row, its column, its label."""
+    """Say whether a control describes the one at the point: as its row, its column or its label."""
     box = control.box
     in_row, in_column = box.top - 2 <= at.y < box.bottom + 2, box.left - 2 <= at.x < box.right + 2
     if control.role in HEADER_ROLES:
@@ -210,7 +211,7 @@ def _off(control: Control, at: Point) -> str:
 
 
 def spot_in(tree: ElementTree, at: Point) -> Spot | None:
-    """Return what lies at a point as a tree tells, ``None`` if it tells nothing of what is there."""
+    """Return the spot at a point of a tree, ``None`` if the tree has no elements there."""
     inner = tree.at(at)
     if inner is None:
         return None
@@ -233,7 +234,7 @@ def spot_in(tree: ElementTree, at: Point) -> Spot | None:
 
 
 def _labels(tree: ElementTree, it: Element) -> list[str]:
-    """Return the texts left of an element on its row, and right above it, that may be its label or its heading."""
+    """Return the texts beside an element and right above it: its label or its heading may be among them."""
     row = Box(it.box.left - BESIDE, it.box.top, it.box.width + 2 * BESIDE, it.box.height)
     column = Box(it.box.left, it.box.top - ABOVE, it.box.width, ABOVE)
     found = []
@@ -262,7 +263,7 @@ def controls_in(tree: ElementTree) -> list[Control]:
 
 
 def ends_of_drag(description: str) -> tuple[str, str]:
-    """Return what a description says of the start of a drag, and of its end; empty where it says nothing."""
+    """Split the description of a drag into those of its start and its end. The end is empty if it is not described."""
     words = description.strip()
     for lead in ("drag and drop ", "drag ", "move ", "ziehe ", "verschiebe "):
         if words.casefold().startswith(lead):
@@ -275,7 +276,7 @@ def ends_of_drag(description: str) -> tuple[str, str]:
 
 
 class ReadsSpots(Protocol):
-    """Reads the controls on a screen whose programs tell nothing of them."""
+    """Reads the controls of programs without an accessibility tree from pixels."""
 
     async def spot(self, frame: Frame, at: Point) -> tuple[Spot, list[Control]] | None:
         """Return the control at a point or, on bare ground, the nearest one beside it, from one small crop.
@@ -285,5 +286,5 @@ class ReadsSpots(Protocol):
         ...
 
     async def controls(self, frame: Frame) -> list[Control]:
-        """Return all controls that a text can be read on."""
+        """Return all controls with a readable text."""
         ...

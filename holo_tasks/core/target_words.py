@@ -18,7 +18,7 @@ from holo_tasks.core.pressed_elements import BUTTONS
 MOST_WORDS = 8
 """A longer name is a paragraph, not the name of a control."""
 LEAST_STEM = 4
-"""Words with so many letters are alike if one contains the other, as “save” and “saved”."""
+"""Minimal length of a word that makes a longer word similar by being part of it, as “save” and “saved”."""
 FIELD_ROLES = frozenset({"text field", "password field", "spin button", "combo box", "date editor"})
 CHECK_ROLES = frozenset({"check box", "radio button", "switch", "toggle button", "check menu item", "radio menu item"})
 ITEM_ROLES = frozenset({"list item", "tree item", "row", "cell"})
@@ -154,7 +154,7 @@ def subject_named(description: str, name: str) -> Subject | None:
 
 
 def _is_phrase(description: str, name: str) -> bool:
-    """Say whether a name of several common words, as “Button A”, stands in a description in just these letters."""
+    """Say whether a description contains a name of several common words, as “Button A”, letter by letter."""
     return " " in name.strip() and bool(re.search(rf"(?<!\w){re.escape(name.strip())}(?!\w)", description))
 
 
@@ -239,7 +239,7 @@ def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=16_384)
 def are_alike(one: str, other: str) -> bool:
-    """Say whether two words may be the same: one stem, or one misread. Numbers have to be equal."""
+    """Say whether two words may be the same: by a common stem or a misread letter. Numbers have to be equal."""
     if one == other:
         return True
     if any(character.isdigit() for character in one + other):
@@ -258,7 +258,7 @@ def _is_slip(one: str, other: str) -> bool:
 
 
 def distance(one: str, other: str, most: int) -> int:
-    """Return how many letters have to be changed, added or left out to make one text another, at most ``most + 1``."""
+    """Return the edit distance of two texts, at most ``most + 1``."""
     row = list(range(len(other) + 1))
     for place, letter in enumerate(one, 1):
         last, row[0] = row[0], place

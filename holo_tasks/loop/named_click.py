@@ -34,9 +34,9 @@ from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.take_picture import Seen
 
 MOST_TOLD = 60
-"""So many characters of a name are told."""
+"""Maximal number of characters of a name in a message."""
 FLAT, FLAT_BESIDE = 4, 1
-"""Ground is bare only if all pixels up to this far around the point, or beside a control, have the same color."""
+"""Bare ground has one color up to this distance from the point, in pixels. Near a named control less is required."""
 INSIST = "To act at that point all the same, repeat this call."
 INSISTED = "The model gave the same call again after it was told of the contradiction: it is carried out."
 
@@ -58,12 +58,12 @@ class _End:
 
 @dataclass
 class NamedClicks:
-    """Compares the words of each press with what lies at its point. One object serves one sub-goal."""
+    """Compares the words of each press with the control at its point. One object serves one sub-goal."""
 
     _withheld: AnyCall | None = None
 
     async def contradiction(self, doors: Doors, call: AnyCall, seen: Seen, record: Record) -> str:
-        """Return why a call is not carried out, in sentences for the model. Returns an empty text if it may be.
+        """Return the reason for withholding a call, in sentences for the model. Returns an empty text if there is none.
 
         The same call is withheld once. If the model repeats it at once, ``record`` gets an event that says so.
         """
@@ -93,7 +93,7 @@ def _ends(call: AnyCall, shot: Shot) -> list[_End]:
 
 
 async def _mismatch(doors: Doors, end: _End, seen: Seen) -> Mismatch | None:
-    """Return the contradiction at one point: by the tree where one tells of the point, else by the text read there."""
+    """Return the contradiction at one point, by the tree if it has an element there, otherwise by the text there."""
     newest = await doors.elements.newest() if doors.elements is not None else None
     spot = None if newest is None else spot_in(newest.tree, end.at)
     if newest is None or spot is None:
@@ -110,7 +110,7 @@ async def _mismatch(doors: Doors, end: _End, seen: Seen) -> Mismatch | None:
 
 
 def _by_tree(elements: Elements, tree: ElementTree, end: _End, seen: Seen) -> Mismatch | None:
-    """Return the contradiction that a tree shows, if it is the same by what may be known outside this machine."""
+    """Return the contradiction in a tree if the redacted tree shows the same one."""
     found = []
     for each in (tree, known(tree, seen.masks, elements.tell, unseen=elements.unseen)):
         spot = spot_in(each, end.at)
@@ -123,7 +123,7 @@ def _by_tree(elements: Elements, tree: ElementTree, end: _End, seen: Seen) -> Mi
 
 
 async def _is_unsure(doors: Doors, tree: ElementTree, mismatch: Mismatch, end: _End, seen: Seen) -> bool:
-    """Say whether the pixels or the X server speak against a tree: then the press may be right."""
+    """Say whether the pixels or the X server contradict the tree: then the press may be right."""
     if mismatch.spot.is_bare and not _is_flat(seen.frame, end.at, FLAT_BESIDE if mismatch.off else FLAT):
         return True
     owner = await doors.desktop.owner_at(end.at)
@@ -134,7 +134,7 @@ async def _is_unsure(doors: Doors, tree: ElementTree, mismatch: Mismatch, end: _
 
 
 async def _by_text(reader: ReadsSpots, end: _End, seen: Seen) -> Mismatch | None:
-    """Return the contradiction that text on the picture shows, where no program tells of its controls."""
+    """Return the contradiction between the words and the text on the picture."""
     read = await reader.spot(seen.redacted, end.at)
     if read is None:
         return None
@@ -145,7 +145,7 @@ async def _by_text(reader: ReadsSpots, end: _End, seen: Seen) -> Mismatch | None
 
 
 def _is_flat(frame: Frame, at: Point, around: int) -> bool:
-    """Say whether all pixels up to so far around a point have the same color."""
+    """Say whether all pixels up to a distance from a point have the same color."""
     part = Box.near(at, around, around).clipped(frame.size)
     if part is None:
         return False
@@ -155,7 +155,7 @@ def _is_flat(frame: Frame, at: Point, around: int) -> bool:
 
 
 def _sentence(mismatch: Mismatch, shot: Shot, space: Space) -> str:
-    """Say what was named, what is at the point, and where the named control is. Empty if that is not on the picture."""
+    """Return the message for the model, empty if the named control is not on the picture that was sent."""
     place = to_thousandths(mismatch.named.box.center, shot)
     if place is None:
         return ""

@@ -1,4 +1,4 @@
-"""The controls that can be told from pixels alone: areas with an edge around them and one line of text in them."""
+"""Controls found in pixels alone: areas with an edge around them and one line of text in them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.template_match import pixels_of
 
 ACROSS, DOWN = WIDEST + FARTHEST, HIGHEST + FARTHEST
-"""The crop around a point reaches so far: a control at the point is wholly in it."""
+"""Half the size of the crop around a point. It holds any small control at the point."""
 TOUCHING = 2
-"""Cells of a table are at most so many pixels apart."""
+"""Maximal gap between the cells of a table, in pixels."""
 FIELD, CELL = "text field", "column header"
-"""Roles of what is read: a cell of a table may be the header of its row or of its column."""
+"""Roles of areas. A cell of a table may be the header of its row or of its column."""
 
 
 class SpotText:
@@ -64,7 +64,7 @@ class SpotText:
 
 
 def _areas(frame: Frame, part: Box) -> tuple[list[Box], list[Box]]:
-    """Return the areas of a part of a picture that are as small as a control, and those of them that are fields."""
+    """Return the areas in a part of a picture that are as small as a control, and the input fields among them."""
     pixels, part = pixels_of(frame, part)
     areas, fields = areas_and_fields(pixels)
     whole = [_on_screen(box, part) for box in areas if _is_small(box) and not _is_cut(box, part, frame)]
