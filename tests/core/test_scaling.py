@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holo_tasks.core.actions import AnyCall, ClickCall, WaitCall, label
+from holo_tasks.core.calibration import Axis, Correction
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click, Drag, Move, Scroll, Write
-from holo_tasks.core.scaling import to_gesture, to_pixel
+from holo_tasks.core.scaling import to_gesture, to_pixel, to_thousandths
 from holo_tasks.core.toolbox import Toolbox
 
 SCREEN = Size(1280, 800)
@@ -49,6 +51,18 @@ def test_coordinates_on_a_region_map_to_the_whole_screen() -> None:
     assert to_pixel(0, 0, part) == Point(640, 400)
     assert to_pixel(500, 500, part) == Point(800, 500)
     assert to_pixel(1000, 1000, part) == Point(959, 599)
+
+
+@given(st.integers(0, 319), st.integers(0, 199), st.sampled_from([1.0, 0.98, 1.03]), st.sampled_from([0.0, 4.0, -7.0]))
+def test_the_coordinates_of_a_pixel_lead_back_to_it(x: int, y: int, factor: float, offset: float) -> None:
+    at, part = Point(640 + x, 400 + y), shot(region=Box(640, 400, 320, 200))
+    assert to_pixel(*to_thousandths(at, part) or (0, 0), part) == at
+    axis = Axis(factor, offset)
+    corrected = replace(part, correction=Correction(axis, axis))
+    if 20 < x < 300 and 20 < y < 180:
+        found = to_pixel(*to_thousandths(at, corrected) or (0, 0), corrected)
+        assert abs(found.x - at.x) + abs(found.y - at.y) <= 1
+    assert to_thousandths(Point(639, 400), part) is None
 
 
 @given(st.decimals(0, 1, places=4), st.integers(1, 5000))
