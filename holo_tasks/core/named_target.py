@@ -167,9 +167,10 @@ def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
     one, other = "".join(mine), "".join(subject.words)
     if one in other or other in one:
         return False
-    around = {word for text in spot.texts for word in words_of(text)}
+    around = {word for text in spot.texts_beside(named) for word in words_of(text)}
     return (
         bool(lacking and more)
+        and not lacking.issuperset(subject.words)
         and spot.role == named.role
         and lacking.isdisjoint(around)
         and not any(are_alike(one, other) for one in lacking for other in more)
@@ -228,7 +229,7 @@ def spot_in(tree: ElementTree, at: Point) -> Spot | None:
     texts += _labels(tree, it)
     around = tuple((each.name, each.box) for each in up if each.name)
     name = it.name.strip() or it.value.strip() or next((each.name.strip() for each in below if each.name.strip()), "")
-    bare = pressed is None and not name and not _may_handle(it, below)
+    bare = pressed is None and not name and it.role in HOLDERS and not _may_handle(it, below)
     kin = frozenset(each.id for each in (it, *below, *up))
     return Spot(name, it.role, it.box, tuple(filter(None, texts[:MOST_TEXTS])), bare, kin, it.id, around)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.named_target import Mismatch, controls_in, find_mismatch, spot_in
+from holo_tasks.core.named_target import Mismatch, controls_in, ends_of_drag, find_mismatch, spot_in
 from tests.support.element_trees import element, tree_of, window
 
 SCREEN = Box.whole(Size(1000, 800))
@@ -192,6 +194,138 @@ def test_a_description_that_may_be_right_passes(words: str, at: str, others: str
 def test_the_named_control_itself_may_be_pressed(words: str, at: str, others: str) -> None:
     tree, _ = first(at, *others.split(", "))
     assert judged(words, tree, tree.elements[2].box.center) is None
+
+
+def place(role: str, name: str, *corner: int, parent: int = 0, value: str = "") -> Element:
+    """Return an element of 100 by 20 pixels, or of the size that is given after its corner."""
+    left, top, width, height = (*corner, 100, 20)[:4] if len(corner) == 2 else corner
+    return element(role, name, Box(left, top, width, height), parent=parent, value=value)
+
+
+ROW = place("row", "", 0, 300, 900, 20)
+HIDDEN = replace(place("menu item", "Print", 100, 130, parent=1), states=frozenset())
+LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
+    "a cell of the row that is named": (
+        "Miller row",
+        (350, 310),
+        [ROW, place("cell", "Miller", 0, 300, parent=1), place("cell", "Bonn", 300, 300, parent=1)],
+        False,
+    ),
+    "a button of the row that is named": (
+        "Miller row",
+        (350, 310),
+        [ROW, place("cell", "Miller", 0, 300, parent=1), place("button", "Delete", 300, 300, parent=1)],
+        True,
+    ),
+    "a cell of another row": (
+        "Miller",
+        (50, 330),
+        [place("cell", "Miller", 0, 300), place("cell", "Meyer", 0, 320)],
+        True,
+    ),
+    "a button with a number": (
+        "2",
+        (150, 110),
+        [place("button", "Two", 100, 100), place("button", "2", 100, 200)],
+        False,
+    ),
+    "an entry of a menu that is closed": (
+        "Print button",
+        (150, 110),
+        [place("menu", "File", 100, 100), HIDDEN, place("button", "Print", 400, 100)],
+        True,
+    ),
+    "a field whose label says its name": (
+        "Amount",
+        (250, 110),
+        [
+            place("label", "Amount", 100, 100),
+            place("text field", "in euros", 210, 100),
+            place("text field", "Amount", 210, 400),
+        ],
+        False,
+    ),
+    "the label of the named field": (
+        "Amount field",
+        (150, 110),
+        [place("label", "Betrag", 100, 100), place("text field", "Amount", 210, 100)],
+        False,
+    ),
+    "the text of the named check box": (
+        "Terms check box",
+        (250, 110),
+        [place("check box", "Terms", 100, 100, 13, 13), place("label", "I agree", 200, 100)],
+        False,
+    ),
+    "a padded entry around a link": (
+        "Orders link",
+        (115, 104),
+        [place("section", "", 100, 100, 160, 30), place("link", "Orders", 130, 105, parent=1)],
+        False,
+    ),
+    "a list that names all in it": (
+        "Edit button",
+        (350, 110),
+        [
+            place("panel", "Edit Delete", 100, 90, 400, 40),
+            place("button", "Edit", 110, 100, parent=1),
+            place("button", "Delete", 300, 100, parent=1),
+        ],
+        True,
+    ),
+    "a group of that name": (
+        "Print",
+        (350, 110),
+        [
+            place("panel", "Print options", 100, 90, 400, 40),
+            place("button", "Range", 300, 100, parent=1),
+            place("button", "Print", 300, 500),
+        ],
+        False,
+    ),
+    "a color before a name": (
+        "red cross",
+        (150, 110),
+        [place("button", "X", 100, 100), place("button", "Cross", 100, 200)],
+        False,
+    ),
+    "ground beside a control": (
+        "Save",
+        (95, 110),
+        [place("button", "Save", 100, 100), place("button", "Delete", 300, 100)],
+        True,
+    ),
+    "ground far from two controls of one name": (
+        "Save",
+        (600, 600),
+        [place("button", "Save", 100, 100), place("button", "Save", 300, 100)],
+        False,
+    ),
+    "a canvas": (
+        "Line",
+        (600, 600),
+        [place("canvas", "", 500, 500, 200, 200), place("button", "Line", 100, 100)],
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_stands_around_a_point_is_looked_at(layout: str) -> None:
+    words, (x, y), elements, withheld = LAYOUTS[layout]
+    assert (judged(words, tree_of(window(SCREEN, "Orders"), *elements), Point(x, y)) is not None) == withheld
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [
+        ("Drag 'Task 1' to the Done column", ("'Task 1'", "the Done column")),
+        ("Task 1 into Done", ("Task 1", "Done")),
+        ("the slider", ("the slider", "")),
+    ],
+)
+def test_the_description_of_a_drag_has_two_ends(words: str, ends: tuple[str, str]) -> None:
+    assert ends_of_drag(words) == ends
 
 
 def test_the_tables_are_large_enough() -> None:

@@ -11,19 +11,21 @@ import pytest
 from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Gesture, Pause
+from holo_tasks.core.gestures import Click, Gesture, Pause
 from holo_tasks.core.named_target import Control, Spot
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.toolbox import STANDARD
+from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
+from holo_tasks.loop.named_click import NamedClicks
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from tests.support.element_trees import PID, TellsTree, element, tree_of, window
 from tests.support.painted_desktop import WHOLE, PaintedDesktop
 from tests.support.scripted_model import step
-from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
+from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, walk_of, work, wrote
 
 SAVE, DELETE, FIELD = Box(200, 100, 40, 20), Box(100, 100, 40, 20), Box(100, 40, 100, 20)
 FORM = tree_of(
@@ -174,7 +176,7 @@ async def test_nothing_under_a_mask_is_told(box: Box) -> None:
 
 
 async def test_a_text_that_holds_a_secret_is_not_told() -> None:
-    case = Case(click("Save", DELETE), tell=lambda text: text.replace("Delete", "***"))
+    case = Case(click("Save", DELETE), tell=lambda text: text.replace("Delete", "Hidden"))
     assert len(await case.presses()) == 1
 
 
@@ -182,6 +184,26 @@ async def test_a_text_that_holds_a_secret_is_not_told() -> None:
 async def test_a_tree_that_may_be_late_or_tells_nothing_withholds_nothing(tree: ElementTree) -> None:
     case = Case(click("Save", DELETE), tree=tree)
     assert len(await case.presses()) == 1
+
+
+async def test_a_tree_that_is_still_moving_after_a_while_withholds_nothing() -> None:
+    case = Case(tree=replace(FORM, moving=True))
+    seen, call = await case.walk.look(), a_step(**click("Save", DELETE)["tool_call"]).tool_call
+    assert await NamedClicks().contradiction(case.walk.doors, call, seen, case.walk.record) == ""
+    case.told.told = FORM
+    assert await NamedClicks().contradiction(case.walk.doors, call, seen, case.walk.record)
+
+
+@pytest.mark.parametrize(("slow_s", "reads"), [(30.0, 1), (-1.0, 2)])
+async def test_an_action_is_named_by_the_tree_of_the_comparison_unless_that_is_old(
+    monkeypatch: pytest.MonkeyPatch, slow_s: float, reads: int
+) -> None:
+    monkeypatch.setattr(element_tree, "SLOW_S", slow_s)
+    told = TellsTree(FORM)
+    elements = Elements(told)
+    assert await elements.newest() is not None
+    assert (await elements.hit(Click(SAVE.center), ()))["name"] == "Save"
+    assert told.asked == reads
 
 
 async def test_a_program_that_does_not_answer_withholds_nothing() -> None:
