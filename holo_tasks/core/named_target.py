@@ -170,7 +170,7 @@ def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
     around = {word for text in spot.texts_beside(named) for word in words_of(text)}
     return (
         bool(lacking and more)
-        and not lacking.issuperset(subject.words)
+        and (not lacking.issuperset(subject.words) or not _has_letters(spot.name))
         and spot.role == named.role
         and lacking.isdisjoint(around)
         and not any(are_alike(one, other) for one in lacking for other in more)
