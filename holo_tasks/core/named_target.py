@@ -222,16 +222,18 @@ def spot_in(tree: ElementTree, at: Point) -> Spot | None:
     pressed = next((each for each in (inner, *above) if each.role in PRESSABLE and each.box.contains(at)), None)
     it = pressed or inner
     below = [each for each in tree.below(it) if each.on_screen]
-    if pressed is None and (it.role in WINDOWS or (it.role in HOLDERS and len(_pressable(below)) > 1)):
-        return Spot("", it.role, it.box, (), is_bare=True, id=it.id)  # the ground between several controls
+    inside = _pressable(below)
+    if pressed is None and (it.role in WINDOWS or (it.role in HOLDERS and inside and not _is_tight(it, inside))):
+        # The ground between several controls, or around one: that ground may still be part of the control.
+        texts = tuple(each.name for each in inside) if len(inside) == 1 else ()
+        return Spot("", it.role, it.box, texts, is_bare=True, id=it.id)
     up = [each for each in tree.ancestors(it) if each.role not in WINDOWS]
-    texts = [text for each in (it, *below) for text in (each.name, each.value)]
-    texts += _labels(tree, it)
+    told = [text for each in (it, *below) for text in (each.name, each.value)] + _labels(tree, it)
     around = tuple((each.name, each.box) for each in up if each.name)
     name = it.name.strip() or it.value.strip() or next((each.name.strip() for each in below if each.name.strip()), "")
-    bare = pressed is None and not name and it.role in HOLDERS and not _may_handle(it, below)
+    bare = pressed is None and not name and it.role in HOLDERS and not inside
     kin = frozenset(each.id for each in (it, *below, *up))
-    return Spot(name, it.role, it.box, tuple(filter(None, texts[:MOST_TEXTS])), bare, kin, it.id, around)
+    return Spot(name, it.role, it.box, tuple(filter(None, told[:MOST_TEXTS])), bare, kin, it.id, around)
 
 
 def _labels(tree: ElementTree, it: Element) -> list[str]:
@@ -252,9 +254,8 @@ def _pressable(elements: Iterable[Element]) -> list[Element]:
     return [each for each in elements if each.role in PRESSABLE and each.on_screen]
 
 
-def _may_handle(it: Element, below: Sequence[Element]) -> bool:
-    """Say whether a container may handle presses itself: it is hardly larger than the one control in it."""
-    inside = _pressable(below)
+def _is_tight(it: Element, inside: Sequence[Element]) -> bool:
+    """Say whether a container is hardly larger than the one control in it: then it may handle presses itself."""
     return len(inside) == 1 and it.box.area <= TIGHT * max(1, inside[0].box.area)
 
 

@@ -259,8 +259,20 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
     ),
     "a padded entry around a link": (
         "Orders link",
-        (115, 104),
+        (125, 110),
         [place("section", "", 100, 100, 160, 30), place("link", "Orders", 130, 105, parent=1)],
+        False,
+    ),
+    "a point close to the one control on a large ground": (
+        "Orders link",
+        (125, 110),
+        [place("section", "", 50, 50, 600, 300), place("link", "Orders", 130, 105, parent=1)],
+        True,
+    ),
+    "the ground of a card with one control": (
+        "Orders",
+        (500, 200),
+        [place("section", "", 50, 50, 600, 300), place("link", "Orders", 130, 105, parent=1)],
         False,
     ),
     "a list that names all in it": (
