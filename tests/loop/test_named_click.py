@@ -49,6 +49,21 @@ def between(start: Box, end: Box) -> dict[str, int]:
     return {"x1": one["x"], "y1": one["y"], "x2": other["x"], "y2": other["y"]}
 
 
+class Reads:
+    """A reader of spots that counts what it is asked for."""
+
+    def __init__(self, spot: tuple[Spot, list[Control]] | None, *controls: Control) -> None:
+        self.found, self.all, self.crops, self.screens = spot, list(controls), 0, 0
+
+    async def spot(self, frame: Frame, at: Point) -> tuple[Spot, list[Control]] | None:
+        self.crops += 1
+        return self.found
+
+    async def controls(self, frame: Frame) -> list[Control]:
+        self.screens += 1
+        return self.all
+
+
 class Case:
     """A model on a painted desktop whose program tells a tree."""
 
@@ -56,14 +71,14 @@ class Case:
         self.desktop, self.recorder, self.told = PaintedDesktop(), MemoryRecorder(), TellsTree(tree)
         self.desktop.owners = lambda at: Owner("/usr/bin/painted", box=WHOLE, pid=PID)
         self.model = MemoryModel([wrote(each) for each in (*said, DONE)])
-        redactor = how.pop("redactor", None)
+        redactor, spots = how.pop("redactor", None), how.pop("spots", None)
         self.walk = walk_of(
             as_model(self.model, tools=(*STANDARD, "write_at")),
             desktop=self.desktop,
             recorder=self.recorder,
             redactor=redactor,
         )
-        self.walk.doors = replace(self.walk.doors, elements=Elements(self.told, **how))
+        self.walk.doors = replace(self.walk.doors, elements=Elements(self.told, **how), spots=spots)
 
     async def presses(self) -> list[Gesture]:
         await work(self.walk)
@@ -151,21 +166,27 @@ async def test_another_wrong_point_and_a_later_repetition_are_withheld_again() -
 
 @pytest.mark.parametrize(("dx", "side"), [(-25, "5 px to the left of"), (24, "5 px to the right of")])
 async def test_a_point_beside_a_small_control_is_told_and_never_moved(dx: int, side: str) -> None:
-    case = Case(click("Save", SAVE, dx=dx))
+    case = Case(click("Save", SAVE, dx=dx), spots=Reads(None))
     assert await case.presses() == []
     assert f"The point is on no control, {side} ‘Save’, which is at (689, 552)." in case.answer
 
 
 async def test_a_point_above_or_far_off_on_bare_ground_is_told_too() -> None:
-    case = Case(click("Save", SAVE, dy=-15), click("Save", SAVE, dx=70, dy=60))
+    case = Case(click("Save", SAVE, dy=-15), click("Save", SAVE, dx=70, dy=60), spots=Reads(None))
     assert await case.presses() == []
     assert "5 px above ‘Save’" in case.answer
     assert "the point is on no control" in case.reasons[1]
 
 
 async def test_a_point_a_pixel_off_or_on_something_drawn_is_pressed() -> None:
-    case = Case(click("Save", SAVE, dx=-21), click("Save", Box(20, 20, 20, 12)))
+    case = Case(click("Save", SAVE, dx=-21), click("Save", Box(20, 20, 20, 12)), spots=Reads(None))
     assert len(await case.presses()) == 2
+
+
+@pytest.mark.parametrize("reader", [None, Reads((Spot("Save", "", SAVE, ("Save",)), []))])
+async def test_a_point_on_the_padding_of_a_button_is_pressed(reader: Reads | None) -> None:
+    case = Case(click("Save", SAVE, dx=-25), spots=reader)
+    assert len(await case.presses()) == 1
 
 
 @pytest.mark.parametrize("box", [SAVE, DELETE])
@@ -216,21 +237,6 @@ async def test_the_window_of_another_program_at_the_point_speaks_against_the_tre
     case = Case(click("Save", DELETE))
     case.desktop.owners = lambda at: Owner("/usr/bin/other", box=WHOLE, pid=PID + 1)
     assert len(await case.presses()) == 1
-
-
-class Reads:
-    """A reader of spots that counts what it is asked for."""
-
-    def __init__(self, spot: tuple[Spot, list[Control]] | None, *controls: Control) -> None:
-        self.found, self.all, self.crops, self.screens = spot, list(controls), 0, 0
-
-    async def spot(self, frame: Frame, at: Point) -> tuple[Spot, list[Control]] | None:
-        self.crops += 1
-        return self.found
-
-    async def controls(self, frame: Frame) -> list[Control]:
-        self.screens += 1
-        return self.all
 
 
 def read(text: str, box: Box) -> tuple[Spot, list[Control]]:
