@@ -1,0 +1,96 @@
+"""Episodes: one task with one seed, worked on in one arm by a model that errs at one rate; and the file of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+Arm: TypeAlias = Literal["naive", "plain", "declared"]
+ARMS: tuple[Arm, ...] = ("naive", "plain", "declared")
+RIGHT, SILENT, OVER = "done right", "silently wrong", "handed over"
+
+
+class Made(BaseModel):
+    """An error that the model made: at which call, of which kind, and which guard withheld it if one did."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    kind: str
+    guard: str = ""
+    meant: str = ""
+    given: str = ""
+
+
+class Episode(BaseModel):
+    """What came of an episode. ``wrong`` are effects outside the screen that nobody wanted.
+
+    ``needless`` counts the refused actions that were right, by guard.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    arm: str
+    rate: float
+    task: str
+    seed: int
+    status: str
+    reason: str = ""
+    right: bool = False
+    wrong: tuple[str, ...] = ()
+    calls: int = 0
+    actions: int = 0
+    micro_usd: int = 0
+    seconds: float = 0.0
+    errors: tuple[Made, ...] = ()
+    needless: dict[str, int] = {}
+    trace: str = ""
+
+    @property
+    def key(self) -> tuple[str, float, str, int]:
+        return self.arm, self.rate, self.task, self.seed
+
+    @property
+    def word(self) -> str:
+        """What it counts as: an answer that the judge says is wrong is silently wrong, as nobody would look."""
+        if self.status != "answered":
+            return OVER
+        return RIGHT if self.right else SILENT
+
+    @property
+    def missing(self) -> bool:
+        """Whether it was said to be done, and neither the wanted effect nor another one is there."""
+        return self.word == SILENT and not self.wrong
+
+
+class Shelf:
+    """The file in which episodes are kept, one a line: what is there is not done again."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "episodes.jsonl"
+
+    def read(self) -> dict[tuple[str, float, str, int], Episode]:
+        """Return all episodes by their keys. A line that was cut off by a kill is left out."""
+        found: dict[tuple[str, float, str, int], Episode] = {}
+        for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else ():
+            try:
+                one = Episode.model_validate(json.loads(line))
+            except ValueError:
+                continue
+            found[one.key] = one
+        return found
+
+    def keep(self, one: Episode) -> None:
+        """Write an episode down."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(one.model_dump_json() + "\n")
+
+
+def steps_of(every: Iterable[Episode]) -> int:
+    """Return how many calls some episodes took."""
+    return sum(one.calls for one in every)

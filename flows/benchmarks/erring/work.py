@@ -1,0 +1,173 @@
+"""Work on one episode: a desktop and a model of its own, one of the three arms, and the judge."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.erring.episodes import Arm, Episode, Made
+from benchmarks.erring.errors import Call
+from benchmarks.erring.forms import LedgerFlag, entry
+from benchmarks.erring.guards import calls_of, money_of
+from benchmarks.erring.model import Answered, ErringModel, erring_model
+from benchmarks.erring.place import Place
+from holo_tasks import HoloError
+from holo_tasks.agent.open_agent import open_agent
+from holo_tasks.audit import Destination, open_trace
+from holo_tasks.core.money import Usage
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.models.client import ModelEndpoint
+from holo_tasks.models.profile import profile_for
+from holo_tasks.run.run_options import RunOptions
+
+NAIVE = Path(__file__).with_name("naive.py")
+STEPS, TIME_S = 45, 240.0
+PROFILE = profile_for("rehearsal")
+NASTY = ("double", "lookalike", "popups", "shift", "deaf", "expiry")
+TASKS: Mapping[str, Callable[[int, Path], Place]] = {
+    "ledger": LedgerFlag,
+    **{kind: entry(kind) for kind in NASTY},
+}
+
+
+@dataclass
+class Came:
+    """How the work on an episode ended, before it is judged."""
+
+    status: str
+    reason: str = ""
+    calls: int = 0
+    actions: int = 0
+    micro_usd: int = 0
+    guards: dict[int, str] = field(default_factory=dict)
+    """The guard that withheld a step, by the number of the call."""
+    trace: str = ""
+
+
+async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path) -> Episode:
+    """Work on an episode from the start of its program to its judgement."""
+    if folder.exists():
+        shutil.rmtree(folder)  # what was begun and not finished is begun anew
+    began = time.monotonic()
+    place = TASKS[task](seed, folder)
+    started = place.started
+    desktop = await VirtualDesktop.start(
+        size=started.size, app=list(started.command), env=dict(started.environment), secrets=dict(started.secrets)
+    )
+    try:
+        await place.ready(desktop)
+        with erring_model(place, task, seed, rate) as (model, base_url):
+            if arm == "naive":
+                came = await _naively(desktop, place, base_url)
+            else:
+                came = await _by_library(arm, desktop, place, base_url, folder)
+        verdict = await place.judged()
+    finally:
+        await desktop.close()
+    return Episode(
+        arm=arm,
+        rate=rate,
+        task=task,
+        seed=seed,
+        status=came.status,
+        reason=came.reason[:300],
+        right=verdict.right,
+        wrong=verdict.wrong,
+        calls=came.calls,
+        actions=came.actions,
+        micro_usd=came.micro_usd,
+        seconds=round(time.monotonic() - began, 2),
+        errors=tuple(_made(one, came) for one in model.log if one.kind),
+        needless=_needless(model, came),
+        trace=came.trace,
+    )
+
+
+def _made(one: Answered, came: Came) -> Made:
+    return Made(
+        number=one.number,
+        kind=one.kind,
+        guard=came.guards.get(one.number, ""),
+        meant=_in_short(one.meant),
+        given=_in_short(one.given),
+    )
+
+
+def _in_short(call: Call) -> str:
+    shown = {name: value for name, value in call.items() if name not in ("tool_name", "clears")}
+    return f"{call['tool_name']} {json.dumps(shown, ensure_ascii=False)}"[:160]
+
+
+def _needless(model: ErringModel, came: Came) -> dict[str, int]:
+    """Count the right steps that were withheld, by guard."""
+    found: dict[str, int] = {}
+    erred = {one.number for one in model.log if one.kind}
+    for number, guard in came.guards.items():
+        if number not in erred:
+            found[guard] = found.get(guard, 0) + 1
+    return found
+
+
+async def _naively(desktop: VirtualDesktop, place: Place, base_url: str) -> Came:
+    """Have the naive loop work in a process of its own, as pyautogui knows one display only."""
+    environment = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(NAIVE), "--base-url", base_url, "--steps", str(STEPS)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment,
+    )
+    try:
+        async with asyncio.timeout(TIME_S):
+            out, err = await process.communicate(place.told.encode())
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return Came("limit", f"still at work after {TIME_S:.0f} s")
+    if process.returncode:
+        return Came("error", " ".join(err.decode(errors="replace").split())[-300:])
+    told: dict[str, Any] = json.loads(out.decode().splitlines()[-1])
+    price = PROFILE.price.price() if PROFILE.price else None
+    bill = price.of(Usage(told["prompt_tokens"], told["completion_tokens"])) if price else 0
+    calls = told["calls"]
+    return Came(told["status"], told["said"] if told["status"] != "answered" else "", calls, calls, bill)
+
+
+async def _by_library(arm: Arm, desktop: VirtualDesktop, place: Place, base_url: str, folder: Path) -> Came:
+    """Have an agent of the library work, and read its trace."""
+    endpoint = ModelEndpoint(base_url, None)
+    status, reason, trace = "answered", "", ""
+    try:
+        async with open_agent(
+            title=f"erring {arm}",
+            desktop=desktop,
+            endpoint=endpoint,
+            profile=PROFILE,
+            destination=Destination.parse(str(folder / "runs")),
+            home=folder / "holo",
+            options=RunOptions(allow="act", max_steps=STEPS),
+        ) as run:
+            trace = run.trace
+            try:
+                async with asyncio.timeout(TIME_S):
+                    await place.worked(arm)
+            except HoloError as error:
+                status, reason = error.status, " ".join(str(error).split())
+            except TimeoutError:
+                status, reason = "limit", f"still at work after {TIME_S:.0f} s"
+    finally:
+        await endpoint.close()
+    every = [record.event for record in await asyncio.to_thread(lambda: list(open_trace(trace).records()))]
+    calls = calls_of(every)
+    guards = {number: one.guard for number, one in enumerate(calls) if one.guard}
+    actions = sum(one.sent for one in calls) + len(guards)
+    return Came(status, reason, len(calls), actions, money_of(every), guards, trace)
