@@ -49,7 +49,8 @@ NOT_BY_AN_ORACLE = {
 """Tasks that only somebody who sees can do, or nobody who takes a second to think; a model is given them by name."""
 
 
-def _html() -> Path | None:
+def html_folder() -> Path | None:
+    """Return the folder of the pages; ``None`` if they are not installed."""
     found = importlib.util.find_spec("miniwob")
     return Path(found.origin).parent / "html" / "miniwob" if found and found.origin else None
 
@@ -72,7 +73,7 @@ class MiniWob:
         self.name = "miniwob-clock" if clock else "miniwob"
         self.scales: tuple[float, ...] = (1.0,) if clock else (1.0, 1.25, 2.0)
         self.about = f"MiniWoB++ in Chromium, judged by its own code{', beside its clock' if clock else ''}"
-        html = _html()
+        html = html_folder()
         known = sorted(page.stem for page in html.glob("*.html")) if html else []
         self.every = tuple(known)
         self.tasks = tuple(name for name in known if name not in NOT_BY_AN_ORACLE)
@@ -110,18 +111,19 @@ class MiniWob:
         """Load the task's page with its seed, and begin."""
         assert isinstance(run.desktop, LazyDesktop)
         display = (await run.desktop.started()).display
-        html = _html()
+        html = html_folder()
         assert html is not None
         tab = await asyncio.to_thread(Tab.of, folder / f"profile{display}")
         try:
             url = (html / f"{item.task}.html").as_uri()
-            goal = await asyncio.to_thread(_begun, tab, url, f"{item.task}-{item.seed}", clock=self.clock)
+            goal = await asyncio.to_thread(begun, tab, url, f"{item.task}-{item.seed}", clock=self.clock)
             yield MiniWobTrial(tab, key, f"Task {item.name}: {goal}")
         finally:
             await asyncio.to_thread(tab.close)
 
 
-def _begun(tab: Tab, url: str, seed: str, *, clock: bool) -> str:
+def begun(tab: Tab, url: str, seed: str, *, clock: bool) -> str:
+    """Load a task's page, begin with a seed, and return the task in words."""
     tab.go("about:blank")
     tab.go(url)
     # Where the task is over, its page would offer to start another one: then it stays as it is.

@@ -123,3 +123,17 @@ async def flag_declared(reference: str, reason: str, note: str, goal: str, key: 
     """File a flag where all that can be declared is declared."""
     answer: FlagFiled = await pursue(goal, returns=FlagFiled, options=SubgoalOptions(secrets="portal_password"))
     return answer
+
+
+@subgoal(title="A page, nothing declared")
+async def page_plain(goal: str, key: str) -> str:
+    """Work on a page as the model likes."""
+    said: str = await pursue(goal)
+    return said
+
+
+@subgoal(title="A page", key="{key}", effect=Effect(press_once=("Submit", "Login", "Send")))
+async def page_declared(goal: str, key: str) -> str:
+    """Work on a page where its button is declared. Nothing but the page tells what the effect is: there is no probe."""
+    said: str = await pursue(goal)
+    return said

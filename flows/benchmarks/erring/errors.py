@@ -104,6 +104,10 @@ def pointed(call: Mapping[str, Any], at: Point, size: Size) -> Call:
     return {**call, names[0]: x, names[1]: y}
 
 
+def _far(one: Point, other: Point) -> float:
+    return math.hypot(one.x - other.x, one.y - other.y)
+
+
 def offset(call: Mapping[str, Any], draw: random.Random, size: Size) -> Call:
     """Return a call whose point is 5 to 40 px off."""
     at, far, way = point_of(call), draw.uniform(LEAST_PX, MOST_PX), draw.uniform(0, 2 * math.pi)
@@ -114,7 +118,7 @@ def neighbour(call: Mapping[str, Any], controls: Sequence[Control], draw: random
     """Return a call that points on a control nearby; ``None`` if there is no other control."""
     at = point_of(call)
     others = [one for one in controls if not one.box.contains(at)]
-    near = sorted(others, key=lambda one: math.dist(one.box.center, at))[:NEAREST]
+    near = sorted(others, key=lambda one: _far(one.box.center, at))[:NEAREST]
     return pointed(call, draw.choice(near).box.center, size) if near else None
 
 
@@ -127,9 +131,9 @@ def stale(call: Mapping[str, Any], mind: Mind, controls: Sequence[Control], size
     target = next((one for one in controls if one.box.contains(at)), None)
     was = next((one for one in mind.before if target is not None and one.name == target.name), None)
     old = was.box.center if was is not None else None
-    if old is None or math.dist(old, at) <= SAME_PX:
+    if old is None or _far(old, at) <= SAME_PX:
         old = point_of(mind.last) if mind.last is not None and is_pointed(mind.last) else None
-    if old is None or math.dist(old, at) <= SAME_PX:
+    if old is None or _far(old, at) <= SAME_PX:
         return None
     return pointed(call, old, size)
 
@@ -154,13 +158,16 @@ class Slip:
 
 
 class Erring:
-    """Makes errors out of right steps. ``skipped`` gives the step without a field, ``answers`` the two false answers."""
+    """Makes errors out of right steps."""
 
     def __init__(self, mind: Mind, controls: Sequence[Control], size: Size, draw: random.Random) -> None:
         self.mind, self.controls, self.size, self.draw = mind, controls, size, draw
 
     def of(self, kind: Kind, meant: Meant, without: Meant | None, answers: Mapping[Kind, Call]) -> Call | None:
-        """Return what the model does in place of the right step; ``None`` if this kind of error cannot be made here."""
+        """Return what the model does in place of the right step; ``None`` if this kind of error cannot be made here.
+
+        ``without`` is the step of a model that takes the field for filled, ``answers`` are the false answers.
+        """
         call, mind = meant.call, self.mind
         match kind:
             case "offset" if is_pointed(call):

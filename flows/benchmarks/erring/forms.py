@@ -126,11 +126,20 @@ class LedgerFlag(Form):
     """A flag for review, filed once in the demo's legacy program."""
 
     words: ClassVar[Mapping[str, str]] = {
-        **{"user": "User field", "password": "Password field", "log_in": "Log in button"},
-        **{"transaction_search": "Transaction search button", "reference": "Reference field"},
-        **{"search": "Search button", "flag": "Flag for review button", "back": "Back button", "note": "Note field"},
-        **{"save": "Save flag button", "cancel": "Cancel button", "ok": "OK button"},
-        **{"tip.close": "Close button of the tip", "about.close": "Close button of the box about the program"},
+        "user": "User field",
+        "password": "Password field",
+        "log_in": "Log in button",
+        "transaction_search": "Transaction search button",
+        "reference": "Reference field",
+        "search": "Search button",
+        "flag": "Flag for review button",
+        "back": "Back button",
+        "note": "Note field",
+        "save": "Save flag button",
+        "cancel": "Cancel button",
+        "ok": "OK button",
+        "tip.close": "Close button of the tip",
+        "about.close": "Close button of the box about the program",
     }
 
     def __init__(self, seed: int, folder: Path) -> None:
@@ -162,8 +171,11 @@ class LedgerFlag(Form):
     def mind(self) -> Mind:
         return Mind.of(
             {
-                **{"user": "auditor", "password": self.password, "reference": self.reference},
-                **{"reason": self.reason, "note": self.note},
+                "user": "auditor",
+                "password": self.password,
+                "reference": self.reference,
+                "reason": self.reason,
+                "note": self.note,
             }
         )
 
@@ -232,11 +244,20 @@ class Entry(Form):
 
     kind: ClassVar[str]
     words: ClassVar[Mapping[str, str]] = {
-        **{"user": "User field", "password": "Password field", "log_in": "Log in button"},
-        **{"new_entry": "New entry button", "reference": "Reference field", "amount": "Amount field"},
-        **{"reason": "Reason field", "submit": "Submit button", "cancel": "Cancel button"},
-        **{"back": "Back to menu button", "close": "Close button", "delete": "Delete button"},
-        **{"unsaved.keep": "Keep editing button", "tip.close": "Close button of the tip"},
+        "user": "User field",
+        "password": "Password field",
+        "log_in": "Log in button",
+        "new_entry": "New entry button",
+        "reference": "Reference field",
+        "amount": "Amount field",
+        "reason": "Reason field",
+        "submit": "Submit button",
+        "cancel": "Cancel button",
+        "back": "Back to menu button",
+        "close": "Close button",
+        "delete": "Delete button",
+        "unsaved.keep": "Keep editing button",
+        "tip.close": "Close button of the tip",
     }
 
     def __init__(self, seed: int, folder: Path) -> None:

@@ -13,28 +13,21 @@ from holo_tasks.core import events
 
 GUARDS: tuple[tuple[str, str, str], ...] = (
     # The guard, the kind of its event, and how the event's reason reads.
-    ("named click", "correction", r"You named|you named|names? another control"),
-    ("typed read-back", "correction|verdict", r"field (now )?holds|was typed, but"),
-    ("press once", "correction", r"was pressed before|has an effect each time"),
-    (
-        "repeated press",
-        "correction",
-        r"pressed (once )?(more|again)|not (made|pressed) again|same (press|screen)|already",
-    ),
-    ("answer on a wrong screen", "correction", r"not (one )?where|may not end|cannot end|is not at|unfinished|ends at"),
+    ("named click", "correction", r"[Yy]ou named|[Nn]ames? another"),
+    ("typed read-back", "correction", r"field (now )?holds|holds ‘|was typed, but"),
+    ("press once", "correction", r"pressed before, and it worked|has an effect each time"),
+    ("repeated press", "correction", r"not pressed again|was pressed before"),
+    ("answer on a wrong screen", "correction", r"the work does not end before it is"),
     ("answer does not fit", "correction", r"answer does not fit"),
+    ("repeated press", "looked_again", r"was not pressed again"),
     ("screen changed", "looked_again", r""),
     ("policy", "permit", r""),
     ("other correction", "correction", r""),
+    # How a task ended that was given up.
+    ("repeated press", "subgoal_closed", r"not pressed again"),
+    ("answer on a wrong screen", "subgoal_closed", r"the work does not end before it is"),
 )
 """The first line that fits decides."""
-REFUSED = ("correction", "looked_again", "permit")
-LATER: tuple[tuple[str, type[events.Event]], ...] = (
-    ("interruption", events.Interrupted),
-    ("taken back", events.Backtracked),
-    ("take stock", events.TookStock),
-)
-"""What the library does after a step that went through, which may put it right."""
 
 
 @dataclass
@@ -44,7 +37,6 @@ class Call:
     guards: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     sent: bool = False
-    wrong_state: bool = False
 
     @property
     def guard(self) -> str:
@@ -54,11 +46,15 @@ class Call:
 
 def guard_of(event: events.Event) -> str:
     """Return the guard that refused an action by an event; empty if the event refuses nothing."""
-    kind = str(getattr(event, "kind", ""))
-    if kind not in REFUSED or (isinstance(event, events.Permitted) and event.allowed):
+    if isinstance(event, events.Permitted) and event.allowed:
         return ""
-    reason = str(getattr(event, "reason", "") or getattr(event, "rule", ""))
-    return next(name for name, kinds, words in GUARDS if re.fullmatch(kinds, kind) and re.search(words, reason))
+    kind, reason = str(getattr(event, "kind", "")), reason_of(event)
+    return next((name for name, known, words in GUARDS if known == kind and re.search(words, reason)), "")
+
+
+def reason_of(event: events.Event) -> str:
+    """Return what an event says of why something was not done."""
+    return str(getattr(event, "reason", "") or getattr(event, "rule", ""))
 
 
 def calls_of(every: Iterable[events.AnyEvent]) -> list[Call]:
@@ -67,23 +63,22 @@ def calls_of(every: Iterable[events.AnyEvent]) -> list[Call]:
     What a script does between two calls belongs to neither.
     """
     calls: list[Call] = []
-    asked, scripted = False, False
+    model, asked, scripted = 0, False, False
     for event in every:
-        match event:
-            case events.RequestSent(purpose="step"):
-                asked = True
-            case events.ReplyReceived() if asked:
-                calls.append(Call())
-                asked, scripted = False, False
-            case events.SubgoalOpened() | events.Interrupted() | events.Backtracked():
-                scripted = True
-            case events.ActionIntended() if calls and not scripted:
-                calls[-1].sent = True
-            case events.Judged(outcome="wrong_state") if calls and not scripted:
-                calls[-1].wrong_state = True
-            case _ if calls and not scripted and (guard := guard_of(event)):
-                calls[-1].guards.append(guard)
-                calls[-1].reasons.append(str(getattr(event, "reason", "") or getattr(event, "rule", "")))
+        if isinstance(event, events.RequestSent) and event.purpose == "step":
+            model, asked = event.subgoal, True
+        elif event.subgoal != model:
+            continue  # a script of what was declared
+        elif isinstance(event, events.ReplyReceived) and asked:
+            calls.append(Call())
+            asked, scripted = False, False
+        elif isinstance(event, events.Backtracked):
+            scripted = True
+        elif calls and isinstance(event, events.ActionIntended):
+            calls[-1].sent |= not scripted
+        elif calls and not scripted and (guard := guard_of(event)):
+            calls[-1].guards.append(guard)
+            calls[-1].reasons.append(reason_of(event))
     return calls
 
 

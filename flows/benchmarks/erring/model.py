@@ -92,6 +92,9 @@ class ErringModel(Rehearsal):
         """Answer the naive loop in its own schema."""
         where = next((one.given for one in reversed(self.log) if is_pointed(one.given)), None)
         call = self.next_call()
+        for name, value in self.place.started.secrets.items():  # nobody types them by name for this loop
+            if call.get("content") == f"{{{{secret:{name}}}}}":
+                call = {**call, "content": value}
         written = json.dumps(_as_naive(call, point_of(where) if where else Point(0, 0), self.size))
         prompt, produced = prompt_tokens(body), text_tokens(written)
         usage = {"prompt_tokens": prompt, "completion_tokens": produced, "total_tokens": prompt + produced}
@@ -107,7 +110,14 @@ def _is_naive(body: Mapping[str, Any]) -> bool:
 
 def _as_naive(call: Call, last: Point, size: Size) -> dict[str, Any]:
     """Return a step in the schema of the naive loop; text is typed where the model has pointed last."""
-    kinds = {"click": "click", "write": "type", "wait": "wait", "answer": "done", "move_to": "hover"}
+    kinds = {
+        "click": "click",
+        "write": "type",
+        "wait": "wait",
+        "answer": "done",
+        "move_to": "hover",
+        "scroll": "scroll",
+    }
     if call["tool_name"] not in kinds:
         raise Refused(400, "no_such_action", f"the naive loop has no {call['tool_name']}")
     at = point_of(call) if is_pointed(call) else Point(*call.get("at", (last.x, last.y)))
@@ -115,6 +125,8 @@ def _as_naive(call: Call, last: Point, size: Size) -> dict[str, Any]:
     if call["tool_name"] == "write":
         enter = "\n" if call.get("press_enter") else ""
         text = "\b" * int(call.get("clears", 0)) * bool(call.get("overwrite")) + call["content"] + enter
+    if call["tool_name"] == "scroll":
+        text = f"{call['direction']}{call.get('scroll_size', 3)}"
     if call["tool_name"] == "answer":
         text = call["content"]
     return {

@@ -4,7 +4,7 @@
 
 This is the loop of a published tutorial for this model family, as it is written there: a confidence threshold of 0.6,
 fixed sleeps, a hash of a thumbnail, up to three tries of a step that has changed nothing. Nothing guards an action. Two
-things are added without which it ends no task: the action `done`, and backspaces before a text that replaces another.
+things are added without which it ends no task: the action `done`, and the keys that delete a text before another one.
 The last line on stdout is JSON: how it ended, calls and tokens.
 """
 
@@ -150,6 +150,7 @@ def execute_action(action: dict[str, Any], screen_width: int, screen_height: int
             text = action["text"] or ""
             kept = text.lstrip("\b")
             if kept != text:
+                pyautogui.press("end")
                 pyautogui.press("backspace", presses=len(text) - len(kept))
             if kept:
                 pyautogui.typewrite(kept, interval=0.05)
@@ -179,7 +180,7 @@ def main() -> int:
         status, said = "limit", str(error)
     except (httpx.HTTPError, pyautogui.FailSafeException, KeyError, ValueError) as error:
         status, said = "error", f"{type(error).__name__}: {error}"[:300]
-    print(json.dumps({"status": status, "said": said, **loop.usage}))
+    sys.stdout.write(json.dumps({"status": status, "said": said, **loop.usage}) + "\n")
     return 0
 
 

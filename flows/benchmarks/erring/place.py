@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from benchmarks.erring.errors import Call, Control, Kind, Meant, Mind
 from holo_tasks.core.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
+
+SIZE = Size(1280, 800)
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Started:
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
-    size: Size = Size(1280, 800)
+    size: Size = SIZE
 
 
 class Place(Protocol):
@@ -70,10 +72,6 @@ class Place(Protocol):
     async def judged(self) -> Verdict:
         """Say what is found outside the screen; waits for effects that may come late."""
         ...
-
-
-Make = Any
-"""Makes a place of a seed and a folder."""
 
 
 def answer(content: str) -> Call:

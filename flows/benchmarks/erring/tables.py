@@ -56,26 +56,30 @@ def by_rate(episodes: Sequence[Episode]) -> Table:
             mine = [one for one in episodes if (one.arm, one.rate) == (arm, rate)]
             if not mine:
                 continue
-            words = Counter(one.word for one in mine)
-            missing = sum(one.missing for one in mine)
-            left = sum(bool(one.wrong) for one in mine if one.word == OVER)
-            rows.append(
-                (
-                    *(f"{rate:.0%}", arm, str(len(mine)), str(steps_of(mine))),
-                    *(share(words[RIGHT], len(mine)), share(words[SILENT], len(mine))),
-                    *(str(words[SILENT] - missing), str(missing)),
-                    f"{share(words[OVER], len(mine))}{f', {left} with a wrong effect' if left else ''}",
-                    *(
-                        f"{needless(mine).count} of {needless(mine).of}",
-                        f"{sum(one.micro_usd for one in mine) / 1e6:.2f}",
-                    ),
-                )
-            )
+            rows.append((f"{rate:.0%}", arm, *_cells(mine)))
     columns = (
         *("errors a step", "arm", "tasks", "calls", "done right", "silently wrong", "of these a wrong effect"),
         *("of these none", "handed over", "withheld without need", "USD"),
     )
     return Table("What came of the tasks", columns, rows)
+
+
+def _cells(mine: Sequence[Episode]) -> Cells:
+    """Return what some tasks came to, in one arm at one rate."""
+    words, refused = Counter(one.word for one in mine), needless(mine)
+    missing = sum(one.missing for one in mine)
+    left = sum(bool(one.wrong) for one in mine if one.word == OVER)
+    return (
+        str(len(mine)),
+        str(steps_of(mine)),
+        share(words[RIGHT], len(mine)),
+        share(words[SILENT], len(mine)),
+        str(words[SILENT] - missing),
+        str(missing),
+        f"{share(words[OVER], len(mine))}{f', {left} with a wrong effect' if left else ''}",
+        f"{refused.count} of {refused.of}",
+        f"{sum(one.micro_usd for one in mine) / 1e6:.2f}",
+    )
 
 
 def by_task(episodes: Sequence[Episode]) -> Table:
@@ -114,7 +118,7 @@ def by_kind(episodes: Sequence[Episode], arm: str) -> Table:
             "went through, right in the end",
             "handed over",
             "silently wrong",
-            "silently wrong, no other error went through",
+            "silently wrong, the only kind",
         ),
     )
     return Table(f"By kind of error, {arm}", columns, rows)
@@ -162,7 +166,7 @@ def _without(episodes: Iterable[Episode], kind: str) -> list[Episode]:
 
 
 def _fewer(of: str, episodes: Sequence[Episode]) -> Aim:
-    """Say whether tasks of the plain arm are silently wrong at most 1 in 20 times as often as those of the naive one."""
+    """Say whether the plain arm is silently wrong at most 1 in 20 times as often as the naive one."""
     naive, plain = ([one for one in episodes if one.arm == arm] for arm in ("naive", "plain"))
     shares = [Share(sum(one.word == SILENT for one in mine), len(mine)) for mine in (naive, plain)]
     met = None

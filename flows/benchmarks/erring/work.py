@@ -18,6 +18,7 @@ from benchmarks.erring.errors import Call
 from benchmarks.erring.forms import LedgerFlag, entry
 from benchmarks.erring.guards import calls_of, money_of
 from benchmarks.erring.model import Answered, ErringModel, erring_model
+from benchmarks.erring.pages import PAGES, page
 from benchmarks.erring.place import Place
 from holo_tasks import HoloError
 from holo_tasks.agent.open_agent import open_agent
@@ -35,6 +36,7 @@ NASTY = ("double", "lookalike", "popups", "shift", "deaf", "expiry")
 TASKS: Mapping[str, Callable[[int, Path], Place]] = {
     "ledger": LedgerFlag,
     **{kind: entry(kind) for kind in NASTY},
+    **{task: page(task) for task in PAGES},
 }
 
 

@@ -1,0 +1,107 @@
+"""Tasks on MiniWoB++ pages in Chromium: a page judges itself, and its oracle reads the document."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.devtools import Tab
+from benchmarks.erring.declared import page_declared, page_plain
+from benchmarks.erring.errors import Call, Control, Kind, Meant, Mind
+from benchmarks.erring.place import Started, Verdict, answer, fresh
+from benchmarks.miniwob import ENOUGH, FLAGS, HEIGHT, ORACLE, WIDTH, begun, html_folder
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.desktop import VirtualDesktop
+
+PAGES = ("click-button", "click-checkboxes", "enter-text", "login-user", "form-sequence-2", "email-inbox-forward")
+"""Pages on which clicks and typing are enough: the naive loop can do nothing else."""
+CONTROLS = """[...document.querySelectorAll(
+  "button, input, select, textarea, a, label, [onclick], .alink, .email-thread, .star, .trash, svg text")]
+  .map((each) => [each, each.getBoundingClientRect()])
+  .filter(([, box]) => box.width > 2 && box.height > 2 && box.top >= 0 && box.left >= 0)
+  .map(([each, box]) => [
+    `${each.tagName} ${each.id} ${(each.innerText || each.value || "").slice(0, 30)}`,
+    box.left, box.top, box.width, box.height])"""
+WORDS = 'getElementById("query").innerText'
+"""Where the oracle reads the task."""
+
+
+class Page:
+    """One page with one seed."""
+
+    def __init__(self, task: str, seed: int, folder: Path) -> None:
+        self.task, self.seed, self.profile = task, seed, fresh(folder) / "profile"
+        flags = [f"--{flag}" for flag in FLAGS.split()]
+        words = ["chromium", f"--user-data-dir={self.profile}", *flags, "about:blank"]
+        self.started = Started(words, {"HOME": str(folder)}, size=Size(WIDTH, HEIGHT))
+        self.goal = self.told = ""
+        self._tab: Tab | None = None
+        self._key = f"{task}/{seed}/{folder.name}"
+
+    @property
+    def tab(self) -> Tab:
+        assert self._tab is not None, "the page is not there yet"
+        return self._tab
+
+    async def ready(self, desktop: VirtualDesktop) -> None:
+        """Load the page, and begin."""
+        self._tab = await asyncio.to_thread(Tab.of, self.profile)
+        folder = html_folder()
+        assert folder is not None, "miniwob is not installed"
+        url = (folder / f"{self.task}.html").as_uri()
+        goal = await asyncio.to_thread(begun, self.tab, url, f"{self.task}-{self.seed}", clock=False)
+        self.goal = self.told = f"{goal} When it is done, answer with the word done."
+
+    def mind(self) -> Mind:
+        return Mind.of({})
+
+    def controls(self) -> Sequence[Control]:
+        found = self.tab.value(CONTROLS)
+        return [Control(str(name), Box(*map(round, box))) for name, *box in found]
+
+    def meant(self, mind: Mind) -> Meant | None:
+        # Where the model believes another value than the page asks for, its words are read with that value.
+        believed = "".join(
+            f".replaceAll({json.dumps(true)}, {json.dumps(value)})"
+            for true, value in mind.values.items()
+            if true != value
+        )
+        oracle = ORACLE.read_text(encoding="utf-8").replace(WORDS, f"{WORDS}{believed}", 1)
+        act: dict[str, Any] = self.tab.value(f"({oracle})()")
+        tool = act.pop("tool")
+        if tool == "none":
+            return None
+        call: Call = {
+            "tool_name": tool,
+            **{name: round(value) if name in SIDES else value for name, value in act.items()},
+        }
+        if tool != "write":
+            return Meant(call, begun=mind.last is not None)
+        text = str(call["content"])
+        mind.values.setdefault(text, text)
+        call["clears"] = self.tab.value("(document.activeElement.value || '').length")
+        return Meant(call, field=text, value=True)
+
+    def answers(self, number: int) -> Mapping[Kind, Call]:
+        return {"early": answer("done"), "invented": answer("done")}
+
+    async def worked(self, arm: str) -> object:
+        return await (page_declared if arm == "declared" else page_plain)(self.goal, self._key)
+
+    async def judged(self) -> Verdict:
+        done, reward = await asyncio.to_thread(self.tab.value, "[WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL]")
+        await asyncio.to_thread(self.tab.close)
+        if done and reward >= ENOUGH:
+            return Verdict(right=True)
+        return Verdict(right=False, wrong=(f"the page was ended wrongly: {reward:g}",) if done else ())
+
+
+SIDES = ("x", "y", "x1", "y1", "x2", "y2")
+
+
+def page(task: str) -> Callable[[int, Path], Page]:
+    """Return what makes a task on one page."""
+    return lambda seed, folder: Page(task, seed, folder)
