@@ -5,6 +5,8 @@ JOBS := 6
 # How long `make fuzz` takes, and how many of its processes work side by side.
 SECONDS ?= 3600
 WORKERS ?= 1
+# What `make bench-erring` is to do: rates, arms, tasks, seeds or steps. `tests/bench/bench_erring.py --help` names them.
+ERRING ?=
 # What `make fleet` is to do: sizes, kills. `tests/bench/bench_fleet.py --help` names them.
 FLEET ?= --kills 6
 
@@ -18,7 +20,7 @@ FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/contrac
 # What is compiled once, tests among it, need not be compiled at every start of every process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay bench-waiting benchmark fleet interop faults fuzz nasty docs lock image clean
+.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay bench-waiting bench-erring benchmark fleet interop faults fuzz nasty docs lock image clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
@@ -31,6 +33,8 @@ help:
 	@echo "                 and steps and calls of twenty tasks with and without inventory and tree (about 7 minutes)"
 	@echo "make bench-replay  replay compiled playbooks in three toolkits under 33 drifts (about 20 minutes)"
 	@echo "make bench-waiting  send forms to slow servers in six programs, then click beside background talk (about two hours)"
+	@echo "make bench-erring  a model that errs at 0 to 10 % of its steps, by a naive loop and by this library; resumes (hours;"
+	@echo "                 ERRING=, for example --steps 10000 --rates 3, or --table)"
 	@echo "make benchmark  do suites of tasks with judges of their own, at three scales; resumes (about 10 minutes)"
 	@echo "make fleet  lists of 1,000 items on 1, 10 and 20 desktops of three machines, with kills; resumes (two hours; FLEET=)"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
@@ -102,6 +106,10 @@ bench-replay: setup
 
 bench-waiting: setup
 	@$(PY) tests/bench/bench_waiting.py
+
+bench-erring:
+	@deployments/setup.sh benchmark
+	@$(PY) tests/bench/bench_erring.py $(ERRING)
 
 benchmark:
 	@deployments/setup.sh benchmark

@@ -22,6 +22,7 @@ SHORT = {
     "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2 --repeats 1",
     "tests/bench/bench_discovery.py": "--tasks 1 --programs Qt --arms inventory",
     "tests/bench/bench_elements.py": "--repeats 1 --rows 12",
+    "tests/bench/bench_erring.py": "--short --rates 0 60 --arms naive plain --tasks double --seeds 1 --out OUT",
     "tests/bench/bench_fleet.py": "--items 2 --by model --desktops 1 --again 0 --model-seconds 0.1 --out OUT",
     "tests/bench/bench_images.py": "--repeats 1 --looks 1 --sizes 1280x800 1600x1000 --rows 1",
     "tests/bench/bench_mcp.py": "--starts 1",
@@ -45,7 +46,7 @@ SHORT = {
 ON_A_SHARED_SERVER = {
     *(
         f"tests/bench/bench{name}.py"
-        for name in ("", "_cache", "_discovery", "_fleet", "_memory", "_pool", "_skipping", "_start")
+        for name in ("", "_cache", "_discovery", "_erring", "_fleet", "_memory", "_pool", "_skipping", "_start")
     ),
     *("tests/faults/faults.py", "tests/faults/latch_trials.py", "tests/nasty/runs.py"),
 }

@@ -11,6 +11,13 @@ from pydantic import BaseModel, ConfigDict
 
 Arm: TypeAlias = Literal["naive", "plain", "declared"]
 ARMS: tuple[Arm, ...] = ("naive", "plain", "declared")
+NASTY = ("double", "lookalike", "popups", "shift", "deaf", "expiry")
+"""Kinds of nasty cashbooks. Of the others only a person knows the way out, or nobody does."""
+PAGES = ("click-button", "click-checkboxes", "enter-text", "login-user", "form-sequence-2", "email-inbox-forward")
+"""MiniWoB++ pages on which clicks and typing are enough: the naive loop can do nothing else."""
+PROBED = ("ledger", *NASTY)
+"""Tasks whose declared arm has a probe."""
+TASKS = (*PROBED, *PAGES)
 RIGHT, SILENT, OVER = "done right", "silently wrong", "handed over"
 
 

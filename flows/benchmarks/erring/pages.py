@@ -16,8 +16,6 @@ from benchmarks.miniwob import ENOUGH, FLAGS, HEIGHT, ORACLE, WIDTH, begun, html
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.desktop import VirtualDesktop
 
-PAGES = ("click-button", "click-checkboxes", "enter-text", "login-user", "form-sequence-2", "email-inbox-forward")
-"""Pages on which clicks and typing are enough: the naive loop can do nothing else."""
 CONTROLS = """[...document.querySelectorAll(
   "button, input, select, textarea, a, label, [onclick], .alink, .email-thread, .star, .trash, svg text")]
   .map((each) => [each, each.getBoundingClientRect()])

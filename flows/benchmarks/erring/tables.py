@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.erring.episodes import ARMS, OVER, RIGHT, SILENT, Episode, Made, steps_of
+from benchmarks.erring.episodes import ARMS, OVER, PROBED, RIGHT, SILENT, Episode, Made, steps_of
 from benchmarks.erring.errors import ABOUT, KINDS
 from benchmarks.figures import Share
 
@@ -141,7 +141,7 @@ def aims(episodes: Sequence[Episode]) -> list[Aim]:
     """Return the aims of the benchmark."""
     erring = [one for one in episodes if one.rate]
     found = [_fewer("", erring), _fewer(" without a wrong digit", _without(erring, UNCATCHABLE))]
-    declared = [one for one in erring if one.arm == "declared"]
+    declared = [one for one in erring if one.arm == "declared" and one.task in PROBED]
     wrong = [one for one in declared if one.wrong]
     digits = sum(any(each.kind == UNCATCHABLE and not each.guard for each in one.errors) for one in wrong)
     found.append(

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.erring.episodes import Arm, Episode, Made
+from benchmarks.erring.episodes import NASTY, PAGES, Arm, Episode, Made
 from benchmarks.erring.errors import Call
 from benchmarks.erring.forms import LedgerFlag, entry
 from benchmarks.erring.guards import calls_of, money_of
 from benchmarks.erring.model import Answered, ErringModel, erring_model
-from benchmarks.erring.pages import PAGES, page
+from benchmarks.erring.pages import page
 from benchmarks.erring.place import Place
+from benchmarks.ledger import Ledger
+from benchmarks.miniwob import MiniWob
 from holo_tasks import HoloError
 from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.audit import Destination, open_trace
@@ -32,12 +34,16 @@ from holo_tasks.run.run_options import RunOptions
 NAIVE = Path(__file__).with_name("naive.py")
 STEPS, TIME_S = 45, 240.0
 PROFILE = profile_for("rehearsal")
-NASTY = ("double", "lookalike", "popups", "shift", "deaf", "expiry")
-TASKS: Mapping[str, Callable[[int, Path], Place]] = {
+PLACES: Mapping[str, Callable[[int, Path], Place]] = {
     "ledger": LedgerFlag,
     **{kind: entry(kind) for kind in NASTY},
     **{task: page(task) for task in PAGES},
 }
+
+
+def why_not(task: str) -> str:
+    """Say what a task needs that this machine has not; empty if it has all."""
+    return MiniWob().why_not() if task in PAGES else Ledger().why_not()
 
 
 @dataclass
@@ -59,7 +65,7 @@ async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path) -> E
     if folder.exists():
         shutil.rmtree(folder)  # what was begun and not finished is begun anew
     began = time.monotonic()
-    place = TASKS[task](seed, folder)
+    place = PLACES[task](seed, folder)
     started = place.started
     desktop = await VirtualDesktop.start(
         size=started.size, app=list(started.command), env=dict(started.environment), secrets=dict(started.secrets)
