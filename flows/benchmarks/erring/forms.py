@@ -20,7 +20,7 @@ from receipts_mailbox import transactions
 from tk_python import tk_python
 
 from benchmarks.erring.declared import file_declared, file_plain, flag_declared, flag_plain
-from benchmarks.erring.errors import Call, Control, Kind, Meant, Mind
+from benchmarks.erring.errors import Call, Control, Kind, Meant, Mind, is_pointed, point_of
 from benchmarks.erring.place import Started, Verdict, answer, fresh
 from benchmarks.ledger import PROGRAM as LEDGER
 from benchmarks.nasty.programs import PROGRAM as CASHBOOK
@@ -102,11 +102,16 @@ class Form:
         return Meant({"tool_name": "click", "element": called, "x": at.x, "y": at.y}, **more)
 
     def fill(self, shown: Shown, mind: Mind, part: str, *, secret: str = "", begun: bool = True) -> Meant | None:
-        """Return the next step that fills a field; ``None`` if it is filled, or the model takes it for filled."""
+        """Return the next step that fills a field; ``None`` if it is filled, or the model takes it for filled.
+
+        A field is clicked before text is typed, also where the program has put the keyboard there by itself.
+        """
         holds, value = shown.values.get(part, ""), mind.values[part]
         if mind.skips == part or (len(holds) == len(value) if secret else holds == value):
             return None
-        if shown.focus != part:
+        last = mind.last or {}
+        clicked = is_pointed(last) and part in shown.widgets and shown.widgets[part].contains(point_of(last))
+        if shown.focus != part or not clicked:
             return self.press(shown, part, field=part, begun=begun)
         at = shown.widgets[part].center
         call = {"tool_name": "write", "content": secret or value, "overwrite": bool(holds), "clears": len(holds)}

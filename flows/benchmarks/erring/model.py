@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from benchmarks.erring.errors import Call, Erring, drawn, err, is_pointed, point_of, without_field
+from benchmarks.erring.errors import Call, Control, Erring, drawn, err, is_pointed, point_of, without_field
 from benchmarks.erring.place import Place, answer
 from benchmarks.nasty.suite import CLERK
 from benchmarks.oracle import step_of
@@ -50,6 +50,8 @@ class ErringModel(Rehearsal):
         super().__init__(load_playbook(CLERK))  # which is never asked
         self.place, self.task, self.seed, self.rate = place, task, seed, rate
         self.log: list[Answered] = []
+        self.seen: list[Sequence[Control]] = []
+        """The controls that were on the screen at each call."""
         self._mind = place.mind()
         self._deciding = threading.Lock()
 
@@ -80,8 +82,13 @@ class ErringModel(Rehearsal):
                 if slip is not None:
                     kind, given = slip.kind, slip.given
             self.log.append(Answered(number=number, kind=kind, meant=meant.call, given=given))
+            self.seen.append(controls)
             mind.last, mind.before = given, controls
             return given
+
+    def stayed(self, number: int) -> bool:
+        """Say whether the controls on the screen were the same at the call after this one, or there was none."""
+        return self.seen[number : number + 1] == self.seen[number + 1 : number + 2] or number + 1 >= len(self.seen)
 
     def complete(self, body: Any) -> dict[str, Any]:
         if isinstance(body, Mapping) and _is_naive(body):

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +33,7 @@ from holo_tasks.models.profile import profile_for
 from holo_tasks.run.run_options import RunOptions
 
 NAIVE = Path(__file__).with_name("naive.py")
-STEPS, TIME_S = 45, 240.0
+STEPS, TIME_S = 45, 900.0
 PROFILE = profile_for("rehearsal")
 PLACES: Mapping[str, Callable[[int, Path], Place]] = {
     "ledger": LedgerFlag,
@@ -115,13 +116,13 @@ def _in_short(call: Call) -> str:
 
 
 def _needless(model: ErringModel, came: Came) -> dict[str, int]:
-    """Count the right steps that were withheld, by guard."""
-    found: dict[str, int] = {}
+    """Count the right steps that were withheld without need, by guard.
+
+    There was need if the screen was another one by the next call: the program had moved its controls meanwhile.
+    """
     erred = {one.number for one in model.log if one.kind}
-    for number, guard in came.guards.items():
-        if number not in erred:
-            found[guard] = found.get(guard, 0) + 1
-    return found
+    withheld = (guard for number, guard in came.guards.items() if number not in erred and model.stayed(number))
+    return dict(Counter(withheld))
 
 
 async def _naively(desktop: VirtualDesktop, place: Place, base_url: str) -> Came:
