@@ -2,9 +2,9 @@
 
     python tests/bench/bench_erring.py [--rates 0 1 3 5 10] [--arms naive plain declared] [--tasks ledger double]
     python tests/bench/bench_erring.py --steps 10000 --rates 3    the long form
-    python tests/bench/bench_erring.py --table                    only print what is there, in Markdown
+    python tests/bench/bench_erring.py --table                    only print the tables, in Markdown
 
-What came of each task is a line of ``episodes.jsonl``; started again, the benchmark goes on where it stopped.
+Each outcome is a line of ``episodes.jsonl``. A second start goes on where the first one stopped.
 ``--steps`` are the calls of each arm at each rate. Exit code 1 if an aim is missed, 2 if a task could not be judged.
 """
 
@@ -41,9 +41,9 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace, out: Path) -> int:
-    """Do all that is not done yet; return how many tasks could not be judged."""
+    """Do the episodes on a Prefect server of their own; return the number of those that could not be judged."""
     out.mkdir(parents=True, exist_ok=True)
-    # Prefect reads its settings as it is imported: all of this comes first.
+    # Before the import of Prefect, which reads them then.
     os.environ.update(
         PREFECT_HOME=str(out / "prefect"),
         PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="CRITICAL",
@@ -74,7 +74,7 @@ def _told(episodes: Sequence[Episode], *, markdown: bool, judged: bool) -> int:
 
 
 class Runs:
-    """The episodes that are to be done, some side by side."""
+    """Runs episodes, some side by side."""
 
     def __init__(self, options: argparse.Namespace, shelf: Shelf) -> None:
         self.options, self.shelf = options, shelf
@@ -82,7 +82,7 @@ class Runs:
         self.failed = 0
 
     async def all(self) -> int:
-        """Do what is not done and can be done here; return how many tasks could not be judged."""
+        """Do the episodes that are missing; return the number of those that could not be judged."""
         from benchmarks.erring.work import why_not
 
         for task in [*self.options.tasks]:
@@ -95,7 +95,7 @@ class Runs:
         return self.failed
 
     def wanted(self) -> Iterator[tuple[str, float, str, int]]:
-        """Yield what is to be done: seeds outermost, so that whenever it is stopped all arms have had the same."""
+        """Yield the episodes to do, by seed first: a run that is stopped early has done the same in all arms."""
         options = self.options
         for seed in count() if options.steps else range(options.seeds):
             begun = False
@@ -122,7 +122,7 @@ class Runs:
             folder = scratch / f"{arm}-{rate:g}-{task}-{seed}"
             try:
                 one = await worked(arm, rate, task, seed, folder)  # type: ignore[arg-type]
-            except Exception as error:  # the desktop or the program did not come up: nothing can be said of it
+            except Exception as error:  # for example, the program did not start
                 self.failed += 1
                 print(f"not judged: {arm} {rate:.0%} {task} {seed}: {type(error).__name__}: {error}"[:300], flush=True)
                 continue
@@ -144,7 +144,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=0, metavar="N", help="calls of each arm at each rate, not seeds")
     parser.add_argument("--at-once", type=int, default=2, metavar="N", help="desktops side by side (%(default)s)")
     parser.add_argument("--out", type=Path, default=ROOT / "erring-output")
-    parser.add_argument("--table", action="store_true", help="work on nothing; print what is there in Markdown")
+    parser.add_argument("--table", action="store_true", help="print the tables of finished episodes in Markdown")
     parser.add_argument("--short", action="store_true", help="judge no aims: a few tasks say nothing")
     return parser.parse_args()
 

@@ -30,9 +30,10 @@ from benchmarks.erring.errors import (
     wrong_digit,
 )
 from benchmarks.erring.guards import calls_of
-from benchmarks.erring.model import NAIVE, erring_model
+from benchmarks.erring.model import NAIVE, ErringModel, erring_model
 from benchmarks.erring.place import Started, Verdict, answer
 from benchmarks.erring.tables import aims, by_kind, by_rate
+from benchmarks.erring.work import Came, needless_of
 from holo_tasks.core import events
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.desktop import VirtualDesktop
@@ -136,7 +137,7 @@ class Buttons:
     started = Started(("true",))
 
     def __init__(self, steps: int) -> None:
-        self.left = steps
+        self.left, self.moved = steps, 0
 
     async def ready(self, desktop: VirtualDesktop) -> None:
         pass
@@ -145,7 +146,7 @@ class Buttons:
         return Mind()
 
     def controls(self) -> Sequence[Control]:
-        return [SAVE, CANCEL]
+        return [SAVE, replace(CANCEL, box=CANCEL.box.moved(0, self.moved))]
 
     def meant(self, mind: Mind) -> Meant | None:
         self.left -= 1
@@ -179,6 +180,25 @@ def test_the_naive_loop_is_told_the_right_step_or_the_error_and_each_is_logged(r
     assert sum(bool(one.kind) for one in model.log) == wrong
     assert said["action"] == "done"
     assert all(one.meant != one.given for one in model.log if one.kind)
+
+
+def test_a_model_that_may_only_answer_says_what_it_sees_and_its_call_counts() -> None:
+    for steps, said in ((5, "not done"), (0, "done")):
+        model = ErringModel(Buttons(steps), "save", 1, 1.0)
+        assert model.next_call(final=True) == answer(said)
+        assert [(one.kind, one.given) for one in model.log] == [("", answer(said))]
+
+
+def test_a_right_step_is_withheld_without_need_only_if_the_controls_have_stayed() -> None:
+    place = Buttons(9)
+    model = ErringModel(place, "save", 1, 0.0)
+    for moved in (0, 0, 30, 30):
+        place.moved = moved
+        model.next_call()
+    came = Came("answered", guards={0: "named click", 1: "screen changed", 3: "named click"})
+    assert needless_of(model, came) == {"named click": 2}  # at the second call the program moved its controls
+    model.log[3] = model.log[3].model_copy(update={"kind": "offset"})
+    assert needless_of(model, came) == {"named click": 1}  # and one of the two was an error
 
 
 def event(kind: type[events.Event], subgoal: int = 1, **values: object) -> events.AnyEvent:

@@ -1,1 +1,1 @@
-"""Programs worked on by a model that errs at a known rate: what an agent does about it, and what it does not notice."""
+"""Benchmark of agents whose model errs at a known rate: which errors each agent withholds, and which it misses."""

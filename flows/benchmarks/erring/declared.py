@@ -1,4 +1,4 @@
-"""The work of the two arms of the library: nothing declared, and what an automation engineer would declare."""
+"""The two arms of the library: nothing declared, and the declarations of an automation engineer."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ async def flag_on_file(reference: str, reason: str, note: str, goal: str, key: s
     screens=LEDGER.route(begins="menu", ends="saved"),
 )
 async def flag_declared(reference: str, reason: str, note: str, goal: str, key: str) -> FlagFiled:
-    """File a flag where all that can be declared is declared."""
+    """File a flag with states, `press_once` and a probe declared."""
     answer: FlagFiled = await pursue(goal, returns=FlagFiled, options=SubgoalOptions(secrets="portal_password"))
     return answer
 
@@ -134,6 +134,6 @@ async def page_plain(goal: str, key: str) -> str:
 
 @subgoal(title="A page", key="{key}", effect=Effect(press_once=("Submit", "Login", "Send")))
 async def page_declared(goal: str, key: str) -> str:
-    """Work on a page where its button is declared. Nothing but the page tells what the effect is: there is no probe."""
+    """Work on a page where its button is declared. A page has no place in which to look for the effect: no probe."""
     said: str = await pursue(goal)
     return said

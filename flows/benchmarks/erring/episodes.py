@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 Arm: TypeAlias = Literal["naive", "plain", "declared"]
 ARMS: tuple[Arm, ...] = ("naive", "plain", "declared")
 NASTY = ("double", "lookalike", "popups", "shift", "deaf", "expiry")
-"""Kinds of nasty cashbooks. Of the others only a person knows the way out, or nobody does."""
+"""Kinds of nasty cashbooks. The other kinds need a person."""
 PAGES = ("click-button", "click-checkboxes", "enter-text", "login-user", "form-sequence-2", "email-inbox-forward")
 """MiniWoB++ pages on which clicks and typing are enough: the naive loop can do nothing else."""
 PROBED = ("ledger", *NASTY)
@@ -34,7 +34,7 @@ class Made(BaseModel):
 
 
 class Episode(BaseModel):
-    """What came of an episode. ``wrong`` are effects outside the screen that nobody wanted.
+    """Outcome of an episode. ``wrong`` lists unwanted effects outside the screen.
 
     ``needless`` counts the refused actions that were right, by guard.
     """
@@ -63,26 +63,26 @@ class Episode(BaseModel):
 
     @property
     def word(self) -> str:
-        """What it counts as: an answer that the judge says is wrong is silently wrong, as nobody would look."""
+        """Outcome in words. A wrong answer is silently wrong: the status is *answered*, so no person looks at it."""
         if self.status != "answered":
             return OVER
         return RIGHT if self.right else SILENT
 
     @property
     def missing(self) -> bool:
-        """Whether it was said to be done, and neither the wanted effect nor another one is there."""
+        """Whether the model said that it is done, and the program holds no effect at all."""
         return self.word == SILENT and not self.wrong
 
 
 class Shelf:
-    """The file in which episodes are kept, one a line: what is there is not done again."""
+    """File of finished episodes, one a line. A run skips the episodes in it."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "episodes.jsonl"
 
     def read(self) -> dict[tuple[str, float, str, int], Episode]:
-        """Return all episodes by their keys. A line that was cut off by a kill is left out."""
+        """Return all episodes by their keys. Skips a line that a kill has cut off."""
         found: dict[tuple[str, float, str, int], Episode] = {}
         for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else ():
             try:

@@ -1,4 +1,4 @@
-"""The errors of a model: which kinds there are, when one is made, and what becomes of the right step.
+"""Errors of a model: their kinds, the steps at which they are made, and the wrong step in place of the right one.
 
 Whether a model errs at a step depends on the task, its seed and the number of the call alone, so all arms get the same
 errors. The errors at a low rate are among those at a higher rate.
@@ -45,10 +45,10 @@ class Control:
 
 @dataclass(frozen=True)
 class Meant:
-    """The right next step: the call, with points in pixels, and what an error needs to know about it.
+    """The right next step: the call with points in pixels, and facts that an error depends on.
 
     ``field`` is the name of the form's field that the step fills; empty for none. ``value`` is true if the step types
-    that field's value. ``begun`` is true once something of the task was done.
+    that field's value. ``begun`` is true once the model has done a part of the task.
     """
 
     call: Call
@@ -59,7 +59,7 @@ class Meant:
 
 @dataclass
 class Mind:
-    """What a model takes with it from step to step.
+    """Memory of a model from step to step.
 
     ``values`` are the values that it believes are to be entered, by field. ``skips`` is the field that it takes for
     filled at this step.
@@ -77,7 +77,7 @@ class Mind:
         return cls(values=dict(values), truth=dict(values))
 
     def read_again(self, name: str) -> None:
-        """Read a field's value in the task once more, as a model does that the program has refused."""
+        """Read a field's value in the task once more, as a model does after the program has refused it."""
         self.values[name] = self.truth[name]
 
 
@@ -164,7 +164,7 @@ class Erring:
         self.mind, self.controls, self.size, self.draw = mind, controls, size, draw
 
     def of(self, kind: Kind, meant: Meant, without: Meant | None, answers: Mapping[Kind, Call]) -> Call | None:
-        """Return what the model does in place of the right step; ``None`` if this kind of error cannot be made here.
+        """Return the wrong step in place of the right one; ``None`` if this kind of error cannot be made here.
 
         ``without`` is the step of a model that takes the field for filled, ``answers`` are the false answers.
         """
@@ -196,7 +196,7 @@ class Erring:
 def err(erring: Erring, meant: Meant, without: Meant | None, answers: Mapping[Kind, Call]) -> Slip | None:
     """Return an error in place of a right step: of a random kind among those that can be made here."""
     if meant.call["tool_name"] in ("answer", "wait"):
-        return None  # the work is over, or nothing is pressed
+        return None  # neither presses anything
     kinds = list(KINDS)
     erring.draw.shuffle(kinds)
     for kind in kinds:

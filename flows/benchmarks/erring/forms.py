@@ -1,6 +1,6 @@
 """Tasks on Tk programs with forms: flags in the demo's ledger, entries in the nasty cashbooks.
 
-The programs write down what is on their screens and where (`--state-file`), and their databases hold what was done.
+The programs write the names and boxes of their controls to a file (`--state-file`). The judge reads their databases.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from holo_tasks.desktop import VirtualDesktop
 
 PATIENCE_S = 20.0
 LATE_S = 0.6
-"""So long is waited before a judge looks: an effect may be under way."""
+"""Seconds before the judge reads the database, for effects that are under way."""
 WAIT: Call = {"tool_name": "wait", "seconds": 0.3}
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a program says is on its screen."""
+    """Contents of a program's screen, as the program wrote them down."""
 
     screen: str
     popup: str | None
@@ -50,13 +50,13 @@ class Shown:
 
 
 class StateFile:
-    """The file in which a program writes what is on its screen."""
+    """File to which a program writes the contents of its screen."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self) -> Shown:
-        """Return what is on the screen now; wait for a program that has written nothing yet."""
+        """Return the contents of the screen; wait for a program that has not written the file yet."""
         end = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -72,10 +72,10 @@ class StateFile:
 
 
 class Form:
-    """What both programs have in common: how a field is filled and a button is pressed."""
+    """Base of the tasks on forms: fills fields and presses buttons."""
 
     words: ClassVar[Mapping[str, str]]
-    """What a model calls the parts of the program."""
+    """Names that the model gives to the controls, by the program's own names."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = fresh(folder)

@@ -1,6 +1,6 @@
-"""Which guard of the library dealt with an error, by the events of the trace.
+"""Attribution of withheld steps to guards of the library, by the events of the trace.
 
-A guard that is new writes an event of a kind that is here, with a reason of its own: add a line to `GUARDS`.
+For a new guard, add a line to `GUARDS` with the kind of its event and a pattern of its reason.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GUARDS: tuple[tuple[str, str, str], ...] = (
     ("screen changed", "looked_again", r""),
     ("policy", "permit", r""),
     ("other correction", "correction", r""),
-    # How a task ended that was given up.
+    # The reason of a task that was given up.
     ("repeated press", "subgoal_closed", r"not pressed again"),
     ("answer on a wrong screen", "subgoal_closed", r"the work does not end before it is"),
 )
@@ -32,7 +32,7 @@ GUARDS: tuple[tuple[str, str, str], ...] = (
 
 @dataclass
 class Call:
-    """What a trace says of one call of the model: the guards that withheld its step, and whether input was sent."""
+    """One call of the model in a trace: the guards that withheld its step, and whether input was sent."""
 
     guards: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
@@ -53,14 +53,14 @@ def guard_of(event: events.Event) -> str:
 
 
 def reason_of(event: events.Event) -> str:
-    """Return what an event says of why something was not done."""
+    """Return the reason that an event gives for a refusal."""
     return str(getattr(event, "reason", "") or getattr(event, "rule", ""))
 
 
 def calls_of(every: Iterable[events.AnyEvent]) -> list[Call]:
-    """Return what became of each call that a model was asked for its next step, in their order.
+    """Return the calls of a model in their order.
 
-    What a script does between two calls belongs to neither.
+    Events of declared scripts between two calls belong to neither.
     """
     calls: list[Call] = []
     model, asked, scripted = 0, False, False

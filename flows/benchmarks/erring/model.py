@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from benchmarks.erring.errors import Call, Control, Erring, drawn, err, is_pointed, point_of, without_field
+from benchmarks.erring.errors import Call, Control, Erring, Meant, drawn, err, is_pointed, point_of, without_field
 from benchmarks.erring.place import Place, answer
 from benchmarks.nasty.suite import CLERK
 from benchmarks.oracle import step_of
@@ -29,11 +29,11 @@ from holo_tasks.scripts.rules import Decision, to_thousandths
 NAIVE = "You are a computer use agent."
 """How the system message of the naive loop begins."""
 OWN = ("clears", "at")
-"""What an oracle says of a call that no tool has."""
+"""Keys of the oracle's calls that no tool has."""
 
 
 class Answered(BaseModel):
-    """One call of a model: its number, the right step, and what was given; ``kind`` is empty if it is the right one."""
+    """One call of a model: its number, the right step and the given one. ``kind`` is empty if they are the same."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,7 +47,7 @@ class ErringModel(Rehearsal):
     """Plays the model of one episode."""
 
     def __init__(self, place: Place, task: str, seed: int, rate: float) -> None:
-        super().__init__(load_playbook(CLERK))  # which is never asked
+        super().__init__(load_playbook(CLERK))  # the base class needs one, and never uses it here
         self.place, self.task, self.seed, self.rate = place, task, seed, rate
         self.log: list[Answered] = []
         self.seen: list[Sequence[Control]] = []
@@ -60,20 +60,23 @@ class ErringModel(Rehearsal):
         return self.place.started.size
 
     def decide(self, body: Body, picture: bytes, terms: Terms) -> Decision:
-        if answer_only(body, terms):
-            return Decision(step_of(answer("not done")), "the step limit")
-        call = self.next_call()
+        call = self.next_call(final=answer_only(body, terms))
         known = {name: value for name, value in call.items() if name not in OWN}
-        return Decision(step_of(_in_thousandths(known, self.size)), "what the program tells")
+        return Decision(step_of(_in_thousandths(known, self.size)), "the state of the program")
 
-    def next_call(self) -> Call:
-        """Return the next step, right or wrong, with points in pixels of the screen."""
+    def next_call(self, *, final: bool = False) -> Call:
+        """Return the next step, right or wrong, with points in pixels of the screen.
+
+        With ``final`` the model may only answer. It then says what it sees, and makes no error.
+        """
         with self._deciding:
             mind, place = self._mind, self.place
             controls = place.controls()
             meant = place.meant(mind)
             if meant is None:
                 raise Refused(400, "no_next_step", "the oracle knows no next step")
+            if final and meant.call["tool_name"] != "answer":
+                meant = Meant(answer("not done"))
             number, kind, given = len(self.log), "", meant.call
             draw = drawn(self.task, self.seed, number, self.rate)
             if draw is not None:
@@ -99,7 +102,7 @@ class ErringModel(Rehearsal):
         """Answer the naive loop in its own schema."""
         where = next((one.given for one in reversed(self.log) if is_pointed(one.given)), None)
         call = self.next_call()
-        for name, value in self.place.started.secrets.items():  # nobody types them by name for this loop
+        for name, value in self.place.started.secrets.items():  # this loop cannot type a secret by its name
             if call.get("content") == f"{{{{secret:{name}}}}}":
                 call = {**call, "content": value}
         written = json.dumps(_as_naive(call, point_of(where) if where else Point(0, 0), self.size))

@@ -5,7 +5,7 @@
 This is the loop of a published tutorial for this model family, as it is written there: a confidence threshold of 0.6,
 fixed sleeps, a hash of a thumbnail, up to three tries of a step that has changed nothing. Nothing guards an action. Two
 things are added without which it ends no task: the action `done`, and the keys that delete a text before another one.
-The last line on stdout is JSON: how it ended, calls and tokens.
+The last line on stdout is JSON: the status, calls and tokens.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from PIL import Image, ImageGrab
 LEAST_CONFIDENCE = 0.6
 RETRIES = 3
 LOOK_ALIKE = 4
-"""So many equal actions in a row are a loop."""
+"""Number of equal actions in a row that make a loop."""
 SYSTEM = """You are a computer use agent. Analyze the screenshot and determine
 the next action to complete the given task. Respond with a JSON object matching this schema:
 {
@@ -51,7 +51,7 @@ class Loop:
         self.usage = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
 
     async def work(self, steps: int) -> str:
-        """Take steps until the model says that it is done; return what it says, or raise at the limit."""
+        """Take steps until the model says that it is done; return its words. Raises `TimeoutError` at the limit."""
         history: History = []
         for _ in range(steps):
             result = await self.run_agent_step(history)

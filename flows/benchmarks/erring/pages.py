@@ -24,7 +24,7 @@ CONTROLS = """[...document.querySelectorAll(
     `${each.tagName} ${each.id} ${(each.innerText || each.value || "").slice(0, 30)}`,
     box.left, box.top, box.width, box.height])"""
 WORDS = 'getElementById("query").innerText'
-"""Where the oracle reads the task."""
+"""Expression by which the oracle reads the task."""
 
 
 class Page:
@@ -61,7 +61,7 @@ class Page:
         return [Control(str(name), Box(*map(round, box))) for name, *box in found]
 
     def meant(self, mind: Mind) -> Meant | None:
-        # Where the model believes another value than the page asks for, its words are read with that value.
+        # A wrong value that the model believes stands in the page's words for the oracle.
         believed = "".join(
             f".replaceAll({json.dumps(true)}, {json.dumps(value)})"
             for true, value in mind.values.items()
@@ -101,5 +101,5 @@ SIDES = ("x", "y", "x1", "y1", "x2", "y2")
 
 
 def page(task: str) -> Callable[[int, Path], Page]:
-    """Return what makes a task on one page."""
+    """Return a function that makes the task on one page."""
     return lambda seed, folder: Page(task, seed, folder)

@@ -16,10 +16,10 @@ SIZE = Size(1280, 800)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge found outside the screen.
+    """Finding of a judge outside the screen.
 
-    ``right`` is true if the wanted effect is there once and nothing else was done. ``wrong`` names each effect that
-    nobody wanted, a doubled one among them.
+    ``right`` is true if the program holds the wanted effect once and no other effect. ``wrong`` names each unwanted
+    effect, also a doubled one.
     """
 
     right: bool
@@ -28,7 +28,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Started:
-    """What a desktop is started with."""
+    """Command and settings of a desktop."""
 
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -40,13 +40,13 @@ class Place(Protocol):
     """One task with one seed, on a program of its own in a folder of its own."""
 
     goal: str
-    """The task as the library's model is told it."""
+    """The task in words, for the library."""
     told: str
-    """The same for the naive loop, which types passwords as they are."""
+    """The task in words, for the naive loop. It holds the password itself."""
     started: Started
 
     async def ready(self, desktop: VirtualDesktop) -> None:
-        """Do what is to be done once the program is up."""
+        """Prepare the task after the program has started."""
         ...
 
     def mind(self) -> Mind:
@@ -66,11 +66,11 @@ class Place(Protocol):
         ...
 
     async def worked(self, arm: str) -> object:
-        """Have the agent work on it, with nothing declared ("plain") or with all that can be declared ("declared")."""
+        """Have the agent work on it in an arm: "plain" declares nothing, "declared" all that can be declared."""
         ...
 
     async def judged(self) -> Verdict:
-        """Say what is found outside the screen; waits for effects that may come late."""
+        """Return the finding outside the screen, after a wait for late effects."""
         ...
 
 

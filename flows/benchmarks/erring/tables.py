@@ -1,4 +1,4 @@
-"""Tables of episodes: what each arm came to at each rate, which guard caught which error, and the aims."""
+"""Tables of episodes: outcomes by arm and rate, errors by kind and guard, and the aims."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.erring.errors import ABOUT, KINDS
 from benchmarks.figures import Share
 
 UNCATCHABLE = "wrong_value"
-"""A digit that the model meant: the field holds what was typed, and the model believes it."""
+"""The kind that no guard can catch: the model means the digit, and the field holds it."""
 LEAST_TIMES_FEWER = 20
 MOST_NEEDLESS = 0.003
 Cells = Sequence[str]
@@ -44,7 +44,7 @@ def share(count: int, of: int) -> str:
 
 
 def needless(every: Sequence[Episode]) -> Share:
-    """Return how many of all actions were right and withheld all the same."""
+    """Return the share of actions that were withheld without need."""
     return Share(sum(sum(one.needless.values()) for one in every), sum(one.actions for one in every))
 
 
@@ -61,11 +61,11 @@ def by_rate(episodes: Sequence[Episode]) -> Table:
         *("errors a step", "arm", "tasks", "calls", "done right", "silently wrong", "of these a wrong effect"),
         *("of these none", "handed over", "withheld without need", "USD"),
     )
-    return Table("What came of the tasks", columns, rows)
+    return Table("Outcomes of the tasks", columns, rows)
 
 
 def _cells(mine: Sequence[Episode]) -> Cells:
-    """Return what some tasks came to, in one arm at one rate."""
+    """Return the cells of one arm at one rate."""
     words, refused = Counter(one.word for one in mine), needless(mine)
     missing = sum(one.missing for one in mine)
     left = sum(bool(one.wrong) for one in mine if one.word == OVER)
@@ -83,7 +83,7 @@ def _cells(mine: Sequence[Episode]) -> Cells:
 
 
 def by_task(episodes: Sequence[Episode]) -> Table:
-    """Return a line for each task, with what came of it in each arm at all rates above 0."""
+    """Return a line for each task, with its outcomes in each arm at all rates above 0."""
     rows = []
     for task in dict.fromkeys(one.task for one in episodes):
         cells = [task]
@@ -95,7 +95,7 @@ def by_task(episodes: Sequence[Episode]) -> Table:
 
 
 def by_kind(episodes: Sequence[Episode], arm: str) -> Table:
-    """Return a line for each kind of error: how often it was made, who withheld it, and what its tasks came to."""
+    """Return a line for each kind of error: its number, the guards that withheld it, and the outcomes of its tasks."""
     made: list[tuple[Episode, Made]] = [(one, each) for one in episodes if one.arm == arm for each in one.errors]
     rows = []
     for kind in KINDS:
@@ -126,7 +126,7 @@ def by_kind(episodes: Sequence[Episode], arm: str) -> Table:
 
 @dataclass(frozen=True)
 class Aim:
-    """An aim, and what was measured; ``met`` is ``None`` if there is nothing to judge it by."""
+    """An aim and its figures. ``met`` is ``None`` if there are no figures."""
 
     name: str
     found: str

@@ -43,13 +43,13 @@ PLACES: Mapping[str, Callable[[int, Path], Place]] = {
 
 
 def why_not(task: str) -> str:
-    """Say what a task needs that this machine has not; empty if it has all."""
+    """Return the reason why a task cannot be done on this machine; empty if it can."""
     return MiniWob().why_not() if task in PAGES else Ledger().why_not()
 
 
 @dataclass
 class Came:
-    """How the work on an episode ended, before it is judged."""
+    """End of the work on an episode, before the judge looks."""
 
     status: str
     reason: str = ""
@@ -64,7 +64,7 @@ class Came:
 async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path) -> Episode:
     """Work on an episode from the start of its program to its judgement."""
     if folder.exists():
-        shutil.rmtree(folder)  # what was begun and not finished is begun anew
+        shutil.rmtree(folder)  # left by a run that was stopped
     began = time.monotonic()
     place = PLACES[task](seed, folder)
     started = place.started
@@ -95,7 +95,7 @@ async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path) -> E
         micro_usd=came.micro_usd,
         seconds=round(time.monotonic() - began, 2),
         errors=tuple(_made(one, came) for one in model.log if one.kind),
-        needless=_needless(model, came),
+        needless=needless_of(model, came),
         trace=came.trace,
     )
 
@@ -115,7 +115,7 @@ def _in_short(call: Call) -> str:
     return f"{call['tool_name']} {json.dumps(shown, ensure_ascii=False)}"[:160]
 
 
-def _needless(model: ErringModel, came: Came) -> dict[str, int]:
+def needless_of(model: ErringModel, came: Came) -> dict[str, int]:
     """Count the right steps that were withheld without need, by guard.
 
     There was need if the screen was another one by the next call: the program had moved its controls meanwhile.
