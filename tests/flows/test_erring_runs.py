@@ -13,8 +13,6 @@ from benchmarks.erring.errors import Call, Erring, Kind, Meant, Slip
 from benchmarks.erring.work import why_not, worked
 
 pytestmark = [pytest.mark.slow, pytest.mark.desktop]
-SEED = 144
-"""With this seed the model errs at the first step of `click-button`, and at no other."""
 
 
 def once(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,16 +27,18 @@ def once(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "err", err)
 
 
-@pytest.mark.parametrize(("rate", "word"), [(0.0, "done right"), (0.1, "silently wrong")])
-async def test_a_click_of_the_naive_loop_on_a_neighbour_is_silently_wrong(
-    rate: float, word: str, tmp_path: Path
+@pytest.mark.parametrize("errs", [False, True])
+async def test_a_wrong_effect_of_the_naive_loop_is_silently_wrong(
+    errs: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if why := why_not("click-button"):
+    if why := why_not("form-sequence-2"):
         pytest.skip(why)
-    came = await worked("naive", rate, "click-button", SEED, tmp_path / "one")
-    assert came.word == word, came
-    assert [each.kind for each in came.errors] == (["neighbour"] if rate else [])
-    assert bool(came.wrong) is bool(rate)
+    if errs:
+        once("wrong_value", monkeypatch)
+    came = await worked("naive", 0.0, "form-sequence-2", 3, tmp_path / "one")
+    assert came.word == ("silently wrong" if errs else "done right"), came
+    assert [each.kind for each in came.errors] == (["wrong_value"] if errs else [])
+    assert bool(came.wrong) is errs
     assert not came.missing
 
 

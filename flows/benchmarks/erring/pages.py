@@ -63,9 +63,7 @@ class Page:
     def meant(self, mind: Mind) -> Meant | None:
         # A wrong value that the model believes stands in the page's words for the oracle.
         believed = "".join(
-            f".replaceAll({json.dumps(true)}, {json.dumps(value)})"
-            for true, value in mind.values.items()
-            if true != value
+            f".replaceAll({quoted(true)}, {quoted(value)})" for true, value in mind.values.items() if true != value
         )
         oracle = ORACLE.read_text(encoding="utf-8").replace(WORDS, f"{WORDS}{believed}", 1)
         act: dict[str, Any] = self.tab.value(f"({oracle})()")
@@ -98,6 +96,11 @@ class Page:
 
 
 SIDES = ("x", "y", "x1", "y1", "x2", "y2")
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes, as a page's words have it, as a literal of JavaScript."""
+    return json.dumps(f'"{text}"')
 
 
 def page(task: str) -> Callable[[int, Path], Page]:
