@@ -260,6 +260,7 @@ def test_an_aim_is_missed_by_one_wrong_task_too_many() -> None:
     good = [episode("plain", seed, right=seed >= 2) for seed in range(100)]
     assert aims([*naive, *good])[0].met is True
     assert aims([*naive, *good, episode("plain", 100)])[0].met is False
+    assert aims([episode("naive", 1, right=True), *good[:1]])[0].met is None  # nothing is 1 in 20 of none
     declared = [episode("declared", seed, right=True) for seed in range(5)]
     assert aims(declared)[2].met is True
     asks = episode("declared", 6, status="needs_person", wrong=("filed twice",))

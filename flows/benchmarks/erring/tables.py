@@ -12,6 +12,8 @@ from benchmarks.figures import Share
 
 UNCATCHABLE = "wrong_value"
 """The kind that no guard can catch: the model means the digit, and the field holds it."""
+NO_ACTION = (UNCATCHABLE, "early", "invented")
+"""Kinds that no check of a click or a key can tell from what the model means."""
 LEAST_TIMES_FEWER = 20
 MOST_NEEDLESS = 0.003
 Cells = Sequence[str]
@@ -85,7 +87,7 @@ def _cells(mine: Sequence[Episode]) -> Cells:
 def by_task(episodes: Sequence[Episode]) -> Table:
     """Return a line for each task, with its outcomes in each arm at all rates above 0."""
     rows = []
-    for task in dict.fromkeys(one.task for one in episodes):
+    for task in dict.fromkeys(one.task for one in episodes if one.rate):
         cells = [task]
         for arm in ARMS:
             mine = Counter(one.word for one in episodes if (one.arm, one.task) == (arm, task) and one.rate)
@@ -140,7 +142,7 @@ class Aim:
 def aims(episodes: Sequence[Episode]) -> list[Aim]:
     """Return the aims of the benchmark."""
     erring = [one for one in episodes if one.rate]
-    found = [_fewer("", erring), _fewer(" without a wrong digit", _without(erring, UNCATCHABLE))]
+    found = [_fewer("", erring), _fewer(" by a click or a key", _without(erring, NO_ACTION))]
     declared = [one for one in erring if one.arm == "declared" and one.task in PROBED]
     wrong = [one for one in declared if one.wrong]
     digits = sum(any(each.kind == UNCATCHABLE and not each.guard for each in one.errors) for one in wrong)
@@ -158,10 +160,10 @@ def aims(episodes: Sequence[Episode]) -> list[Aim]:
     return found
 
 
-def _without(episodes: Iterable[Episode], kind: str) -> list[Episode]:
-    """Return the tasks in which the model has not made an error of this kind in any arm."""
+def _without(episodes: Iterable[Episode], kinds: Sequence[str]) -> list[Episode]:
+    """Return the tasks in which the model has not made an error of these kinds in any arm."""
     every = list(episodes)
-    with_it = {(one.rate, one.task, one.seed) for one in every if any(each.kind == kind for each in one.errors)}
+    with_it = {(one.rate, one.task, one.seed) for one in every if any(each.kind in kinds for each in one.errors)}
     return [one for one in every if (one.rate, one.task, one.seed) not in with_it]
 
 
@@ -170,7 +172,7 @@ def _fewer(of: str, episodes: Sequence[Episode]) -> Aim:
     naive, plain = ([one for one in episodes if one.arm == arm] for arm in ("naive", "plain"))
     shares = [Share(sum(one.word == SILENT for one in mine), len(mine)) for mine in (naive, plain)]
     met = None
-    if all(each.of for each in shares):
+    if shares[1].of and shares[0].count:  # of a naive loop that is never wrong, nothing is 1 in 20
         met = shares[1].count / shares[1].of * LEAST_TIMES_FEWER <= shares[0].count / shares[0].of
     return Aim(f"plain, silently wrong{of}: at most 1 in 20 of the naive loop's", f"{shares[1]} to {shares[0]}", met)
 
