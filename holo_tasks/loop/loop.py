@@ -26,7 +26,7 @@ from holo_tasks.loop.corrections import came, often
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import AnyGuide, Unguided
 from holo_tasks.loop.named_click import NamedClicks
-from holo_tasks.loop.press_once import Once, named
+from holo_tasks.loop.press_once import Once, named, shows_as_text
 from holo_tasks.loop.repeated_press import Withheld, check, is_harmless, named_press, repeated
 from holo_tasks.loop.stuck_recovery import BACK, StuckRecovery
 from holo_tasks.loop.take_picture import Seen
@@ -250,6 +250,8 @@ class _Loop(Generic[T]):
             once.take_back(pressed)
             told, is_error = str(error), True
         verdict = await self.walk.verify(before, step.tool_call, started_s=decided.started_s, repeat=not pressed)
+        if pressed and not is_error and await self._wrote(step, before):
+            once.take_back(pressed)
         self.walk.remember(step, f"{told} {verdict}", is_error=is_error)
         await self._unstick()
         return after if is_error else Working(state.rejected, state.unfinished, promised)
@@ -262,6 +264,13 @@ class _Loop(Generic[T]):
         if self.scripted:
             return ""
         return await self.named.contradiction(self.walk.doors, step.tool_call, before, self.walk.record)
+
+    async def _wrote(self, step: Step, before: Seen) -> bool:
+        """Return whether the keys of a step certainly became text on the screen."""
+        gesture, after = to_gesture(step.tool_call, before.shot), self.walk.seen
+        if gesture is None or after is None:
+            return False
+        return await shows_as_text(gesture, before.frame, after.frame, self.walk.doors.reader)
 
     async def _repeats(self, step: Step, before: Seen) -> Withheld | None:
         """Return why a step is not done that presses once more what was pressed on a screen which has not changed."""

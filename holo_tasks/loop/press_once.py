@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from itertools import pairwise
 
 from holo_tasks.core.chords import chords_in
@@ -16,9 +17,10 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
 from holo_tasks.core.keynames import ESC, MODIFIERS, RETURN, TAB, keysym
 from holo_tasks.core.permit import Keyed, ReadsTargets, Scene, TextReader
-from holo_tasks.core.pressing import LINE_ENDS
+from holo_tasks.core.pressing import LINE_ENDS, is_wordy, presses
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
+from holo_tasks.core.verdicts import changed_box
 from holo_tasks.loop.click_retry import fits
 from holo_tasks.loop.guide import AnyGuide
 from holo_tasks.loop.instructions import Course, GiveUp, Look, LookForEffect, Wait
@@ -29,6 +31,8 @@ SPACE, ALT = keysym("space"), MODIFIERS["alt"]
 _BLANKS = LINE_ENDS | {" "}
 ENTER = "Enter"
 """How the key that submits a form is declared."""
+AGREES, SHORTEST_RUN = 0.9, 2
+"""Least share of a text's characters that OCR must read in order, and the fewest that count in one run."""
 
 
 async def _nobody_knows() -> bool:
@@ -186,6 +190,31 @@ class Once:
     def ended(self, guide: AnyGuide) -> bool:
         """Say whether the effect is there to be seen, so that nothing but the answer is left."""
         return bool(self.pressed) and guide.here in guide.after
+
+
+async def shows_as_text(gesture: Gesture, before: Frame, after: Frame, reader: TextReader | None) -> bool:
+    """Return whether a written text shows where the screen changed: then its keys were text and pressed no button.
+
+    Only a text of at least three letters or digits counts, written to the control that had the keyboard, without Enter,
+    Tab or a blank at its end. The text must not have shown there before.
+    """
+    if reader is None or not isinstance(gesture, Write) or gesture.at is not None:
+        return False
+    box = changed_box(before, after) if before.size == after.size else None
+    if box is None or not is_wordy(gesture) or presses(gesture) == "may":
+        return False
+    try:
+        earlier, now = await reader(before, box), await reader(after, box)
+    except Exception:
+        return False
+    return _agrees(gesture.text, now) and not _agrees(gesture.text, earlier)
+
+
+def _agrees(text: str, read: str) -> bool:
+    """Return whether OCR has read a text, apart from a few characters."""
+    wanted, found = ("".join(filter(str.isalnum, one)).casefold() for one in (text, read))
+    runs = SequenceMatcher(None, wanted, found, autojunk=False).get_matching_blocks()
+    return sum(run.size for run in runs if run.size >= SHORTEST_RUN) >= AGREES * len(wanted)
 
 
 async def _keyed(gesture: Gesture, scene: Scene) -> Keyed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +11,15 @@ import pytest
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ScreenChanged
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Gesture, Hotkey, Pause
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.gestures import Gesture, Hotkey, Pause, Write
 from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.permit import TextReader
 from holo_tasks.core.programs import Owner
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide, Unguided
 from holo_tasks.loop.loop import Answered, pursue
-from holo_tasks.loop.press_once import ENTER, Once
+from holo_tasks.loop.press_once import ENTER, Once, shows_as_text
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Walk
 from tests.support.coloured_program import ColouredProgram, Colours, state
@@ -451,3 +452,44 @@ async def test_two_blanks_in_one_text_are_two_presses(keys: Any) -> None:
     await case.pursue()
     assert case.presses == 0
     assert "press it once only" in case.told
+
+
+NOTE = wrote(step("write", content="Doubtful amount"))
+
+
+@pytest.mark.parametrize(("shown", "presses"), [("Doubtful arnount", 2), ("Doubtful", 1), ("", 1)])
+async def test_keys_that_show_as_text_count_as_no_press_of_a_button(shown: str, presses: int) -> None:
+    """Typing into an unknown control may press a button, unless the typed text shows afterwards."""
+    case = Case(
+        NOTE, SUBMIT, DONE, moves=lambda screen, gesture: "record" if screen == "form" else "filed", guided=False
+    )
+
+    async def reads(frame: Frame, where: Point | Box) -> str:
+        return "Submit" if isinstance(where, Point) else f"Name {shown if frame.rgb[0] // 20 == 3 else ''} Submit"
+
+    case.walk.doors = replace(case.walk.doors, reader=reads)
+    with suppress(GaveUp):
+        await case.pursue()
+    assert case.presses == presses
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"content": "Doubtful amount", "press_enter": True},
+        {"content": "Doubtful amount\t"},
+        {"content": "Doubtful amount "},
+        {"content": "no"},
+    ],
+)
+async def test_keys_that_may_press_a_button_beside_the_text_count_as_a_press(written: dict[str, Any]) -> None:
+    text = str(written["content"])
+    before, after = (Frame(bytes([shade]) * (3 * 4), Size(2, 2), ":0") for shade in (0, 9))
+
+    async def reads(frame: Frame, where: Point | Box) -> str:
+        return text if frame is after else ""
+
+    gesture = Write(text, press_enter=bool(written.get("press_enter")))
+    assert not await shows_as_text(gesture, before, after, reads)
+    assert await shows_as_text(Write("Doubtful"), before, after, reads) is text.startswith("Doubtful")
+    assert not await shows_as_text(Write("Doubtful", at=Point(1, 1)), before, after, reads)
