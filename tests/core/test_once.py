@@ -460,9 +460,11 @@ NOTE = wrote(step("write", content="Doubtful amount"))
 @pytest.mark.parametrize(("shown", "presses"), [("Doubtful arnount", 2), ("Doubtful", 1), ("", 1)])
 async def test_keys_that_show_as_text_count_as_no_press_of_a_button(shown: str, presses: int) -> None:
     """Typing into an unknown control may press a button, unless the typed text shows afterwards."""
-    case = Case(
-        NOTE, SUBMIT, DONE, moves=lambda screen, gesture: "record" if screen == "form" else "filed", guided=False
-    )
+
+    def moves(screen: str, gesture: Gesture) -> str:
+        return "record" if screen == "form" else "filed"
+
+    case = Case(NOTE, SUBMIT, DONE, moves=moves, guided=False, found=(False,))
 
     async def reads(frame: Frame, where: Point | Box) -> str:
         return "Submit" if isinstance(where, Point) else f"Name {shown if frame.rgb[0] // 20 == 3 else ''} Submit"

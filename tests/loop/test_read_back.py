@@ -230,7 +230,7 @@ async def test_a_page_reformats_and_loses_characters_and_what_it_only_draws_is_n
         assert form.outcome == "unread"
 
 
-async def test_calc_completes_and_corrects_a_cell_that_is_empty_before(tmp_path: Path) -> None:
+async def test_a_cell_of_calc_is_read_back(tmp_path: Path) -> None:
     if not os.access(CALC, os.R_OK):
         pytest.skip("needs the Debian packages libreoffice-calc and libreoffice-gtk3")
     book = openpyxl.Workbook()
@@ -250,10 +250,9 @@ async def test_calc_completes_and_corrects_a_cell_that_is_empty_before(tmp_path:
             await asyncio.sleep(0.1)
 
     async with stage(app, at_second_row) as sheet:
-        assert await sheet.write("App", press_enter=True) == "holds ‘Apple’, not ‘App’."
-        assert await sheet.write("IBan", press_enter=True) == "holds ‘Iban’, not ‘IBan’."
-        assert await sheet.write("teh dog", press_enter=True) == "holds ‘the dog’, not ‘teh dog’."
-        assert [await sheet.write(text, press_enter=True) for text in ("Zoë", "1234.5", "=1+1")] == [""] * 3
+        assert 'not ‘say "hi"’' in await sheet.write('say "hi"', press_enter=True)
+        exact = ("App", "IBan", "teh dog", "Zoë", "1234.5", "=1+1")
+        assert [await sheet.write(text, press_enter=True) for text in exact] == [""] * len(exact)
         assert await sheet.write("3\t4\n") == ""
         read = sheet.recorder.of("field_read")
         assert {each.by for each in read} == {"accessibility"}
