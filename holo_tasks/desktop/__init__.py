@@ -1,13 +1,20 @@
-"""X11 desktops: see a screen once it has come to rest, and use its pointer and keyboard exactly.
+"""X11 desktops: they take a picture of a screen once it has settled, and control its pointer and keyboard.
 
     async with VirtualDesktop(app="xterm") as desktop:
         frame = await desktop.look()
         await desktop.do(Click(Point(640, 400)))
         frame = await desktop.look(after_action=True)
 
-Each desktop is a process of its own (`host`), spoken to by `child`; pyautogui serves one display
-per process. Reading order: `desktop`, `child`, `wire` on this side; `host`, `station`, then
-`eyes` (`settle`, `repaints`, `pulse`, `screen`) and `hands` (`pointer`, `keyboard`, `typist`).
+A process of its own (`host`) owns each desktop, because pyautogui serves one display per process.
+
+The most important modules:
+
+* `desktop` has the classes that other packages use.
+* `child` starts the host process and sends requests to it; `ipc_messages` defines the messages.
+* `host` answers the requests. It takes pictures through `eyes` and carries out gestures through `hands`.
+
+`readiness` finds work in flight, `profiles` gives programs a profile of their own, and `sandbox` isolates programs. The
+package may import `core`, `machine` and `accessibility`.
 """
 
 from __future__ import annotations
@@ -32,7 +39,7 @@ __all__ = ["AttachedDesktop", "Desktop", "Settle", "VirtualDesktop", "Window"]
 
 
 def __getattr__(name: str) -> Any:
-    # When they are used: a desktop's own process has no use for what others speak to it with.
+    # Imported on first use: the host process does not need the modules of its clients.
     if name not in _HOMES:
         raise AttributeError(f"module 'holo_tasks.desktop' has no attribute {name!r}")
     return getattr(import_module(f"holo_tasks.desktop.{_HOMES[name]}"), name)

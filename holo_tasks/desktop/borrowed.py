@@ -27,9 +27,9 @@ def check_display(link: XLink) -> None:
         )
     if is_xwayland(link) and not _shows_anything(link):
         raise DesktopFailed(
-            f"The display {link.display} is Wayland's (Xwayland): X programs alone are on it, and no picture of the "
-            "screen can be taken there. Log in to an X11 session, or give --app to start the program on a desktop of "
-            "its own."
+            f"The display {link.display} belongs to Wayland (Xwayland). It shows X programs only, and screenshots of "
+            "the screen are not possible. Log in to an X11 session, or give --app to start the program on a desktop "
+            "of its own."
         )
 
 
@@ -59,7 +59,7 @@ def _outputs(link: XLink) -> list[str]:
 
 
 def _shows_anything(link: XLink) -> bool:
-    """Return whether the screen has more than one color, as rootful Xwayland has."""
+    """Return whether the screen has more than one color. The screen of a rootful Xwayland has."""
     try:
         pixels = link.pixels(Box.whole(link.size()))
     except Refused:

@@ -1,7 +1,7 @@
-"""Finds out, without a tree, whether the keys move a caret in a text or a selection in a table.
+"""Finds out, without an accessibility tree, whether the keys move a caret in a text or a selection in a table.
 
-Shift and an arrow key select one character in a text, and one more cell in a table. The opposite arrow takes that
-back. So this tells the two apart before a key is pressed that moves far or deletes.
+Shift and an arrow key select one character in a text, and one more cell in a table. The opposite arrow undoes that. So
+the probe tells the two apart before any key is pressed that moves far or deletes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.typist import Typist
 
 Found = Literal["text", "table", "nothing"]
-"""``nothing`` stands for an empty field, and for a control in which arrows select nothing."""
+"""``nothing`` means an empty field, or a control in which arrows select nothing."""
 Step = Literal["text", "table", "nothing", "blank"]
 """``blank`` is the end of a line, which some toolkits draw as wide as the field, or an empty cell."""
 
@@ -29,11 +29,15 @@ CARET = 3
 CHARACTER = 28
 """The widest selected character, in pixels; a cell is wider."""
 DRAWN_S, SLOW_DRAWN_S, UNASKED_S, NAP_S = 0.15, 1.0, 0.1, 0.02
-"""How long a program may take to draw a selection, once it has read the keys: longer where one is expected.
+"""Seconds that a program may take to draw a selection after it has read the keys. ``SLOW_DRAWN_S`` applies where a
+selection is expected.
 
-A program that answers no pings is given ``UNASKED_S`` to read them."""
+A program that answers no pings gets ``UNASKED_S`` to read the keys.
+"""
 PINGS, SLOWER = 3, 4
-"""Toolkits draw when they have nothing else to do: before the next answer or, on a busy machine, a few times later."""
+"""Toolkits draw when they have nothing else to do: before the next answer or, on a busy machine, a few answers
+later.
+"""
 MOST = 3
 """Ends of lines, or empty cells, after which the control counts as a table."""
 
@@ -51,7 +55,7 @@ class CaretProbe:
         interrupt: Interrupt,
         repeats: Callable[[], Sequence[Box]],
     ) -> None:
-        """``repeats`` returns the places that are repainted at a pace of their own, whatever the keys are."""
+        """``repeats`` returns the areas that repaint at a pace of their own, independently of the keys."""
         self._fields = fields
         self._typist = typist
         self._press = press
@@ -64,15 +68,15 @@ class CaretProbe:
         ``far`` says that the window shows another machine's screen, which draws late.
         """
         drawn_s = SLOW_DRAWN_S if far else DRAWN_S
-        found = self._beside_caret(keynames.LEFT, keynames.RIGHT, drawn_s)
-        return found if found != "nothing" else self._beside_caret(keynames.RIGHT, keynames.LEFT, drawn_s)
+        found = self._probe_arrow(keynames.LEFT, keynames.RIGHT, drawn_s)
+        return found if found != "nothing" else self._probe_arrow(keynames.RIGHT, keynames.LEFT, drawn_s)
 
     def after_start(self) -> Found:
         """Tell a text from a table at the start of a text that is not empty."""
-        return self._beside_caret(keynames.RIGHT, keynames.LEFT, SLOW_DRAWN_S)
+        return self._probe_arrow(keynames.RIGHT, keynames.LEFT, SLOW_DRAWN_S)
 
-    def _beside_caret(self, arrow: int, opposite: int, drawn_s: float) -> Found:
-        """Tell a text from a table by one arrow; afterwards the selection is as before."""
+    def _probe_arrow(self, arrow: int, opposite: int, drawn_s: float) -> Found:
+        """Tell a text from a table by one arrow. Afterwards the selection is as before."""
         passed = 0
         try:
             while (found := self._select_one(arrow, opposite, drawn_s)) == "blank":
@@ -86,14 +90,14 @@ class CaretProbe:
                 self._press(keynames.SHIFT, opposite)
 
     def _select_one(self, arrow: int, opposite: int, drawn_s: float) -> Step:
-        """Select one more character or cell, and take that back."""
+        """Select one more character or cell, and undo that."""
         before = self._drawn()
         self._press(keynames.SHIFT, arrow)
         changed = self._changed(before, drawn_s)
         if not changed:
             return "nothing"
         self._press(keynames.SHIFT, opposite)
-        # A place that does not go back to its first picture was drawn by something else, such as a spinner.
+        # An area that does not return to its first picture was drawn by something else, such as a spinner.
         after = self._restored(before, changed)
         changed = [box for box in changed if not self._beyond_caret(before, after, box)]
         if not changed:
@@ -104,7 +108,7 @@ class CaretProbe:
         return "blank" if len(wide) == 1 and _is_blank(before, wide[0]) else "table"
 
     def _changed(self, before: Pixels, drawn_s: float) -> list[Box]:
-        """Return the boxes that were drawn anew, once the program has read its keys and drawn."""
+        """Return the boxes that were redrawn, once the program has read its keys and drawn."""
         began = time.monotonic()
         after, last = self._drawn(), list[Box]()
         until = max(began + drawn_s, began + SLOWER * (time.monotonic() - began))
@@ -117,7 +121,7 @@ class CaretProbe:
             after = self._fields.picture()
 
     def _drawn(self) -> Pixels:
-        """Return the screen once the program has read its keys and drawn, as far as it answers pings."""
+        """Return the screen once the program has read its keys and drawn, provided that it answers pings."""
         for _ in range(PINGS):
             if not self._typist.await_read():
                 self._interrupt.sleep(UNASKED_S)
@@ -125,7 +129,7 @@ class CaretProbe:
         return self._fields.picture()
 
     def _restored(self, before: Pixels, boxes: Sequence[Box]) -> Pixels:
-        """Return the screen once these boxes look as before, or after a while."""
+        """Return the screen once these boxes look as before, or after `DRAWN_S`."""
         after, until = self._drawn(), time.monotonic() + DRAWN_S
         while any(self._beyond_caret(before, after, box) for box in boxes) and time.monotonic() < until:
             self._interrupt.sleep(NAP_S)
@@ -144,7 +148,7 @@ class CaretProbe:
 
 
 def _is_blank(picture: Pixels, box: Box) -> bool:
-    """Say whether an area has one color, apart from a caret."""
+    """Return whether an area has one color, apart from a caret."""
     area = picture.crop((box.left, box.top, box.right, box.bottom))
     paper = max(area.getcolors(box.area) or [(0, (0, 0, 0))])[1]
     plain = Image.new("RGB", area.size, paper)  # type: ignore[arg-type]

@@ -1,4 +1,7 @@
-"""The process that owns a desktop, seen from the one that uses it: spoken to, ended, cleaned up after."""
+"""The client side of a host process: starts it, sends it requests, ends it and cleans up.
+
+`Desktop` uses one `Child` per desktop.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +22,21 @@ from holo_tasks.desktop.sandbox import bounds
 from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.umask import persons_umask
 
-# For what should take no time at all: a desktop that does not end within this is killed.
 GRACE_S = 8.0
-# To put somebody else's X server right takes no time, unless it is frozen: then that is done when it goes on.
+"""Seconds for a stop or a close, which normally take milliseconds. Afterwards the desktop is killed."""
 MEND_S = 3.0
+"""Seconds to wait for the repair of a borrowed X server. A frozen server is repaired when it continues."""
 
 
 class Child:
-    """One host process. Requests are carried out one after the other; any event loop may make them."""
+    """One host process. It carries out requests one after the other; any event loop may make them."""
 
     def __init__(self, env: dict[str, str], borrowed: str = "") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{leftovers.PREFIX}{os.getpid()}-"))
         self._held = leftovers.hold(self.folder)
         self.env = {**env, processes.MARK: self.folder.name}
         self.watch = -1
-        self._mender = self._watch_over(borrowed) if borrowed else None
+        self._keymap_guard = self._start_keymap_guard(borrowed) if borrowed else None
         self.own_display = ""
         self.turn = asyncio.Lock()
         self._last_id = 0
@@ -49,47 +52,48 @@ class Child:
             watch = (self.watch,) if borrowed else ()
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "holo_tasks.desktop.host", *map(str, passed), str(os.getpid())],
-                env=self._with_source(),
+                env=self._environment_with_source(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 pass_fds=passed + watch,
-                umask=persons_umask(),  # the program's, whatever is in force for what is ours
-                start_new_session=True,  # Ctrl+C is for this process to answer
+                umask=persons_umask(),  # the umask for programs; this process may have a stricter one
+                start_new_session=True,  # so that Ctrl+C reaches this process only
             )
         for descriptor in (gate, *watch):
             os.close(descriptor)
 
-    def _watch_over(self, display: str) -> subprocess.Popen[bytes]:
-        """Start what puts somebody else's X server right when the host cannot; keep the end that the host gets."""
+    def _start_keymap_guard(self, display: str) -> subprocess.Popen[bytes]:
+        """Start the process that repairs a borrowed X server if the host dies. Keep the pipe end that the host gets."""
         reads, self.watch = os.pipe()
-        env = self._with_source()
+        env = self._environment_with_source()
         del env[processes.MARK]  # it outlives the desktop
-        with open(reads, "rb") as told:  # noqa: PTH123
+        with open(reads, "rb") as pipe:  # noqa: PTH123
             return subprocess.Popen(
                 [sys.executable, "-P", "-m", "holo_tasks.desktop.restore_keymap", display],
                 env=env,
-                stdin=told,
+                stdin=pipe,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
 
-    def _with_source(self) -> dict[str, str]:
-        """Return the environment for processes of ours, which must find this very package."""
+    def _environment_with_source(self) -> dict[str, str]:
+        """Return the environment for processes of the library, with this package on ``PYTHONPATH``."""
         source = str(Path(__file__).parents[2])
         return {**self.env, "PYTHONPATH": os.pathsep.join(filter(None, [source, self.env.get("PYTHONPATH")]))}
 
     @property
     def pid(self) -> int:
-        """The host's process id."""
+        """The host's process ID."""
         return self._process.pid
 
     async def ask(self, what: str, **details: object) -> Message:
-        """Make one request and return the answer, or raise the error that it is; hold ``turn`` meanwhile.
+        """Send one request and return the answer. The caller holds ``turn`` meanwhile.
 
-        Cancelling stops the gesture that is being carried out, then raises; the error's ``typed`` says where secrets
-        show that it had typed, as that of a `HoloError` does.
+        Raises the error that the host answers with, or `DesktopFailed` if the host has died. Cancelling stops the
+        current gesture and then raises. The ``typed`` of the error lists the areas that may show secrets, as in a
+        `HoloError`.
         """
         if self._over:
             raise DesktopFailed("The desktop was closed: start another one.")
@@ -101,7 +105,7 @@ class Child:
             answer = await asyncio.shield(exchange)
         except asyncio.CancelledError as error:
             if (answer := await self._stop(exchange)) is not None:
-                # An error of our own in its place would not be known to `asyncio.timeout`.
+                # The original error is kept, because `asyncio.timeout` recognizes only that one.
                 error.typed = ipc_messages.to_typed(answer.get("typed", ()))  # type: ignore[attr-defined]
             raise
         except OSError:
@@ -129,7 +133,7 @@ class Child:
             body = await self._exactly(ipc_messages.length(head)) if head else None
             return ipc_messages.unpacked(body) if body is not None else None
         except ipc_messages.Garbled:
-            self._process.kill()  # whatever comes after it would be misread
+            self._process.kill()  # later messages would be misread
             raise
 
     async def _exactly(self, size: int) -> bytes | None:
@@ -142,7 +146,7 @@ class Child:
         return bytes(received)
 
     async def _stop(self, exchange: asyncio.Future[Message | None]) -> Message | None:
-        """Have the current request given up, and return what it came to; a host that does not obey is ended."""
+        """Have the host stop the current request and return its answer. A host that does not stop in time is killed."""
         try:
             self._tell_to_stop()
             return await asyncio.wait_for(exchange, GRACE_S)
@@ -157,12 +161,16 @@ class Child:
             self._channel.send(ipc_messages.packed({"ask": "stop", "of": self._last_id}))
 
     def pixels(self, count: int) -> bytes:
-        """Return the pixels that the last answer announced."""
+        """Return the first ``count`` bytes of the shared memory, into which the host wrote the pixels of its last
+        answer.
+        """
         with mmap.mmap(self._pixels, count, prot=mmap.PROT_READ) as memory:
             return memory[:]
 
     async def close(self) -> list[str]:
-        """End the desktop in good order, or else by force; return the titles of dialogs that programs opened."""
+        """End the desktop in good order or, after `GRACE_S`, by force. Return the titles of dialogs that programs
+        opened.
+        """
         asked: list[str] = []
         try:
             self._tell_to_stop()
@@ -176,11 +184,11 @@ class Child:
         return asked
 
     def kill(self) -> None:
-        """End the desktop now; nothing of it is left when this returns."""
+        """End the host, its programs and its X server now, and remove their files."""
         if self._over:
             return
         self._over = True
-        # Not closed under a request that waits for its answer: that one would wait for ever.
+        # A request that waits for its answer would wait for ever on a closed socket, so the socket is shut down.
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
         if not self._speaking:
@@ -191,11 +199,11 @@ class Child:
             self._process.wait(0.5)
         self._process.kill()
         self._process.wait()
-        # The X server ends politely, and takes its socket with it.
+        # The X server gets time to end by itself, and removes its socket then.
         processes.end(lambda: processes.belonging(self.folder.name, host), grace_s=1.0)
-        if self._mender is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):  # it goes on by itself
-                self._mender.wait(MEND_S)
+        if self._keymap_guard is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it finishes by itself
+                self._keymap_guard.wait(MEND_S)
         if self.own_display:
             xserver.sweep(self.own_display)
         processes.remove(self.folder)

@@ -1,4 +1,4 @@
-"""Empties the one field that has the keyboard, or refuses before a key is pressed that could empty more."""
+"""Clears the field with keyboard focus, or refuses before any key is pressed that could clear more than that field."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from holo_tasks.desktop.focused_field import Focus, FocusedField
 from holo_tasks.desktop.interrupt import Interrupt
 
 LATELY_NS = 1_000_000_000
-"""After an input this short a time ago, the program may still be moving the keyboard to another field."""
+"""Nanoseconds after an input during which the program may still move the focus to another field."""
 CLOSES_S = 3.0
-"""How long a sheet may take to close the text of a cell."""
+"""Seconds that a sheet may take to close the text of a cell."""
 
 NOTHING = "Nothing was typed."
 TERMINAL = (
@@ -42,7 +42,7 @@ STILL_EDITED = f"The cell's text stayed open after Escape. {NOTHING} Look at the
 
 
 class FieldClearing:
-    """Clears a field by keys that fit the control with the keyboard."""
+    """Clears a field with the keys that suit the focused control."""
 
     def __init__(
         self, focused: FocusedField, probe: CaretProbe, fields: Fields, press: Press, interrupt: Interrupt
@@ -54,22 +54,22 @@ class FieldClearing:
         self._interrupt = interrupt
 
     def focus(self, last_event_ns: int) -> Focus:
-        """Return the control that has the keyboard, once the program is done with the last input."""
+        """Return the focused control, once the program has finished with the last input."""
         if time.monotonic_ns() - last_event_ns < LATELY_NS:
             self._fields.look(last_event_ns)
         return self._focused.read()
 
     def clear(self, focus: Focus, *, far: bool, empty: bool) -> Focus:
-        """Empty the field, if it has to be emptied before typing. Return the control that has the keyboard then.
+        """Clear the field, if it must be cleared before typing. Return the control that is focused then.
 
         ``far`` says that the window shows another machine's screen, ``empty`` that no text follows. Raises
-        `InvalidUsage` if more than one field could be emptied, or if the control takes no text.
+        `InvalidUsage` if more than one field could be cleared, or if the control takes no text.
         """
         match focus.kind:
             case "field":
                 self._clear_text()
             case "edited cell":
-                return self._close()
+                return self._close_cell()
             case "cell":
                 if empty and not focus.office:
                     raise InvalidUsage(EMPTY_CELL)
@@ -84,12 +84,12 @@ class FieldClearing:
         return focus
 
     def _clear_text(self) -> None:
-        """Select all that the field holds, and delete it.
+        """Select all text of the field, and delete it.
 
-        Not Ctrl+A: in Tk on X11, as in Emacs, that goes to the start of the line. From the very
-        start to the very end works in Tk, GTK, Qt and Chromium, in fields of many lines; those of
-        one line know the keys without Ctrl only in Qt, and these add nothing elsewhere.
-        Delete rather than typing over it, because Tk does not let a paste replace a selection.
+        Ctrl+A would not do: in Tk on X11, as in Emacs, it moves to the start of the line. Selecting from the very start
+        to the very end works in Tk, GTK, Qt and Chromium, in fields of several lines. Fields of one line know the keys
+        without Ctrl only in Qt, and elsewhere these keys do no harm. The text is deleted and not typed over, because in
+        Tk a paste does not replace a selection.
         """
         self._go_to_start()
         self._delete_rest()
@@ -104,7 +104,7 @@ class FieldClearing:
         self._press(keynames.DELETE)
 
     def _clear_unknown(self, *, far: bool) -> None:
-        """Clear a field of a program without a tree. Nothing is deleted unless arrows move in a text."""
+        """Clear a field of a program without an accessibility tree. Delete only if the arrow keys move in a text."""
         found = self._probe.around_caret(far=far)
         if found == "nothing":
             if far:  # its answer may be late
@@ -112,14 +112,14 @@ class FieldClearing:
             return
         if found == "text":
             self._go_to_start()
-            # A table that was being edited may have taken these keys for itself.
+            # A table that was being edited may have used these keys for itself.
             found = self._probe.after_start()
         if found != "text":
             raise InvalidUsage(TABLE)
         self._delete_rest()
 
-    def _close(self) -> Focus:
-        """Close the text of a sheet's cell as if it had not been opened: it is to be replaced anyway."""
+    def _close_cell(self) -> Focus:
+        """Close the text of a sheet's cell by Escape, without changing it: typing replaces it anyway."""
         self._press(keynames.ESC)
         until = time.monotonic() + CLOSES_S
         while (now := self._focused.read()).kind != "cell":

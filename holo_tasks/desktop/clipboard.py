@@ -1,4 +1,4 @@
-"""What a paste would bring: the text that the X server's selections hold, asked for as any program would."""
+"""Reads the text that a paste would insert: the contents of X selections, requested as by any program."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from holo_tasks.desktop.xlink import ANY, Refused, XLink
 
 CLIPBOARD, PRIMARY = "CLIPBOARD", "PRIMARY"
 PATIENCE_S, NAP_S = 0.4, 0.002
-"""A program that hangs answers nobody: its text is not pasted either, or so much later that nobody waits for it."""
+"""Seconds to wait for a selection's owner, and between two looks for its answer. A program that hangs longer cannot
+deliver its text to a paste either.
+"""
 NOW, LONGEST = 0, 1 << 20
 
 
 def pasted_by(keys: Collection[str]) -> tuple[str, ...]:
-    """Return the selections that keys pressed together may paste."""
+    """Return the selections that a key combination may paste."""
     symbols = {small(keysym(key)) for key in keys}
     if CONTROL in symbols and symbols & {ord("v"), ord("y")}:
         return (CLIPBOARD,)
@@ -25,7 +27,9 @@ def pasted_by(keys: Collection[str]) -> tuple[str, ...]:
 
 
 def text_of(display: str, selection: str) -> str:
-    """Return the text of a selection; nothing if it has none, or if its owner does not hand it over in time."""
+    """Return the text of a selection. Returns an empty string if it has none, or if its owner does not answer in
+    time.
+    """
     link = XLink(display)
     try:
         if not link.conn.core.GetSelectionOwner(link.atom(selection)).reply().owner:
@@ -47,7 +51,7 @@ def text_of(display: str, selection: str) -> str:
 
 
 def _answered(link: XLink) -> bool:
-    """Wait for the answer of a selection's owner; false if there is none, or not in this form."""
+    """Wait for the owner's answer. Return false if none arrives in time, or if the owner refuses this format."""
     link.conn.flush()
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:

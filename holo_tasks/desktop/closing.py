@@ -27,7 +27,7 @@ DELETE = "WM_DELETE_WINDOW"
 
 
 class Closing:
-    """One attempt to close all windows; ``own`` returns the processes of the desktop's programs."""
+    """One attempt to close all windows. ``own`` returns the processes of the desktop's programs."""
 
     def __init__(self, link: XLink, own: Callable[[], set[int]]) -> None:
         self._link = link
@@ -36,7 +36,7 @@ class Closing:
         self._awaited: set[int] = set()
 
     def run(self) -> list[str]:
-        """Close all windows and wait for their programs; return the titles of dialogs that opened and stayed."""
+        """Close all windows and wait for their programs. Return the titles of dialogs that opened and stayed open."""
         until = time.monotonic() + CLOSES_S
         before = self._windows()
         dialogs = [window for window in before if self._is_dialog(window)]
@@ -46,20 +46,20 @@ class Closing:
             while set(dialogs) & set(self._windows()) and time.monotonic() < soon:
                 time.sleep(NAP_S)
         self._ask(window for window in before if window not in dialogs)
-        came: list[int] = []
-        while self._going_on() and time.monotonic() < until:
+        opened: list[int] = []
+        while self._still_running() and time.monotonic() < until:
             time.sleep(NAP_S)
-            came = [window for window in self._windows() if window not in before]
-            # New windows are closed, too. New dialogs are questions to a person.
-            self._ask(window for window in came if not self._is_dialog(window))
-        return [self._title(window) for window in came if self._is_dialog(window)] if self._going_on() else []
+            opened = [window for window in self._windows() if window not in before]
+            # New windows are closed as well. New dialogs are questions to a person.
+            self._ask(window for window in opened if not self._is_dialog(window))
+        return [self._title(window) for window in opened if self._is_dialog(window)] if self._still_running() else []
 
     def _ask(self, windows: Iterable[int]) -> None:
         """Send WM_DELETE_WINDOW, once, to each window that supports it."""
         link = self._link
         new, own = [window for window in windows if window not in self._asked], self._own()
         made_by = dict(zip(new, processes_of(link, new), strict=True)) if new else {}
-        wanted = [window for window in new if made_by[window] in own and self._takes_wish(window)]
+        wanted = [window for window in new if made_by[window] in own and self._supports_delete(window)]
         for window in wanted:
             self._asked.add(window)
             message = CLIENT_MESSAGE.pack(33, 32, window, link.atom("WM_PROTOCOLS"), link.atom(DELETE), 0, 0, 0, 0)
@@ -68,8 +68,8 @@ class Closing:
             self._awaited |= own & set(processes.ancestry(made_by[window]))
         link.conn.flush()
 
-    def _going_on(self) -> bool:
-        """Return whether a program that was asked is still running; processes stopped by SIGSTOP do not count."""
+    def _still_running(self) -> bool:
+        """Return whether a program that was asked is still running. Processes stopped by SIGSTOP do not count."""
         self._awaited = {pid for pid in self._awaited if _state(pid) not in ("", "Z", "X")}
         return any(not is_stopped(pid) for pid in self._awaited)
 
@@ -78,7 +78,7 @@ class Closing:
             return self._link.numbers(self._link.root, "_NET_CLIENT_LIST_STACKING")[::-1]
         return []
 
-    def _takes_wish(self, window: int) -> bool:
+    def _supports_delete(self, window: int) -> bool:
         with contextlib.suppress(*Refused):
             return self._link.atom(DELETE) in self._link.numbers(window, "WM_PROTOCOLS")
         return False
@@ -101,8 +101,8 @@ class Closing:
 
 
 def ask_to_close(link: XLink, own: Callable[[], set[int]]) -> list[str]:
-    """Ask programs to close and wait for them; return the titles of the dialogs that they opened."""
-    with contextlib.suppress(xcffib.XcffibException):  # the X server is gone
+    """Ask programs to close and wait for them. Return the titles of the dialogs that they opened."""
+    with contextlib.suppress(xcffib.XcffibException):  # the X server has ended
         return Closing(link, own).run()
     return []
 

@@ -1,7 +1,7 @@
-"""Gives out each one-time code once: whoever checks it takes it no second time (RFC 6238, 5.2).
+"""Issues each one-time code once, because the server that checks it accepts it only once (RFC 6238, 5.2).
 
-What was given out is kept for all desktops of this user on this machine, as a digest of the seed and the number of the
-window: runs and desktops that follow one another, or work side by side, do not type the same code.
+The last issued period is stored for all desktops of this user on this machine, under a digest of the seed. So
+successive and concurrent runs and desktops do not type the same code. A *window* is a period of a one-time code.
 """
 
 from __future__ import annotations
@@ -25,32 +25,35 @@ FOLDER = "codes"
 
 @dataclass(frozen=True)
 class Ticket:
-    """The leave to type the code of one window."""
+    """The permission to type the code of one window."""
 
     seed: Totp
     window: int
     only: int | None = None
-    """The window that was set aside, where one was: no other one is typed."""
+    """The window that was reserved, if one was; no other one is typed."""
 
 
 class CodeWindows:
-    """Knows which windows of seeds were given out. ``sleep`` waits so many seconds, or raises what stops input."""
+    """Records which windows of seeds were issued.
+
+    ``sleep`` waits the given number of seconds, or raises the error that stops input.
+    """
 
     def __init__(self, sleep: Callable[[float], None], now_s: Callable[[], float] = time.time) -> None:
         self._sleep = sleep
         self._now_s = now_s
 
     def ticket(self, secret: Secret, only: int | None = None) -> Ticket:
-        """Wait, if need be, for a window whose code was never given out, with enough of it left; give that out.
+        """Issue a window whose code was never issued and that has enough time left. Waits for one if necessary.
 
-        Where one was set aside, ``only`` that one is given out. Raises `SecretRefused` where it is over by now, or
-        others were given more than the next one, before anything is typed.
+        With ``only``, only that window is issued. Raises `SecretRefused`, before anything is typed, if that window is
+        over, or if other runs keep taking the next windows.
         """
         seed = secret.seed
         assert seed is not None
         waited_s, longest_s = 0.0, 2.0 * seed.period_s + LEFT_S
         while True:
-            window, wait_s = self._given(seed, secret.name, only)
+            window, wait_s = self._issued(seed, secret.name, only)
             if not wait_s:
                 return Ticket(seed, window, only)
             waited_s += wait_s
@@ -62,23 +65,23 @@ class CodeWindows:
             self._sleep(wait_s)
 
     def code(self, secret: Secret, ticket: Ticket) -> str:
-        """Return the code to be typed now; another one than that of the ticket if its window is over by now."""
+        """Return the code to type now. If the ticket's window is over, take a new ticket and return its code."""
         if ticket.seed.window(self._now_s()) != ticket.window:
             ticket = self.ticket(secret, ticket.only)
         return ticket.seed.code(ticket.window)
 
-    def _given(self, seed: Totp, name: str, only: int | None = None) -> tuple[int, float]:
-        """Return a window that was given out just now, or after how many seconds one may be."""
+    def _issued(self, seed: Totp, name: str, only: int | None = None) -> tuple[int, float]:
+        """Issue a window, or return the seconds until the next one may be issued."""
         try:
-            with _kept(seed) as kept:
-                window, wait_s = seed.given(self._now_s(), int(os.pread(kept, 32, 0) or b"-1"), LEFT_S)
+            with _locked_record(seed) as record:
+                window, wait_s = seed.given(self._now_s(), int(os.pread(record, 32, 0) or b"-1"), LEFT_S)
                 if only not in (None, window):
                     raise SecretRefused(
                         f"The code of {name!r} that was set aside for this is over by now. Write it once more: another "
                         "one is set aside then. Nothing was typed."
                     )
                 if not wait_s:
-                    os.pwrite(kept, f"{window:<31}\n".encode(), 0)
+                    os.pwrite(record, f"{window:<31}\n".encode(), 0)
                 return window, wait_s
         except (OSError, ValueError) as error:
             raise SecretRefused(
@@ -88,8 +91,8 @@ class CodeWindows:
 
 
 @contextmanager
-def _kept(seed: Totp) -> Iterator[int]:
-    """Open, for this process alone, what is kept of a seed."""
+def _locked_record(seed: Totp) -> Iterator[int]:
+    """Open and lock the file with the last issued window of a seed. Yields its file descriptor."""
     folder: Path = private_folder(holo_home(), FOLDER)
     opened = open_private(folder / seed.identity, os.O_RDWR | os.O_CREAT)
     try:

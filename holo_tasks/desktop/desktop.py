@@ -1,4 +1,7 @@
-"""A screen with hands, seen from the process that uses it."""
+"""Desktops as the calling process uses them: `VirtualDesktop` and `AttachedDesktop`, with their base `Desktop`.
+
+Each method sends a request to the host process of the desktop, through `child`.
+"""
 
 from __future__ import annotations
 
@@ -44,21 +47,23 @@ from holo_tasks.desktop.windows import Window
 
 LARGEST = 16384
 USUAL_SIZE = Size(1280, 800)
-BEGINS_AGAIN = "The program asks for OpenGL: its desktop is started again with it; HOLO_OPENGL=1 has it at once."
-MISSES_OPENGL = "asks for OpenGL, which its desktop was started without: if it needs that, set HOLO_OPENGL=1."
+BEGINS_AGAIN = (
+    "The program asks for OpenGL, so its desktop is restarted with it. Set HOLO_OPENGL=1 to avoid the restart."
+)
+MISSES_OPENGL = "asks for OpenGL, but its desktop has none. If the program needs it, set HOLO_OPENGL=1."
 
-ASKED = "As its desktop was closed, a program asked ‘{}’ and nobody answered: it was ended, and saved nothing more."
+ASKED = "While its desktop closed, a program opened the dialog ‘{}’. It got no answer and was ended without saving."
 TITLE = 80
 
 logger = logging.getLogger("holo_tasks.desktop")
 
 
 class Desktop(Sharing):
-    """What virtual and attached desktops have in common; use one of those.
+    """The common base of `VirtualDesktop` and `AttachedDesktop`; use one of those.
 
-    Either ``async with VirtualDesktop(...) as desktop`` or ``desktop = await
-    VirtualDesktop.start(...)`` and later ``await desktop.close()``. All methods may be called from
-    several tasks: what they ask for is done one after the other.
+    Either ``async with VirtualDesktop(...) as desktop`` or ``desktop = await VirtualDesktop.start(...)`` and later
+    ``await desktop.close()``. All methods may be called from several tasks; their requests are carried out one after
+    the other.
     """
 
     def __init__(
@@ -88,7 +93,7 @@ class Desktop(Sharing):
         self._env = dict(env or {})
         self._inherits = inherits
         if run_as and app is None:
-            raise InvalidUsage("run_as says whose the program is, and this desktop starts none.")
+            raise InvalidUsage("run_as names the user that a program runs as, but this desktop starts none: give app.")
         program = self._wanted.command[0] if self._wanted.command else ""
         self._kept = kept_folder(profiles, program=program, run_as=run_as)
         self._run_as = other_user(run_as) if run_as else None
@@ -107,22 +112,24 @@ class Desktop(Sharing):
         self.size = Size(1, 1)
         self.scale = 1.0
         self.started_s: Mapping[str, float] = {}
-        self.tells_windows = self.looks_on = False  # on: also while a person has the screen, to record what they do
+        self.tells_windows = False
+        self.looks_on = False
+        """Whether pictures are taken while a person has the screen, to record the person's input."""
         self._tree: tuple[int, ElementTree] | None = None
 
     @property
     def name(self) -> str:
-        """What to call it in a log."""
+        """The name of this desktop in logs."""
         return f"desktop {self.display} ({self.size})"
 
     @property
     def pid(self) -> int:
-        """The process id of the host: ending it ends the desktop."""
+        """The process ID of the host. Ending that process ends the desktop."""
         return self._running().pid
 
     @property
     def authority(self) -> Path:
-        """The file of cookies that lets other X clients onto a virtual desktop."""
+        """The Xauthority file with which other X clients can connect to a virtual desktop."""
         return self._running().folder / "Xauthority"
 
     def __repr__(self) -> str:
@@ -138,9 +145,9 @@ class Desktop(Sharing):
         await self.close()
 
     async def look(self, after_action: bool = False) -> Frame:
-        """Wait until the screen is at rest and no work on the last input is in flight, then take its picture.
+        """Wait until the screen has settled and no work on the last input is in flight, then take a picture.
 
-        With ``after_action`` the first repaint after the last gesture is waited for, too. `Settle` says how long.
+        With ``after_action``, also wait for the first repaint after the last gesture. `Settle` sets the limits.
         """
         child = self._running()
         async with child.turn:  # the pixels must be fetched before the next picture is taken
@@ -152,48 +159,50 @@ class Desktop(Sharing):
         if answer["reconnected"] > self._dropped:
             self._dropped = answer["reconnected"]
             self._tell(reconnected(self.far))
-        if (who := answer["asked_for_opengl"]) is not None:
-            self._tell(f"{who or 'A program'} {MISSES_OPENGL}")
+        if (program := answer["asked_for_opengl"]) is not None:
+            self._tell(f"{program or 'A program'} {MISSES_OPENGL}")
         return ipc_messages.to_frame(answer, rgb, display=self.display, scale=self.scale, holds=self._holds)
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
         """Carry out a gesture.
 
-        ``deadline`` is a time of `time.monotonic`, which the process that owns the mouse checks
-        before each input event: past it nothing more is sent, what is pressed is released, and
-        `LimitReached` is raised. Cancelling the task stops the gesture in the same way. Once the
-        desktop serves a run (`serve`), a ``slip`` for this very gesture is needed: `PolicyRefused`
-        is raised without one that is good, and `Killed` once the kill switch was used. A slip that names a
-        frame is good only while the screen is as in that frame where the input goes: else `ScreenChanged`.
+        ``deadline`` is a time of `time.monotonic`. The host checks it before each input event. Once it has passed, the
+        host sends no more events, releases all keys and buttons, and raises `LimitReached`. Cancelling the task stops
+        the gesture in the same way.
+
+        Once the desktop serves a run (`serve`), each gesture needs a ``slip`` that was made for it. Without a valid one
+        `PolicyRefused` is raised, and after the kill switch was used, `Killed`. A slip can name a frame. It is valid
+        only while the screen around the target looks as in that frame; otherwise `ScreenChanged` is raised.
         """
         child = self._running()
         async with child.turn:
             if child.page.latched:
                 raise Killed("The kill switch was used: this desktop takes no more input.")
             self._refuse_held()
-            told = {"gesture": ipc_messages.from_gesture(gesture), "slip": ipc_messages.from_slip(slip)}
-            answer = await child.ask("do", **told, deadline=deadline)
+            request = {"gesture": ipc_messages.from_gesture(gesture), "slip": ipc_messages.from_slip(slip)}
+            answer = await child.ask("do", **request, deadline=deadline)
         typed, left_out = ipc_messages.to_typed(answer["typed"]), answer["left_out"]
         return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"], typed, left_out)
 
     async def windows(self) -> list[Window]:
-        """List the visible windows, the topmost last."""
+        """List the visible windows in stacking order, the topmost last."""
         child = self._running()
         async with child.turn:
             answer = await child.ask("windows")
         return [Window.from_description(values) for values in answer["windows"]]
 
     async def stirring(self) -> list[Box]:
-        """Say where the screen was seen to repaint itself, at a pace, before the last look and ever since."""
+        """Return the areas that repaint at a pace of their own, as observed before the last look and since."""
         child = self._running()
         async with child.turn:
             answer = await child.ask("stirring")
         return [Box(**box) for box in answer["boxes"]]
 
     async def elements(self) -> ElementTree:
-        """Return the elements of the programs' user interfaces, as far as they tell, within two seconds.
+        """Return the elements that the programs publish, read within two seconds.
 
-        Where there is no bus, or no program tells anything, the tree is empty and says why not.
+        Without an accessibility bus, or if no program publishes elements, the tree is empty and ``why_not`` gives the
+        reason.
         """
         child, began = self._running(), time.perf_counter()
         async with child.turn:
@@ -205,22 +214,22 @@ class Desktop(Sharing):
         return replace(known[1], took_ms=1000 * (time.perf_counter() - began), moving=bool(answer["moving"]))
 
     async def owner_at(self, at: Point | None) -> Owner:
-        """Say which program's window gets a press at a point or, without one, the keys."""
+        """Return the program whose window gets a press at a point or, without a point, the keys."""
         child = self._running()
         async with child.turn:
             answer = await child.ask("owner", at=asdict(at) if at else None)
-        told = answer["owner"]
-        return Owner(**{**told, "box": Box(**told["box"]) if told["box"] else None})
+        owner = answer["owner"]
+        return Owner(**{**owner, "box": Box(**owner["box"]) if owner["box"] else None})
 
     async def hold(self) -> None:
-        """Give the screen to a person: keep the agent away until `release` was called as often as this.
+        """Give the screen to a person. The agent is kept away until `release` was called as often as this method.
 
-        What is being done is stopped, with nothing left pressed; what waits its turn, and whatever is asked for later,
-        raises `ScreenHeld`. When this returns every key means what it always did.
+        The current gesture is stopped with all keys released. Waiting and later requests raise `ScreenHeld`. When this
+        returns, every key has its usual meaning again.
         """
         child = self._running()
         if child.page.latched:
-            raise Killed("The kill switch was used: there is no screen to give to a person.")
+            raise Killed("The kill switch was used, so a person cannot get the screen.")
         self._holders += 1
         child.page.hold(True)
         try:
@@ -233,7 +242,7 @@ class Desktop(Sharing):
         self._holds += 1
 
     async def release(self) -> None:
-        """Let the agent go on, which finds nothing pressed; if this fails, the screen stays held."""
+        """Let the agent continue, with all keys and buttons released. If this fails, the screen stays held."""
         child = self._running()
         async with child.turn:
             if self._holders == 1:
@@ -247,15 +256,17 @@ class Desktop(Sharing):
         return self._holders > 0
 
     async def by_hand(self, inputs: Sequence[ByHand]) -> None:
-        """Do what a person does from elsewhere, in this order; raises `PolicyRefused` unless they have the screen."""
+        """Carry out the inputs of a remote person in this order. Raises `PolicyRefused` unless a person has the
+        screen.
+        """
         child = self._running()
         async with child.turn:
             await child.ask("by_hand", inputs=ipc_messages.from_inputs(inputs))
 
     async def open_vnc(self) -> Path:
-        """Start a VNC server on this screen, to watch it; return its socket, which only this user can open.
+        """Start a VNC server for watching this screen. Return the path of its socket, which only this user can open.
 
-        It belongs to the desktop, and ends with it at the latest.
+        The server ends with the desktop at the latest.
         """
         child = self._running()
         async with child.turn:
@@ -263,7 +274,7 @@ class Desktop(Sharing):
         return Path(answer["path"])
 
     async def close_vnc(self, path: Path) -> None:
-        """End a VNC server; all that is connected to it is cut off."""
+        """End a VNC server and close its connections."""
         child = self._running()
         async with child.turn:
             await child.ask("close_vnc", path=str(path))
@@ -273,45 +284,45 @@ class Desktop(Sharing):
             raise ScreenHeld("A person has the screen: the agent neither sees it nor touches it.")
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
-        """Make this the desktop of a run, for the rest of its life: a later run may take it over.
+        """Bind this desktop to a run, permanently. A later run may replace it.
 
-        From now on input needs a slip, and a lease that is kept up with `renew`; ``folder`` is where
-        requests to stop the run are (`kill_files`), ``began_s`` when it began (`time.monotonic`).
+        From now on input needs a slip and a lease, which `renew` extends. ``folder`` holds the requests to stop the run
+        (`kill_files`). ``began_s`` is its start time (`time.monotonic`).
         """
         child = self._running()
         async with child.turn:
             await child.ask("serve", run_id=run_id, began_s=began_s, folder=str(folder))
 
     def renew(self, until_s: float) -> None:
-        """Let input be sent until then (`boot_s`); from any thread."""
+        """Extend the lease of input to a time of `boot_s`. May be called from any thread."""
         if self._child is not None:
             self._child.page.renew(until_s)
 
     def latch(self) -> None:
-        """Stop all input for good, at once, from anywhere: for a kill switch."""
+        """Stop all input permanently and at once, for a kill switch. May be called from any thread."""
         if self._child is not None:
             self._child.page.latch()
 
     @property
     def latched(self) -> bool:
-        """Whether all input was stopped for good, by whichever process."""
+        """Whether all input was stopped permanently, by any process."""
         return self._child is not None and self._child.page.latched
 
     @property
     def at_rest(self) -> bool:
-        """Whether the process that owns the mouse has answered the latch: nothing is pressed or on its way."""
+        """Whether the host has acknowledged the latch, so that nothing is pressed and no event is on its way."""
         return self._child is None or self._child.page.seen
 
     async def close(self) -> None:
-        """End the desktop and all that was started for it; more than once does no harm.
+        """End the desktop and all that was started for it. Repeated calls have no effect.
 
-        Its programs are asked to close first, and end after two seconds in any case.
+        Its programs are asked to close first, and are ended after two seconds.
         """
         for title in await self._child.close() if self._child is not None else ():
             self._tell(ASKED.format(one_line(title, TITLE) or "something"))
 
     def kill(self) -> None:
-        """End the desktop at once, from anywhere: for a kill switch."""
+        """End the desktop at once, for a kill switch. May be called from any thread."""
         if self._child is not None:
             self._child.kill()
 
@@ -328,7 +339,7 @@ class Desktop(Sharing):
             raise InvalidUsage("The desktop was started already.")
         answer = await self._begin(opengl=self._opengl)
         if "asked_for_opengl" in answer:
-            # Nobody has seen anything of it, and no input was sent.
+            # A restart is safe: no picture was taken and no input was sent.
             before = self._running()
             await before.close()
             if before.page.latched:
@@ -344,14 +355,14 @@ class Desktop(Sharing):
         self._opened(self._running(), answer)
 
     async def _begin(self, *, opengl: bool | None) -> ipc_messages.Message:
-        """Start a process of a desktop and all that belongs to it; return what it says of itself."""
+        """Start a host process and have it start the desktop. Return its answer, which describes the desktop."""
         values = [secret.value for secret in self.secrets.values()] + self._wanted.values
         ours = for_ours(os.environ, values) | {n: text for n, text in self._env.items() if n == "XAUTHORITY"}
         making = asyncio.ensure_future(asyncio.to_thread(Child, ours, self._borrowed))
         try:
             child = self._child = await asyncio.shield(making)
         except asyncio.CancelledError:
-            # The thread goes on: what it makes is nobody's.
+            # The thread goes on, and its child would have no owner.
             (made,) = await asyncio.gather(making, return_exceptions=True)
             if isinstance(made, Child):
                 await asyncio.to_thread(made.kill)
@@ -364,7 +375,7 @@ class Desktop(Sharing):
                     watch=child.watch,
                     **self._wanted.told(),
                     env=child.env,
-                    # Not in the environment of the process that starts it, nor of the X server: they need none of it.
+                    # The variables of the program are kept from the host and the X server, which do not need them.
                     app_env=for_programs(os.environ, self._env, values, inherits=self._inherits),
                     added=list(self._env),
                     run_as=asdict(self._run_as) if self._run_as else None,
@@ -382,14 +393,14 @@ class Desktop(Sharing):
             raise
 
     def _opened(self, child: Child, answer: ipc_messages.Message) -> None:
-        """Note what kind-specific cleaning up will need."""
+        """Record what cleaning up this kind of desktop needs. Subclasses override this."""
 
 
 class VirtualDesktop(Desktop):
-    """A desktop of its own: X server, window manager and, if named, a program."""
+    """A desktop of its own, with an X server, a window manager and, if named, a program."""
 
     rebuilt = True
-    """Another one is as good: nothing of it has to be kept while a person is waited for."""
+    """A new desktop can replace this one, so it need not be kept while a question to a person is open."""
 
     def __init__(
         self,
@@ -452,29 +463,35 @@ class VirtualDesktop(Desktop):
         memory_mb: int = 0,
         cpus: float = 0.0,
     ) -> Self:
-        """Start a desktop; if a program is named, return when its window is there and at rest.
+        """Start a desktop. If a program is named, return when its window has appeared and settled.
 
-        ``app`` is a command, as a list or as a text that is split like in a shell, or a remote screen, `Vnc` or `Rdp`,
-        which a client shows on all of the desktop. ``env`` is
-        added to its environment, which has no more of ours than any program needs, or with ``inherits="plain"`` all
-        that looks like no key and no login (`environment`). ``secrets`` are values for ``{{secret:NAME}}`` in texts to
-        write; one without a binding of its own is typed only into windows of this program and of what it started.
-        ``run_as`` is another user of this machine, by name or number, whom the program is started as: it then reads
-        nothing that is this user's alone. That takes root (`other_user`). ``opengl`` says whether programs can draw by
-        OpenGL (GLX), which takes 50 MB; if neither it nor HOLO_OPENGL does, they can if the program asks as it comes
-        up: unless that was to be expected, it is then started a second time. Of that, and of one that asks later and
-        gets none, ``tell`` is told in a line, and of what a program asks as the desktop is closed; else it is logged.
+        ``app`` is a command, or a remote screen (`Vnc` or `Rdp`) that a client shows on the whole desktop. A command is
+        a list, or a text that is split as in a shell. ``env`` is added to the environment of the program. From this
+        process the program inherits only the variables that any program needs. With ``inherits="plain"`` it also gets
+        all variables that look like no key and no login (`environment`).
 
-        ``profiles`` says whose settings a program has that would else hand its document to an instance that runs
-        already, such as an office program or a browser: those of a ``new`` profile, which goes with the desktop, or of
-        a ``kept`` one (``kept:NAME``), which the next desktop of that name finds again. A command that names a profile
-        itself stays as it is.
+        ``secrets`` are the values for ``{{secret:NAME}}`` in typed texts. A secret without a binding of its own is
+        typed only into windows of this program and of its child processes.
 
-        ``network`` closes the program in, by bubblewrap, unless it is "host": it then reaches nothing ("none"), or the
-        hosts that are listed (``["portal.example:443"]``) and nothing else, sees no process but its own, and of files
-        the system's, what its command names, and ``folders``, each granted to "read" or to "write". Its home is empty
-        and goes with it, as everything in there does. ``memory_mb`` and ``cpus`` bound what it takes of the machine,
-        where control groups allow that; else it is not started.
+        ``run_as`` is the name or number of another user of this machine, as whom the program runs. It then cannot read
+        this user's private files. This takes root (`other_user`).
+
+        ``opengl`` says whether programs can draw by OpenGL (GLX), which takes 50 MB. If neither ``opengl`` nor
+        HOLO_OPENGL is set, programs have it if the program asks for it while it starts. Unless that was to be expected,
+        the program is then started a second time.
+
+        ``tell`` gets messages about that restart, about programs that ask for OpenGL later in vain, and about dialogs
+        that programs open while the desktop closes. Without ``tell`` these messages are logged.
+
+        ``profiles`` applies to programs that would otherwise pass their document to a running instance, such as an
+        office program or a browser. A ``new`` profile is deleted with the desktop. A ``kept`` one (``kept:NAME``) is
+        used again by the next desktop of that name. A command that names a profile itself is not changed.
+
+        ``network`` isolates the program by bubblewrap, unless it is "host". The program then reaches no host ("none"),
+        or only the listed ones (``["portal.example:443"]``). It sees only its own processes. It can read the system's
+        files, the files that its command names, and ``folders``, each granted to "read" or to "write". Its home folder
+        is empty and is deleted with the desktop. ``memory_mb`` and ``cpus`` limit its memory and processors by control
+        groups. Without control groups it is not started.
         """
         desktop = cls(
             size=size,
@@ -512,7 +529,7 @@ class VirtualDesktop(Desktop):
 
 
 class AttachedDesktop(Desktop):
-    """The screen of an X server that runs already, and is left as it was found."""
+    """The screen of an X server that runs already. It is restored at the end."""
 
     def __init__(
         self,
@@ -562,13 +579,15 @@ class AttachedDesktop(Desktop):
         monitor: str | int = "",
         accessibility: bool = False,
     ) -> Self:
-        """Attach to a display; a program named in ``app`` is started on it, and ended at the end.
+        """Attach to a display. A program named in ``app`` is started on it, and ended with the desktop.
 
-        What somebody left pressed there is let go of first, as a run that was killed may have; what a person holds on
-        a mouse or keyboard of theirs stays. With ``touches=False`` nothing is changed: for one who only looks.
-        ``monitor`` is the name or the number of the one that is used (`monitors` lists them): what the others show is
-        black in every picture, repaints there are not waited for, and input that would go there is refused. With
-        ``accessibility`` the programs there are asked for their elements, over the bus that the display names.
+        Keys and buttons that were left pressed there, for instance by a killed run, are released first. Those that a
+        person holds on a mouse or keyboard stay pressed. With ``touches=False`` nothing is changed, for a caller who
+        only looks.
+
+        ``monitor`` is the name or the number of the monitor that is used (`monitors` lists them). The other monitors
+        are black in every picture, repaints there are ignored, and input there is refused. With ``accessibility`` the
+        elements of the programs are read over the bus that the display names.
         """
         desktop = cls(
             display,

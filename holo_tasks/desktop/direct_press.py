@@ -1,8 +1,8 @@
 """A press that goes to the window it was checked for, and to no other.
 
-A window manager holds a press back to see which window is to be raised, and lets it go to what lies there by then. So
-the window is raised before, and the press is made with a modifier that no program knows: the manager did not ask for
-it. While the window is looked at and the button is pressed, all other programs wait.
+A window manager holds a press back to see which window is to be raised. Then it delivers the press to the window that
+is there by then. So the window is raised beforehand. The press is made with a modifier that the manager has no grab
+for. All other clients wait while the window is checked and the button is pressed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PATIENCE_S, NAP_S = 0.3, 0.002
 
 
 class Direct:
-    """Presses buttons of one screen where it matters whose window gets them."""
+    """Presses buttons on one screen such that the press reaches the checked window."""
 
     def __init__(self, link: XLink, pulse: Pulse, gate: Gate) -> None:
         self._link = link
@@ -41,13 +41,15 @@ class Direct:
             self._xkb.UseExtension(1, 0).reply()
 
     def press(self, button: int, at: Point, synced: Callable[[], Any]) -> None:
-        """Press a button at a point, once ``synced`` says that the pointer is there; raise if it may not be."""
+        """Press a button at a point. ``synced`` returns once the pointer is there. Raises if the press is not
+        allowed.
+        """
         self._gate.belongs(at)
         managed = self._managed(at)
         if managed:
             self._raise(managed)
         synced()
-        # On its own frames, and on what it does not manage, a window manager holds nothing back.
+        # A window manager holds back no press on its own frames and on windows that it does not manage.
         unknown = MOD3 if managed and self._xkb is not None and self._is_free() else 0
         with self._link.undisturbed():
             self._gate.press(at)
@@ -56,7 +58,7 @@ class Direct:
             self._lock(unknown, 0)
 
     def _managed(self, at: Point) -> int:
-        """Return the window of a program at a point that a window manager knows; zero for frames and all others."""
+        """Return the managed client window at a point. Returns zero for frames and all other windows."""
         link = self._link
         clients = link.numbers(link.root, "_NET_CLIENT_LIST_STACKING")
         try:
@@ -68,7 +70,7 @@ class Direct:
         return window
 
     def _raise(self, client: int) -> None:
-        """Have the window manager raise and focus a window, as a press in it would have."""
+        """Have the window manager raise and focus a window, as a press in the window would."""
         link, name = self._link, "_NET_ACTIVE_WINDOW"
         top = link.numbers(link.root, "_NET_CLIENT_LIST_STACKING")[-1:] == [client]
         if (top and link.numbers(link.root, name) == [client]) or not self._supported(name):
@@ -78,13 +80,13 @@ class Direct:
         self._pulse.await_manager()
         until = time.monotonic() + PATIENCE_S
         while link.numbers(link.root, name) != [client] and time.monotonic() < until:
-            time.sleep(NAP_S)  # one that takes no focus never becomes the active one
+            time.sleep(NAP_S)  # a window that takes no focus never becomes the active one
 
     def _supported(self, name: str) -> bool:
         return self._link.atom(name) in self._link.numbers(self._link.root, "_NET_SUPPORTED")
 
     def _is_free(self) -> bool:
-        """Say whether no key of this keyboard stands for the modifier."""
+        """Return whether no key of this keyboard has the modifier."""
         reply = self._link.conn.core.GetModifierMapping().reply()
         width = reply.keycodes_per_modifier
         return not any(list(reply.keycodes)[ROW_OF_MOD3 * width : (ROW_OF_MOD3 + 1) * width])

@@ -1,4 +1,4 @@
-"""What programs take for a double click: toolkits' own defaults, and what the desktop's settings say (XSETTINGS)."""
+"""Limits within which programs take two presses for a double click: toolkits' defaults, and the desktop's XSETTINGS."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ NUMBER, TEXT, COLOR = 0, 1, 2
 
 
 class DoubleClick(NamedTuple):
-    """Two presses are one in all programs' eyes only within this time, in seconds, and this distance, in pixels.
+    """The time in seconds and the distance in pixels within which any program may take two presses for a double click.
 
-    Windows' default is half a second, and Tk follows it whatever the desktop says.
+    Windows' default is half a second. Tk uses it regardless of the desktop's settings.
     """
 
     seconds: float = 0.5
@@ -23,25 +23,27 @@ class DoubleClick(NamedTuple):
 
 
 def asked(link: XLink) -> DoubleClick:
-    """Ask the screen's settings; where they say less than a toolkit has by itself, that stays."""
+    """Return the limits from the screen's XSETTINGS, but never less than the toolkits' defaults."""
     least = DoubleClick()
     try:
         owner = link.conn.core.GetSelectionOwner(link.atom(f"_XSETTINGS_S{link.conn.pref_screen}")).reply().owner
         if not owner:
             return least
-        told = link.conn.core.GetProperty(False, owner, link.atom("_XSETTINGS_SETTINGS"), ANY, 0, MOST_BYTES).reply()
-        numbers = numbers_in(bytes(told.value.buf()))
+        reply = link.conn.core.GetProperty(False, owner, link.atom("_XSETTINGS_SETTINGS"), ANY, 0, MOST_BYTES).reply()
+        numbers = numbers_in(bytes(reply.value.buf()))
     except (*Refused, struct.error, IndexError):
         return least
     return DoubleClick(max(least.seconds, numbers.get(TIME, 0) / 1000), max(least.px, numbers.get(DISTANCE, 0)))
 
 
 def numbers_in(settings: bytes) -> dict[str, int]:
-    """Return the numbers among the settings of a screen, by name. Raises `struct.error` for what is none."""
+    """Return the numeric settings by name from the bytes of an XSETTINGS property. Raises `struct.error` if they are
+    cut off.
+    """
     order = ">" if settings[0] else "<"
-    (many,) = struct.unpack_from(f"{order}I", settings, 8)
+    (count,) = struct.unpack_from(f"{order}I", settings, 8)
     found, at = {}, 12
-    for _ in range(many):
+    for _ in range(count):
         kind, length = struct.unpack_from(f"{order}BxH", settings, at)
         name = settings[at + 4 : at + 4 + length].decode("latin-1")
         at += 8 + _padded(length)

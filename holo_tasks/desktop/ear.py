@@ -1,4 +1,4 @@
-"""Hears which programs ask an X server for OpenGL, as they do: X RECORD tells of every question for an extension."""
+"""Detects which client of an X server requests OpenGL, by X RECORD: each client has to ask for the extension GLX."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ PATIENCE_S = 2.0
 
 
 class Ear:
-    """Hears who asks an X server for GLX, over a connection of its own; of what else they ask it is told nothing."""
+    """Records which client first asks an X server for GLX. It receives only requests for extensions."""
 
     def __init__(self, link: XLink) -> None:
         self._link = link
-        self._hears = XLink(link.display)
+        self._recording = XLink(link.display)
         self._news = threading.Condition()
         self._first: int | None = None
-        self._marks, self._heard = 0, -1
+        self._marks, self._marks_seen = 0, -1
         self._over = not link.has("RECORD")
         if not self._over:
             context = link.conn.generate_id()
-            # Those who connect from now on, and this connection, which says how far was heard.
+            # Clients that connect from now on. This connection is recorded as well: its marks show the progress.
             whose = [xcffib.record.CS.FutureClients, link.setup.resource_id_base]
             none, nothing = (0, 0), ((0, 0), (0, 0))
             what = ((QUERY_EXTENSION, QUERY_EXTENSION), none, nothing, nothing, none, none, none, False, False)
@@ -41,12 +41,13 @@ class Ear:
             threading.Thread(target=self._listen, args=(context,), name="opengl", daemon=True).start()
             self._await(0)
         self.deaf = self._over
-        """Whether nobody can be heard on this server."""
+        """Whether nothing can be recorded, because the X server lacks X RECORD."""
 
     def asked(self, *, until_now: bool = False) -> str | None:
-        """Return who has asked first, "" if their name is not known; None if nobody has that was heard so far.
+        """Return the program that first asked for GLX. Returns "" if its name is unknown, and ``None`` if none is
+        recorded.
 
-        With ``until_now`` all is heard first that the server was asked until now.
+        With ``until_now``, first wait until all earlier requests to the server are recorded.
         """
         if until_now and not self.deaf:
             self._marks += 1
@@ -56,16 +57,16 @@ class Ear:
 
     def _await(self, mark: int) -> None:
         with self._news:
-            self._news.wait_for(lambda: self._over or self._heard >= mark, PATIENCE_S)
+            self._news.wait_for(lambda: self._over or self._marks_seen >= mark, PATIENCE_S)
 
     def _name(self, client: int) -> str:
         with contextlib.suppress(*Refused):
             owner = owner_by(self._link, client)
-            return owner.name if owner.pid != os.getpid() else ""  # we got the number of one that is gone
+            return owner.name if owner.pid != os.getpid() else ""  # the client has ended and this one got its number
         return ""
 
     def _listen(self, context: int) -> None:
-        conn = self._hears.conn
+        conn = self._recording.conn
         try:
             asking = conn(xcffib.record.key).EnableContext(context)
             conn.flush()
@@ -76,14 +77,14 @@ class Ear:
                 elif reply.category == FROM_CLIENT:
                     self._read(int(reply.xid_base), bytes(reply.data.buf()))
         except xcffib.XcffibException:
-            pass  # the server is gone
+            pass  # the X server has ended
         with self._news:
             self._over = True
             self._news.notify_all()
 
     def _go_on(self) -> None:
         with self._news:
-            self._heard += 1
+            self._marks_seen += 1
             self._news.notify_all()
 
     def _read(self, client: int, data: bytes) -> None:

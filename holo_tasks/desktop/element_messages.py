@@ -1,6 +1,6 @@
-"""The tree of elements as it travels from the process that owns a desktop: a list for each element, states once.
+"""The message form of an element tree, which the host sends: a list for each element, and each set of states once.
 
-Of a tree that is known there but for a few elements, only these travel.
+If the receiver has a tree of the same length, only the changed elements are sent.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from holo_tasks.desktop.ipc_messages import Message, understood
 
 
 def from_tree(tree: ElementTree, known: ElementTree | None = None) -> Message:
-    """Describe a tree in plain values; of one as long as that which is ``known`` there, what differs from it."""
+    """Convert a tree to plain values. If the receiver's tree ``known`` has as many elements, include only the changed
+    ones.
+    """
     kinds: dict[frozenset[str], int] = {}
     programs: dict[tuple[str, int], int] = {}
-    like = known is not None and len(known.elements) == len(tree.elements)
-    other = zip(tree.elements, known.elements, strict=True) if known is not None and like else ()
-    changed = [now for now, then in other if now is not then and now != then] if like else tree.elements
-    told = [
+    same_length = known is not None and len(known.elements) == len(tree.elements)
+    pairs = zip(tree.elements, known.elements, strict=True) if known is not None and same_length else ()
+    changed = [now for now, then in pairs if now is not then and now != then] if same_length else tree.elements
+    rows = [
         [
             each.role,
             each.name,
@@ -39,8 +41,8 @@ def from_tree(tree: ElementTree, known: ElementTree | None = None) -> Message:
         for each in changed
     ]
     return {
-        "elements": told,
-        "places": [each.id for each in changed] if like else None,
+        "elements": rows,
+        "places": [each.id for each in changed] if same_length else None,
         "states": [sorted(states) for states in kinds],
         "programs": list(programs),
         "applications": [asdict(app) for app in tree.applications],
@@ -52,7 +54,7 @@ def from_tree(tree: ElementTree, known: ElementTree | None = None) -> Message:
 
 @understood
 def to_tree(message: Message, known: ElementTree | None = None) -> ElementTree:
-    """Build the tree that `from_tree` described, from the one that was ``known`` where it tells what differs."""
+    """Build a tree from the result of `from_tree`. A message with changes only is applied to the tree ``known``."""
     places = message["places"]
     if places is None:
         elements = list(_elements(message, range(len(message["elements"]))))
@@ -72,8 +74,8 @@ def to_tree(message: Message, known: ElementTree | None = None) -> ElementTree:
 def _elements(message: Message, places: Iterable[int]) -> Iterable[Element]:
     kinds = [frozenset(states) for states in message["states"]]
     programs: list[Any] = message["programs"]
-    for number, told in zip(places, message["elements"], strict=True):
-        role, name, kind, left, top, width, height, parent, program, value, protected, shortcut = told
+    for number, row in zip(places, message["elements"], strict=True):
+        role, name, kind, left, top, width, height, parent, program, value, protected, shortcut = row
         app, pid = programs[program]
         box = Box(left, top, width, height)
         yield Element(number, role, name, kinds[kind], box, parent, app, pid, value, protected, shortcut)

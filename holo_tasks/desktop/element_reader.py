@@ -1,4 +1,6 @@
-"""The elements of a desktop's programs, in the process that owns it: read in a thread, held against the X server."""
+"""Reads the elements of a desktop's programs, in the host process: in a thread, and compared with the X server's
+windows.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,15 @@ if TYPE_CHECKING:
     from holo_tasks.accessibility.reader import Reader
 
 NAP_S = 0.02
-"""How long it is waited for an answer without looking whether the request was given up."""
+"""Seconds between two checks whether the request was cancelled."""
 LATELY = 3
-"""For so many pictures after elements were asked for they are read ahead."""
-NOT_ASKED = "The programs on a display that is somebody else's are not asked: accessibility=True has them asked."
-NO_BUS = "The display names no bus of accessibility: no program there tells of its elements."
+"""Number of pictures, after elements were last asked for, before which elements are read ahead."""
+NOT_ASKED = "The elements of programs on a borrowed display are not read: set accessibility=True to read them."
+NO_BUS = "The display names no accessibility bus, so no program there publishes elements."
 
 
 class Elements:
-    """What the programs on one screen tell of their elements. Nothing is loaded for it before it is first asked for."""
+    """The elements of the programs on one screen. Its modules are loaded when elements are first read."""
 
     def __init__(
         self,
@@ -63,10 +65,9 @@ class Elements:
         self._shown = ElementTree()
 
     def ahead(self, *, early: bool) -> None:
-        """Begin to read before a new picture is taken, or while it is looked at elsewhere, if elements were asked for
-        lately: once for each picture.
+        """Begin to read before a picture is taken, or while the client looks at it, if elements were asked for lately.
 
-        Whoever asks then waits for what has changed since, which is little.
+        Each picture has one such reading. A later request then waits only for the changes since, which are few.
         """
         before, self._early = self._early, early
         if before or self._reader is None or not self._wanted:
@@ -77,11 +78,15 @@ class Elements:
 
     @property
     def busy(self) -> frozenset[tuple[str, str]]:
-        """The elements that say that they are busy: of documents that load, if elements were asked for before."""
+        """The role and name of each busy element, such as a document that loads. Empty if elements were never asked
+        for.
+        """
         return self._reader.busy if self._reader is not None else frozenset()
 
     def told(self, known: int, interrupt: Interrupt) -> Message:
-        """Describe the tree of this moment, or say that it is the one of this number still."""
+        """Return the message with the current tree. If the receiver's tree ``known`` is current, the message only says
+        so.
+        """
         self._wanted = LATELY
         tree = self._read(interrupt)
         last, before = self._last, (self._number, self._shown)
@@ -94,7 +99,7 @@ class Elements:
         return {**from_tree(self._shown, there), "number": self._number, "moving": tree.moving}
 
     def within(self, seconds: float, interrupt: Interrupt) -> ElementTree | None:
-        """Return the tree of this moment. Returns ``None`` if there is no bus, or if that takes longer."""
+        """Return the current tree. Returns ``None`` without a bus, or if reading takes longer than ``seconds``."""
         if self._bus.why_not:
             return None
         reading, until = self._opened().read(self._view()), time.monotonic() + seconds
@@ -128,7 +133,9 @@ class Elements:
         return reading.result()
 
     def _view(self) -> View:
-        """Return the screen as it is, and what was drawn on it; where nobody can tell that, it was drawn just now."""
+        """Return the windows of the screen and the areas drawn since. Without exact repaints, say that all was drawn
+        just now.
+        """
         size = self._link.size()
         windows, bound, now = top_windows(self._link, size, self._clients), self._bound(), time.monotonic_ns()
         seen = self._repaints.latest()
@@ -159,7 +166,7 @@ def _await(reading: Future[ElementTree], interrupt: Interrupt) -> None:
 
 
 def named_by(link: XLink, *, asked_for: bool) -> Bus:
-    """Return the bus that a display names as that of its programs' accessibility, if it is asked for."""
+    """Return the accessibility bus that a display names, if ``asked_for``."""
     if not asked_for:
         return Bus(None, "", -1, NOT_ASKED)
     address = link.text(link.root, "AT_SPI_BUS")
@@ -167,9 +174,9 @@ def named_by(link: XLink, *, asked_for: bool) -> Bus:
 
 
 def top_windows(link: XLink, size: Size, known: dict[int, int]) -> tuple[TopWindow, ...]:
-    """Return the windows directly on the screen, the lowest first, each with the process that its program runs in.
+    """Return the top-level windows, the lowest first, each with the process of its program.
 
-    ``known`` keeps which window of a program each frame holds: a frame has dozens of parts, and each would be asked.
+    ``known`` caches the client window of each frame, because a frame has dozens of parts and finding it asks each.
     """
     active, found, there = active_window(link), list[TopWindow](), placed(link)
     for gone in known.keys() - there.keys():
@@ -179,8 +186,8 @@ def top_windows(link: XLink, size: Size, known: dict[int, int]) -> tuple[TopWind
         for window, place in there.items()
         if place[0].clipped(size) is not None and min(place[0].width, place[0].height) >= LEAST
     }
-    clients = _held(link, seen, known)
-    # All are asked before an answer is waited for: each wait is for the X server's turn, on a busy machine a long one.
+    clients = _clients_in(link, seen, known)
+    # All requests are sent before the first reply is awaited: on a busy machine each round trip takes long.
     names = [[link.property(each, name) for name in ("_NET_WM_NAME", "WM_NAME")] for each in clients]
     inside = [where_of(link, each) for each in clients]
     pids = processes_of(link, clients)
@@ -189,13 +196,13 @@ def top_windows(link: XLink, size: Size, known: dict[int, int]) -> tuple[TopWind
             first, second = (link.as_text(each) for each in named)
             content: Box = where()
         except Refused:
-            continue  # closed while we looked
+            continue  # closed meanwhile
         found.append(TopWindow(client, pid, first or second, content, framed, solid, client == active))
     return tuple(found)
 
 
-def _held(link: XLink, frames: Iterable[int], known: dict[int, int]) -> list[int]:
-    """Return for each frame the program's own window that it holds; the window itself if it is none."""
+def _clients_in(link: XLink, frames: Iterable[int], known: dict[int, int]) -> list[int]:
+    """Return for each frame the client window in it, or the window itself if it is not a frame."""
     asked = {frame: link.conn.core.QueryTree(known[frame]) for frame in frames if frame in known}
     found = []
     for frame in frames:

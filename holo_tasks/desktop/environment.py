@@ -1,12 +1,13 @@
-"""The environment that processes get which this one starts: what they need, by name, and nothing else of ours.
+"""The environment of processes that this one starts: the variables that they need, by name, and no others.
 
-Whoever drives a program can have its variables shown, and every process of the same user can read them. So there is a
-list of what may be passed on, not one of what may not: keys to models, money, code and storage have any name.
+Anyone who controls a program can have its variables shown, and every process of the same user can read them. So the
+module lists the variables that may be passed on, and not the forbidden ones: keys for models, money, code and storage
+can have any name.
 
-A person who starts a program from their own command line means it to have what they set for it (APP_LOG, PORT), of
-which no list knows. There a variable of another name is passed on, too, if neither its name nor its value looks like a
-key or a login. That is a guess, which is good enough for what the person could see in their own shell, and not for a
-worker's flows, whose environment is not for the programs on their desktops.
+A person who starts a program from their own command line expects it to get the variables that they set for it. APP_LOG
+and PORT are examples, and no list has them. So such a program also gets variables of other names, if neither name nor
+value looks like a key or a login. That is a guess. It is good enough for a person's own shell, whose variables they
+could see anyway. It is not good enough for a worker's flows, whose environment is not meant for programs.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 Inherits = Literal["needed", "plain"]
-"""What a program gets of our environment: what any needs, or also what is plainly no key and no login."""
+"""The variables that a program inherits: those that any program needs, or also those that look like no key and no
+login.
+"""
 
 PASSED_ON = "HOLO_PROGRAM_ENV"
-"""The variable that names others, with commas, which programs on a desktop get as they are."""
+"""The variable with the names, separated by commas, of other variables that programs on a desktop get unchanged."""
 
-# Ways around the X display: to the person's own session, and to input methods, which would
-# change what is typed.
+# Ways around the X display: to the person's own session, and to input methods, which would change typed text.
 OTHER_SESSION = (
     "WAYLAND_DISPLAY",
     "DBUS_SESSION_BUS_ADDRESS",
-    "XDG_RUNTIME_DIR",  # where the session's bus is found without its address, and other sockets
+    "XDG_RUNTIME_DIR",  # holds the socket of the session's bus and other sockets
     "SESSION_MANAGER",
     "DESKTOP_STARTUP_ID",
     "XDG_ACTIVATION_TOKEN",
@@ -61,18 +63,20 @@ NEEDED = (
     "DISPLAY",
 )
 NEEDED_PREFIXES = ("LC_", "XDG_")
-"""What no program does without: that a value is a part of it says nothing, and who has the account knows it."""
+"""These variables are passed on even if they contain a secret's value: no program does without them, and such a match
+is accidental.
+"""
 
 USUAL = _names(
-    # What programs find themselves and their parts by, and how they are told how to look and to draw.
+    # Locations of programs and their parts, and settings of their looks and their drawing.
     "BROWSER CLASSPATH COLORTERM CONDA_PREFIX DESKTOP_SESSION EDITOR FREETYPE_PROPERTIES HOSTNAME INFOPATH JAVA_HOME "
     "JDK_HOME JRE_HOME LD_PRELOAD LOCPATH LUA_CPATH LUA_PATH MANPATH NLSPATH NODE_EXTRA_CA_CERTS NODE_PATH "
     "NO_AT_BRIDGE NO_COLOR OLDPWD PAGER PERL5LIB PERLLIB R_HOME R_LIBS RUBYLIB SHLVL TCLLIBPATH TEMP TMP UNO_PATH "
     "URE_BOOTSTRAP VDPAU_DRIVER VIRTUAL_ENV VISUAL _JAVA_AWT_WM_NONREPARENTING JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS "
     "_JAVA_OPTIONS CURL_CA_BUNDLE REQUESTS_CA_BUNDLE SSL_CERT_DIR SSL_CERT_FILE TESSDATA_PREFIX "
-    # Without them a machine behind a proxy shows no page.
+    # Without these a browser behind a proxy shows no page.
     "ALL_PROXY FTP_PROXY HTTPS_PROXY HTTP_PROXY NO_PROXY all_proxy ftp_proxy http_proxy https_proxy no_proxy "
-    # A folder that is closed to others; by it whoever looks through the processes knows whose run one belongs to.
+    # A folder that other users cannot read. It shows in a list of processes which run a process belongs to.
     "HOLO_HOME"
 )
 USUAL_PREFIXES = _names(
@@ -82,15 +86,15 @@ USUAL_PREFIXES = _names(
 )
 
 NOT_FOR_PROGRAMS = (*OTHER_SESSION, "HOLO_", *SERVICES, *OTHER_SERVICES)
-"""How names begin that nobody sets for a program on a desktop."""
+"""Prefixes of names that people do not set for programs on a desktop."""
 LONG = 4
-"""A shorter value is part of many a harmless variable."""
+"""Least length of a value that is looked for inside other values. A shorter one is part of many harmless variables."""
 
 
 def for_ours(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
-    """Return what processes of our own need of our environment: the X server, the window manager, the host.
+    """Return the environment for the library's own processes: the X server, the window manager and the host.
 
-    None of it holds one of ``values``, whatever it is called.
+    No variable contains one of ``values``, apart from those in `NEEDED`.
     """
     return _on_a_display(needed(ours, values))
 
@@ -98,10 +102,11 @@ def for_ours(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str,
 def for_programs(
     ours: Mapping[str, str], added: Mapping[str, str], values: Collection[str] = (), *, inherits: Inherits = "needed"
 ) -> dict[str, str]:
-    """Return what a program on a desktop gets: what it needs of our environment, and what was asked for.
+    """Return the environment for a program on a desktop.
 
-    What is ``added``, and what HOLO_PROGRAM_ENV names, is passed on as it is. Of the rest no variable holds one of
-    ``values``, whatever it is called; with "plain" there are also those that look like no key and no login.
+    The variables in ``added`` and those that HOLO_PROGRAM_ENV names are passed on unchanged. Of the others, no variable
+    contains one of ``values``, apart from those in `NEEDED`. With "plain", variables that look like no key and no login
+    are included.
     """
     kept = needed(ours, values)
     if inherits == "plain":
@@ -112,22 +117,23 @@ def for_programs(
 
 
 def kept_back(ours: Mapping[str, str], values: Collection[str] = ()) -> list[str]:
-    """Name what a person's own program does not get, although they may have set it for that: it looks private.
+    """Return the names of variables that a person's own program does not get because they look private.
 
-    What stands in many a shell for other work, a cloud's keys or a package registry's, is not named: nobody meant it.
+    Variables for other work, such as a cloud's keys or a package registry's, are not named: they were not set for the
+    program.
     """
     given = for_programs(ours, {}, values, inherits="plain")
     return sorted(name for name in ours if name not in given and not name.startswith(NOT_FOR_PROGRAMS))
 
 
 def needed(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
-    """Return the variables of the list, less those with one of these values or a login in them."""
+    """Return the listed variables, without those that contain one of these values or look secret."""
     known = {name: text for name, text in ours.items() if name not in OTHER_SESSION and _is_known(name, text)}
     return harmless(known, values)
 
 
 def harmless(env: Mapping[str, str], values: Collection[str]) -> dict[str, str]:
-    """Return the variables that hold none of these values: every process of the same user can read them."""
+    """Return the variables that contain none of these values, because every process of the same user can read them."""
     return {
         name: text
         for name, text in env.items()
@@ -145,7 +151,7 @@ def _is_known(name: str, text: str) -> bool:
 def _on_a_display(env: dict[str, str]) -> dict[str, str]:
     env |= ON_X11
     if not any("utf" in env.get(name, "").lower() for name in ("LC_ALL", "LC_CTYPE", "LANG")):
-        # In the C locale Xlib turns keys beyond Latin-1 into nothing.
+        # In the C locale Xlib drops keys beyond Latin-1.
         env.pop("LC_ALL", None)
         env["LC_CTYPE"] = "C.UTF-8"
     return env

@@ -1,4 +1,4 @@
-"""Waits until a screen has come to rest, then takes its picture."""
+"""Waits until a screen has settled, then takes a picture."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ from holo_tasks.desktop.stacking import Stacked, between
 
 LONGEST_NAP_NS = 50_000_000
 WORK_NAP_NS = 25_000_000
-"""Between two looks whether work is still in flight."""
+"""Nanoseconds between two checks whether work is still in flight."""
 FIRST_NAP_NS = 2_000_000
-"""Between two looks whether all sleep. It doubles each time, so that a busy program is not polled all the time."""
+"""Nanoseconds between the first two checks whether all clients sleep. It doubles each time, so that a busy program is
+not polled all the time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A picture, and how it came about; times in nanoseconds as in `Frame`."""
+    """A picture, and how it was taken. Times are in nanoseconds, as in `Frame`."""
 
     picture: Picture
     settled: bool
@@ -42,7 +44,7 @@ class Look:
     activity: Activity = UNKNOWN
 
     def told(self) -> dict[str, Any]:
-        """Return how it came about, as the other process is told."""
+        """Return all but the pixels, as the host sends it."""
         return {
             "size": asdict(self.picture.size),
             "settled": self.settled,
@@ -57,7 +59,7 @@ class Look:
 
 
 class Eyes:
-    """Looks at one screen, and remembers when hands last touched it."""
+    """Takes pictures of one screen, and remembers the last input to it."""
 
     def __init__(
         self,
@@ -72,9 +74,10 @@ class Eyes:
         unseen: Sequence[str] = (),
         repeats: Callable[[], Sequence[Box]] = tuple,
     ) -> None:
-        """``work`` is the sense for work in flight, None where nothing of it can be seen; ``unseen`` says why not.
+        """``work`` detects work in flight. It is ``None`` if work cannot be detected, and ``unseen`` then gives the
+        reasons.
 
-        ``repeats`` returns the places that are repainted at a pace of their own, whatever the agent does.
+        ``repeats`` returns the areas that repaint at a pace of their own, independently of the agent.
         """
         self._screen = screen
         self._windows = windows
@@ -85,7 +88,7 @@ class Eyes:
         self._interrupt = interrupt
         self._acted_ns: int | None = None
         self._ping: Ping | None = None
-        self._telling, self._awake, self._nap_ns = True, False, FIRST_NAP_NS
+        self._sees_sleep, self._awake, self._nap_ns = True, False, FIRST_NAP_NS
         self._work = work
         self._unseen = tuple(unseen)
         self._repeats = repeats
@@ -95,12 +98,12 @@ class Eyes:
         self._waited_ns = 0
 
     def acts(self, at: Point | None) -> None:
-        """Note what is under way before an input at a point, or of keys: who sleeps, and which work is in flight."""
+        """Record the state before an input at a point, or of keys: which clients sleep, and which work is in flight."""
         self._asleep()
         self._begin_work(at, starting=False)
 
     def starts(self) -> None:
-        """Note that a program is starting."""
+        """Record that a program is starting."""
         self._begin_work(None, starting=True)
 
     def _begin_work(self, at: Point | None, *, starting: bool) -> None:
@@ -109,19 +112,19 @@ class Eyes:
             self._work.begin(at, starting=starting)
 
     def acted(self, at_ns: int | None) -> None:
-        """Note when the last input event was sent, and ask the program to say when it is done with it.
+        """Record when the last input event was sent, and ask the program to answer when it has processed it.
 
-        None says that the last gesture sent no event, so no change is to be awaited.
+        ``None`` says that the last gesture sent no event, so that no change is awaited.
         """
         self._acted_ns = at_ns
         self._ping = self._pulse.ask() if at_ns is not None else None
 
     def drawn(self, since_ns: int) -> list[Box]:
-        """Return what was repainted since a time, also where the same is drawn as before."""
+        """Return the areas that were repainted since a time, even if they look as before."""
         return [repaint.box for repaint in self._repaints.latest() if repaint.at_ns >= since_ns]
 
     def met(self) -> None:
-        """Note that a program has just come up, and ask it to say when it has drawn itself."""
+        """Record that a program has just started, and ask it to answer when it has drawn its window."""
         self._acted_ns, self._ping = None, self._pulse.ask()
 
     def look(
@@ -132,15 +135,15 @@ class Eyes:
         first: Callable[[], None] | None = None,
         asks: Callable[[], None] = lambda: None,
     ) -> Look:
-        """Wait as `Settle` says, then take the picture; with ``windows``, say which are in it.
+        """Wait as `Settle` says, then take a picture. With ``windows``, list the windows in it.
 
-        ``first`` is called right before the picture is taken, each time it is. ``asks`` is for what programs are asked
-        meanwhile: that keeps them from sleeping, so rest is waited for first unless nobody can tell who sleeps.
+        ``first`` is called right before each picture. ``asks`` sends queries to programs. Queries wake the programs, so
+        they are sent after the screen has settled, unless nothing shows which clients sleep.
         """
         began = time.monotonic_ns()
         acted = self._acted_ns if after_action else None
         self._wait, self._waited_ns = None, 0
-        self._telling, self._awake, self._nap_ns = self._repaints.exact, False, FIRST_NAP_NS
+        self._sees_sleep, self._awake, self._nap_ns = self._repaints.exact, False, FIRST_NAP_NS
         while True:
             verdict = self._await_rest(began, acted, asks)
             asks()
@@ -150,11 +153,11 @@ class Eyes:
             at = time.monotonic_ns()
             picture = self._screen.take()
             took = time.monotonic_ns() - at
-            # Looked at on either side of the picture: a window that moves as it is taken is known wherever it was.
+            # The windows are read before and after the picture, so that a window that moves meanwhile is in the list.
             shown = between(before, self._windows()) if windows else None
             self._repaints.compare()
             after = self._judge(began, acted)
-            # Drawn on while it was taken: not yet the picture of a screen at rest.
+            # Repeated if the screen was drawn on meanwhile: then the picture does not show a settled screen.
             if not (verdict.settled and after.wait_ns) or after.last_repaint_ns == verdict.last_repaint_ns:
                 break
         if self._work is not None:
@@ -182,7 +185,7 @@ class Eyes:
         )
 
     def _awaits_work(self) -> bool:
-        """Say whether to wait on for work in flight, a screen at rest notwithstanding."""
+        """Return whether to wait for work in flight although the screen has settled."""
         work, began, before = self._work, time.monotonic_ns(), self._wait
         if work is None or self._input_ns is None:
             return False
@@ -192,13 +195,15 @@ class Eyes:
         if began - self._input_ns >= round(self._settle.patience_s * 1e9):
             if before is None:
                 work.sample()
-            return False  # what was waited for last is what is told
+            return False  # `_wait` keeps the work that was awaited last, for the report
         self._wait = work.waits_for(self._settle.patience_s)
-        # What a program does with the end of its work is waited for as after an input: `judge` counts from that end.
+        # The end of work is followed by a wait for repaints, as an input is: `judge` counts from that end.
         return before is not None or self._wait is not None
 
     def _judge(self, began: int, acted: int | None) -> Verdict:
-        """Decide whether the screen is ready; if nobody is known to be busy, also by whether all sleep."""
+        """Decide whether the screen is ready. If no program is known to be busy, also check whether all clients
+        sleep.
+        """
         ping = self._ping
         seen = Situation(
             now_ns=time.monotonic_ns(),
@@ -211,10 +216,10 @@ class Eyes:
             worked_until_ns=self._work.ended_ns if self._work is not None else 0,
         )
         verdict = judge(self._settle, seen)
-        if verdict.ready or (seen.asked and seen.answered_ns is None) or not self._telling:
+        if verdict.ready or (seen.asked and seen.answered_ns is None) or not self._sees_sleep:
             return verdict
         asleep = self._asleep()
-        self._telling, self._awake = asleep is not None, asleep is not None and not asleep.until_ns
+        self._sees_sleep, self._awake = asleep is not None, asleep is not None and not asleep.until_ns
         if asleep is None:
             return verdict
         now = time.monotonic_ns()
@@ -229,7 +234,7 @@ class Eyes:
         while True:
             self._interrupt.check()
             if self._repaints.gone:
-                raise DesktopFailed("The X server is gone: start the desktop again.")
+                raise DesktopFailed("The X server has ended: start the desktop again.")
             verdict = self._judge(began, acted)
             ping = self._ping
             busy = ping is not None and self._pulse.answered(ping) is None
@@ -243,12 +248,12 @@ class Eyes:
                     asked = True
                 self._repaints.wait(WORK_NAP_NS)
                 continue
-            if not (asked or busy or self._telling or verdict.last_repaint_ns is None):
+            if not (asked or busy or self._sees_sleep or verdict.last_repaint_ns is None):
                 asks()
                 asked = True
                 continue  # that took a moment
-            # While quiet is being counted a repaint only puts the end off: no need to wake up for
-            # it. A window may close instead of answering, which is seen only by asking.
+            # During the quiet time a repaint only delays the end, so it need not wake this thread. A window may close
+            # instead of answering, which only a request shows.
             nap = min(verdict.wait_ns, LONGEST_NAP_NS)
             if self._awake and not busy:
                 nap, self._nap_ns = min(nap, self._nap_ns), 2 * self._nap_ns

@@ -1,8 +1,9 @@
-"""Typing into the screen of another machine: what its client passes on for certain, and what is refused.
+"""Typing into the screen of another machine: what its client passes on reliably, and which texts are refused.
 
-Measured with xfreerdp 2.11 on xrdp, and TigerVNC's viewer on Xtigervnc: RDP's passes keys on by their place, and drops
-those that we lend to other characters; VNC's passes characters on, and the server drops those that it has no key for,
-after some tens of them for as long as it runs. Neither says so. So by keys only what needs no lent key is typed.
+Measured with xfreerdp 2.11 on xrdp, and with TigerVNC's viewer on Xtigervnc. The RDP client passes keys on by their
+position, and drops keys that are lent to other characters. The VNC client passes characters on. Its server has no key
+for some. After some tens of such characters it drops all further ones until it is restarted. Neither reports the loss.
+So only text that needs no lent key is typed by keys.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.offered_text import Offer
 
 SETTLES_S = 0.3
-"""Clipboard and keys go different ways in RDP: the far side is to know of the one before the other comes."""
+"""Clipboard and keys travel on different channels in RDP. The other machine must know the one before it gets the
+other.
+"""
 PASTE_S = 3.0
 NOT_FETCHED = (
     "The text was pasted, but the other machine did not fetch it: nobody can say what is there now. Look, and take out "
@@ -30,8 +33,9 @@ NOT_FETCHED = (
 
 
 class FarTyping:
-    """Knows which windows show another machine, and what may be typed there. ``paste_s`` is how long a paste may take;
-    0 where none is allowed.
+    """Detects windows that show another machine, and checks what may be typed there.
+
+    ``paste_s`` limits the seconds of a paste; 0 forbids pasting.
     """
 
     def __init__(
@@ -43,12 +47,14 @@ class FarTyping:
         self._paste_s = paste_s
 
     def client(self, at: Point | None) -> str:
-        """Return the name of the client that gets a press at a point or, without one, the keys; empty if none does."""
+        """Return the name of the viewer that gets a press at a point or, without a point, the keys. Empty for other
+        programs.
+        """
         owner = self._owner_of(at)
         return Path(owner.executable).name if is_viewer(owner) else ""
 
     def check(self, parts: Sequence[str | Secret], client: str) -> None:
-        """Raise if a text cannot be typed exactly into a client's window: before anything is."""
+        """Raise an error, before anything is typed, if a viewer cannot pass the text on exactly."""
         for part in parts:
             if isinstance(part, Secret):
                 if untypable(part.value):
@@ -64,7 +70,7 @@ class FarTyping:
                 )
 
     def check_keys(self, symbols: Iterable[int], keyboard: Keyboard, client: str) -> None:
-        """Raise `InvalidUsage` for keys that a plain keyboard lacks: the client would drop them."""
+        """Raise `InvalidUsage` for keys that a plain keyboard lacks, because the client would drop them."""
         for symbol in symbols:
             stroke = keyboard.stroke(symbol)
             if stroke is None or stroke.keycode in keyboard.free:
@@ -74,7 +80,9 @@ class FarTyping:
                 )
 
     def paste(self, text: str, press: Callable[[Sequence[int]], None], keyboard: Keyboard) -> str:
-        """Bring a text over by the clipboard; return what has to be said of it, or nothing if it was fetched."""
+        """Send a text by the clipboard. Return a warning if the other machine did not fetch it, otherwise an empty
+        string.
+        """
         with Offer(self._display, text) as offer:
             self._interrupt.sleep(SETTLES_S)
             press([keyboard.keycode(keynames.CONTROL), keyboard.keycode(ord("v"))])

@@ -1,4 +1,4 @@
-"""Finds the field in which a text that was just typed shows, by what it changed on the screen."""
+"""Finds the field that shows newly typed text, by the changes on the screen."""
 
 from __future__ import annotations
 
@@ -20,23 +20,27 @@ from holo_tasks.desktop.secret_windows import Inside
 
 CELL = 8
 ACROSS, DOWN = 4, 1
-"""Changes this many cells apart belong together: letters of one text, dots of one password."""
+"""Changes at most this many cells apart belong together: letters of one text, dots of one password."""
 MOST = 8
-"""More changes than this at once are one: the window was drawn anew."""
+"""More changes than this at once count as one: the window was redrawn."""
 TALL = 64
-"""How far above and below the text an outline is looked for."""
+"""Pixels above and below the text within which an outline is searched."""
 PADDING = 4
 AROUND = 32
 CARETS = 2
-"""A caret that a program moves is seen in two places."""
+"""A caret that a program moves shows in two places."""
 LATE_NS = 2_000_000_000
-"""A program on a busy machine, or one that asks a server, has read its keys well before it draws them."""
+"""Nanoseconds to wait for text. A program on a busy machine, or one that asks a server, draws keys long after it has
+read them.
+"""
 Pixels = Image.Image
 
 
 class Fields:
-    """Compares the screen from before and after a text was typed, in the window that had the keyboard, and in the one
-    that has it then: a program may move it on by itself.
+    """Compares the screen before and after a text was typed.
+
+    It compares the window that had the keyboard before, and the one that has it afterwards: a program may move the
+    focus.
     """
 
     def __init__(
@@ -54,15 +58,15 @@ class Fields:
         self._began_in: Box | None = None
 
     def mark(self, last_event_ns: int) -> None:
-        """Look at the screen before a text is typed, once it has come to rest."""
+        """Take a picture before a text is typed, once the screen has settled."""
         self._before = None
         self._began_in = self._window()
         self._before, _ = self.look(last_event_ns)
 
     def shown(self, last_event_ns: int, text: str) -> list[Typed]:
-        """Return where a text shows since; nowhere, if nothing of it shows after a while either.
+        """Return the areas that show the text since `mark`, or an empty list if nothing changes within `LATE_NS`.
 
-        All of the window, where the program does not even say that it has read its keys.
+        Returns the whole windows if the program does not even answer that it has read its keys.
         """
         until = time.monotonic_ns() + LATE_NS
         while True:
@@ -71,44 +75,46 @@ class Fields:
             found = self._between(after, windows)
             if found and not self._blinked(after, windows):
                 hiding = [typed for typed in found if hides(text, *_inner(typed))]
-                # What changed beside a password's signs shows no more of it, unless it has room for it in the clear.
+                # Changes next to a password's dots count as hidden, unless the value could show there in the clear.
                 hidden = [typed in hiding or (bool(hiding) and not may_show(text, *_inner(typed))) for typed in found]
                 return [self._placed(replace(typed, hidden=each)) for typed, each in zip(found, hidden, strict=True)]
             if (last_event_ns := time.monotonic_ns()) >= until:
-                return [self._placed(typed) for typed in (found if found or settled else _wholes(after, windows))]
+                return [
+                    self._placed(typed) for typed in (found if found or settled else _whole_windows(after, windows))
+                ]
 
     def stopped(self) -> list[Typed]:
-        """Return where the text may show, at once and in any case: typing, or looking at it, was cut short.
+        """Return the areas that may show the text, at once and without errors: typing or looking was cut short.
 
-        Where nothing of it shows yet that is all of the window: the program may draw it later.
+        Returns the whole windows if nothing shows yet, because the program may draw the text later.
         """
         windows = [self._began_in]
-        with suppress(Exception):  # this is said on the way out with another error
+        with suppress(Exception):  # the caller is handling another error
             windows.append(self._window())
         after = self._before
         with suppress(Exception):
             after = _image(self._screen.take())
         if after is None:
-            return []  # nothing was looked at, so nothing was typed
+            return []  # without a first picture nothing was typed
         found = self._between(after, windows)
-        told = found if found and not self._blinked(after, windows) else _wholes(after, windows)
-        return [self._placed(typed) for typed in told]
+        areas = found if found and not self._blinked(after, windows) else _whole_windows(after, windows)
+        return [self._placed(typed) for typed in areas]
 
     def _between(self, after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:
         before = self._before
         if before is None or before.size != after.size:
-            return _wholes(after, windows)  # to be on the safe side
+            return _whole_windows(after, windows)  # to be on the safe side
         return list(dict.fromkeys(found for window in windows for found in fields(before, after, window)))
 
     def _placed(self, typed: Typed) -> Typed:
-        """Return a field with the window that shows it, as far as that can be known."""
+        """Return a field with the window that shows it, if that can be determined."""
         inside = Inside()
-        with suppress(Exception):  # also on the way out with another error: then it is masked wherever it may be
+        with suppress(Exception):  # without a window, the field is masked wherever it may be
             inside = self._inside(typed.box)
         return replace(typed, window=inside.window, inside=inside.box, pid=inside.pid)
 
     def _blinked(self, after: Pixels, windows: Sequence[Box | None]) -> bool:
-        """Say whether no more than a caret came or went: the text itself is still to be drawn."""
+        """Return whether only a caret appeared or disappeared, so that the text is still to be drawn."""
         before = self._before
         if before is None or before.size != after.size:
             return False
@@ -116,46 +122,46 @@ class Fields:
 
     @property
     def marked(self) -> Pixels | None:
-        """The screen from before the text is typed."""
+        """The screen before the text was typed."""
         return self._before
 
     def windows(self) -> list[Box | None]:
-        """Return the window that had the keyboard then, and the one that has it now."""
+        """Return the window that had the keyboard at `mark`, and the one that has it now."""
         return [self._began_in, self._window()]
 
     def drawn(self, since_ns: int) -> list[Box]:
-        """Return what was repainted since a time, also where the same is drawn as before."""
+        """Return the areas that were repainted since a time, even if they look as before."""
         return self._eyes.drawn(since_ns)
 
     def picture(self) -> Pixels:
-        """Return the screen as it is, at rest or not."""
+        """Return the current screen, whether it has settled or not."""
         return _image(self._screen.take())
 
     def look(self, last_event_ns: int) -> tuple[Pixels, bool]:
-        """Return the screen, once it has come to rest after an input event, and whether it has."""
+        """Return the screen once it has settled after an input event, and whether it has settled."""
         self._eyes.acted(last_event_ns)
         seen = self._eyes.look(after_action=True)
         return _image(seen.picture), seen.settled
 
 
-def _wholes(after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:
-    """Return windows, or the screen, as fields: of each pixel it is taken that it was another before."""
+def _whole_windows(after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:
+    """Return whole windows, or the screen, as fields. Every pixel counts as changed."""
     whole = Box(0, 0, *after.size)
     inside = dict.fromkeys(window.cut_to(whole) if window is not None else whole for window in windows)
     return [_typed(box, ImageChops.invert(after), after, whole) for box in inside]
 
 
 def fields(before: Pixels, after: Pixels, window: Box | None) -> list[Typed]:
-    """Return the fields of a window, or of the whole screen, that are different."""
+    """Return the fields of a window, or of the whole screen, that changed."""
     whole = Box(0, 0, *after.size)
     inside = window.cut_to(whole) if window is not None else whole
     found = dict.fromkeys(outline(before, change, inside) for change in changes(before, after, inside))
-    # What lies outside of its window says nothing of it: that may be moved.
+    # The surroundings are cut to the window, because a window may be moved and others may change.
     return [_typed(box, before, after, inside) for box in found]
 
 
 def _inner(typed: Typed) -> tuple[Pixels, Pixels]:
-    """Return the inside of a field from before and after the typing; the outline itself may look different by now."""
+    """Return the inside of a field before and after the typing, without the outline, which may have changed."""
     size, box, around = (typed.around.width, typed.around.height), typed.box, typed.around
     edge = PADDING + 2
     left, top = box.left - around.left + edge, box.top - around.top + edge
@@ -165,7 +171,7 @@ def _inner(typed: Typed) -> tuple[Pixels, Pixels]:
 
 
 def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:
-    """Return the boxes of what is different, close ones together."""
+    """Return the boxes of the changed pixels, with close ones joined."""
     corners = (inside.left, inside.top, inside.right, inside.bottom)
     difference = ImageChops.difference(before.crop(corners), after.crop(corners))
     bands = difference.split()
@@ -198,17 +204,17 @@ def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:
 
 
 def blinked(before: Pixels, after: Pixels, window: Box | None) -> bool:
-    """Say whether nothing in a window is different but what may be one text caret, gone or come or both."""
+    """Return whether the only changes in a window are those of one text caret: it disappeared, appeared, or moved."""
     whole = Box(0, 0, *after.size)
     found = changes(before, after, window.cut_to(whole) if window is not None else whole)
     return len(found) <= CARETS and all(each.width <= CARET_WIDE and each.height <= CARET_TALL for each in found)
 
 
 def outline(before: Pixels, change: Box, inside: Box) -> Box:
-    """Return the whole field around a change, as wide as its outline or, where it has none, as the window.
+    """Return the whole field around a change, up to its outline or, without one, as wide as the window.
 
-    From how wide that is nobody can tell how long the text is. It was empty where the text is now: rows and columns
-    of its color belong to it, up to a row or a column that has nothing of it.
+    So the width does not reveal the length of the text. The field was empty where the text is now. Rows and columns
+    belong to it until one that lacks its background color.
     """
     pixels = before.load()
     assert pixels is not None
@@ -225,7 +231,7 @@ def outline(before: Pixels, change: Box, inside: Box) -> Box:
         top -= 1
     while bottom < min(inside.bottom, change.bottom + TALL) and not edge([(x, bottom) for x in columns], 0.5):
         bottom += 1
-    # No outline that near: it is the page itself.
+    # Without an outline that near, the text is on the page itself.
     top = top if change.top - top < TALL and top > inside.top else max(inside.top, change.top - PADDING)
     if bottom - change.bottom >= TALL or bottom >= inside.bottom:
         bottom = min(inside.bottom, change.bottom + PADDING)

@@ -1,4 +1,4 @@
-"""The control that has the keyboard, by its accessibility tree: a text field, a cell, a button, a terminal."""
+"""Determines the focused control from the accessibility tree: a text field, a cell, a button, a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holo_tasks.desktop.element_reader import Elements
 
 Kind = Literal["field", "cell", "edited cell", "document", "terminal", "no text", "unknown"]
-"""A ``cell`` is one that typing replaces. An ``edited cell`` is one of an office sheet with its text open."""
+"""Typing replaces the text of a ``cell``. An ``edited cell`` is a cell of an office sheet whose text is open."""
 
 EDITABLE, READ_ONLY, MANAGES = "editable", "read only", "manages descendants"
 OFFICE, GNUMERIC = "soffice", "gnumeric"
@@ -42,16 +42,16 @@ NO_TEXT = CONTAINERS | frozenset(
 )  # fmt: skip
 """Roles of controls that take no text."""
 WITHIN_S, SHEETS_S = 3.0, 10.0
-"""How long a program is waited for; one that needs more time counts as unknown. Most need 5 to 30 ms, a sheet 200."""
+"""Seconds to wait for a program's elements. A slower program counts as unknown. Most need 5 to 30 ms, a sheet 200."""
 
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """The control that has the keyboard.
+    """The control with keyboard focus.
 
-    ``name`` is how a message names it. ``office`` says that it is a cell of a LibreOffice sheet, and ``place`` is the
-    name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells`` says
-    that the program has an accessibility tree. ``viewer`` says that the window shows another machine's screen.
+    ``name`` is its name in messages. ``office`` says that it is a cell of a LibreOffice sheet, and ``place`` is the
+    name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells`` says that the program
+    has an accessibility tree. ``viewer`` says that the window shows another machine's screen.
     """
 
     kind: Kind
@@ -69,7 +69,7 @@ class Focus:
 
 
 class FocusedField:
-    """Reads which control has the keyboard."""
+    """Reads which control is focused."""
 
     def __init__(self, elements: Elements, owner: Callable[[], Owner], interrupt: Interrupt) -> None:
         self._elements = elements
@@ -77,7 +77,7 @@ class FocusedField:
         self._interrupt = interrupt
 
     def read(self) -> Focus:
-        """Return the control that has the keyboard at this moment."""
+        """Return the focused control at this moment."""
         owner = self._owner()
         program = Path(owner.executable).name
         if program in TERMINALS:
@@ -95,12 +95,12 @@ class FocusedField:
 
     @property
     def in_sheets(self) -> bool:
-        """Whether the program that has the keyboard is one with sheets; no tree is read for that."""
+        """Whether the focused program is one with sheets. No accessibility tree is read."""
         return Path(self._owner().executable).name in SHEETS
 
 
 def focus_in(tree: ElementTree, pid: int) -> Focus:
-    """Return the control that has the keyboard in the window of a process."""
+    """Return the focused control in the window of a process."""
     app = _application(tree, pid)
     if app is None or app.how == "none" or _is_late(tree, pid):
         return Focus("unknown")
@@ -109,7 +109,7 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
     writable = [each for each in focused if _takes_text(each)]
     if writable:
         return _field(tree, writable[-1])
-    # Qt goes on calling the current item of a list focused when another control has the keyboard.
+    # Qt still reports the current item of a list as focused when another control has the keyboard.
     controls = [each for each in focused if each.role not in ITEMS]
     known = [each for each in controls if each.role in NO_TEXT]
     if known:
@@ -150,7 +150,7 @@ def _field(tree: ElementTree, element: Element) -> Focus:
         if cell.role == "panel" and any(map(_is_sheet, tree.below(page))):
             return Focus("edited cell", cell.name, office=True, place=cell.name, value=element.value, tells=True)
         return Focus("document", "a document", tells=True)
-    # A sheet in a page may take its keys by an invisible empty field, or call its cells editable.
+    # A sheet in a page may receive its keys in an invisible empty field, or report its cells as editable.
     unsure = page is not None and not element.protected and (not element.value or element.role == "cell")
     return Focus("unknown" if unsure else "field", _name(element), tells=True)
 

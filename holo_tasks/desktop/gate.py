@@ -1,6 +1,6 @@
-"""The one way to the pointer and the keyboard: every press and every motion is let through here, or is not sent.
+"""Checks each press and each motion before it is sent. All input of a desktop passes through a `Gate`.
 
-Releases need no leave: whatever stops a gesture, nothing stays pressed.
+Releases are not checked, so that nothing stays pressed when a gesture is stopped.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.clock import boot_s
 
 POLL_S = 0.05
-"""How often requests to stop are looked for."""
+"""Seconds between two looks for requests to stop."""
 BLIND_S = 1.0
-"""Input stops when it could not be known for this long whether it should."""
+"""Input stops when requests to stop could not be read for this many seconds."""
 LATE_S = 2.0
-"""A run that is only late is waited for before the next key, with nothing pressed."""
+"""Seconds to wait for a run whose lease has lapsed, before the next key and with nothing pressed."""
 FRESH_S = 0.1
-"""The screen is not compared again before the first key if it was this short a time ago."""
+"""The screen is not compared again before the first key within this many seconds."""
 
 
 @dataclass(frozen=True)
 class Served:
-    """The run that a desktop belongs to: who it is, when it began (`time.monotonic`), where requests to stop are."""
+    """The run that a desktop belongs to: its ID, its start (`time.monotonic`), and the folder with requests to stop."""
 
     run_id: str
     began_s: float
@@ -43,12 +43,12 @@ class Served:
 
 
 class Gate(Interrupt):
-    """An interrupt that also asks for the kill latch and, once the desktop serves a run, for its lease and its slips.
+    """An interrupt that also checks the kill latch and, once the desktop serves a run, the run's lease and slips.
 
-    ``owner_at`` names the program that gets a press at a point or, without one, a key; empty if that is not known.
-    ``binding`` says what is wrong with typing secrets there, empty if nothing is. ``compared`` raises `ScreenChanged`
-    if the screen is not any more, where a gesture goes, as in the frame with a number, and ``same_window`` if the
-    window there is not the one of that comparison.
+    ``owner_at`` returns the program that gets a press at a point or, without one, a key; empty if it is unknown.
+    ``binding`` returns the reason why secrets may not be typed there, empty if they may. ``compared`` raises
+    `ScreenChanged` if the screen around the gesture differs from the frame with that number. ``same_window`` raises it
+    if another window is there than at that comparison.
     """
 
     def __init__(self, page: Page) -> None:
@@ -69,18 +69,20 @@ class Gate(Interrupt):
         self._clearing = False
 
     def for_person(self) -> PersonsGate:
-        """Return the gate of a person who is given this screen."""
+        """Return the gate for a person who gets this screen."""
         return PersonsGate(self)
 
     def serve(self, run: Served) -> None:
-        """From now on, and for good, let input through only with a lease and slips; stop when this run is killed."""
+        """From now on, require a lease and slips for input, and stop all input when this run is killed."""
         first = self._served is None
         self._served = run
         if first:
             threading.Thread(target=self._watch, name="gate", daemon=True).start()
 
     def admit(self, gesture: Gesture, slip: Slip | None) -> None:
-        """Begin a gesture. Raises `PolicyRefused` if its slip is not good for it; `leave` ends it in any case."""
+        """Begin a gesture. Raises `PolicyRefused` if its slip is not valid for it. The caller calls `leave` in any
+        case.
+        """
         self._busy = True
         self.check()
         if isinstance(gesture, Pause) or (slip is None and self._served is None):
@@ -103,7 +105,7 @@ class Gate(Interrupt):
 
     @property
     def decided(self) -> bool:
-        """Whether the gesture was decided on by a picture that is remembered."""
+        """Whether the gesture was decided on by a frame that can be compared."""
         return self._decided is not None
 
     @property
@@ -113,17 +115,17 @@ class Gate(Interrupt):
 
     @property
     def particular(self) -> bool:
-        """Whether a press may go to windows of one program only."""
+        """Whether presses may go to the windows of one program only."""
         return bool(self._secrets or (self._slip is not None and self._slip.owner))
 
     def leave(self) -> None:
-        """End a gesture; nothing is pressed any more."""
+        """End a gesture. Nothing is pressed any more."""
         self._slip = self._decided = None
         self._busy = False
 
     @contextmanager
     def lent(self) -> Iterator[None]:
-        """A person presses something: the latch is acknowledged only when they do not any more."""
+        """Count as busy while a person's input is carried out, so that the latch is acknowledged only afterwards."""
         self._busy = True
         try:
             yield
@@ -138,9 +140,9 @@ class Gate(Interrupt):
         super().check()
 
     def compare(self) -> None:
-        """Raise `ScreenChanged` unless the screen still is, where the gesture goes, as it was when it was decided on.
+        """Raise `ScreenChanged` if the screen around the gesture changed since the frame that it was decided on.
 
-        To be called before the first event of a gesture, as late as possible: what that event changes is no surprise.
+        Call it before the first event of a gesture, as late as possible. Changes by that event itself are expected.
         """
         fresh = self._compared and time.monotonic() - self._compared_s < FRESH_S
         if self._decided is not None and not self._touched and not fresh:
@@ -150,11 +152,11 @@ class Gate(Interrupt):
     def motion(self) -> None:
         """Raise unless one more motion may be sent now."""
         self._touched = True
-        self._let()
+        self._check_permit()
 
     @contextmanager
     def clearing(self) -> Iterator[None]:
-        """Wait, as `check` allows, for what was sent before a person got the screen; still no event is let through."""
+        """Let `check` pass although a person has the screen, to wait for earlier input. Events are still refused."""
         self._clearing = True
         try:
             yield
@@ -164,11 +166,11 @@ class Gate(Interrupt):
     def event(self) -> None:
         """Raise unless one more press may be sent now."""
         if self._decided is not None and not self._compared:
-            raise DesktopFailed("The screen was not compared with what the input was decided on: nothing was sent.")
+            raise DesktopFailed("The screen was not compared with the frame of the decision: nothing was sent.")
         self._touched = self._pressed = True
-        self._let()
+        self._check_permit()
 
-    def _let(self) -> None:
+    def _check_permit(self) -> None:
         self.check()
         if self._clearing:
             raise ScreenHeld("A person is about to have the screen: nothing is typed or clicked.")
@@ -179,17 +181,17 @@ class Gate(Interrupt):
         elif self._served is not None:
             raise PolicyRefused("This desktop serves a run: there is no permit for this input.")
         if self._lapsed():
-            raise _lapse()
+            raise _lease_lapsed()
 
     def press(self, at: Point | None) -> None:
-        """As `event`, and what gets the press, at a point or on the keyboard, must belong to the permitted program."""
+        """Check as `event` does, and that the press, at a point or of a key, goes to the permitted program."""
         self.belongs(at)
         self.event()
 
     def belongs(self, at: Point | None) -> None:
-        """Raise `PolicyRefused` unless the window there is one of the permitted program, if one was named.
+        """Raise `PolicyRefused` if a program is permitted and the window there is not one of its windows.
 
-        Before the first press it must also be the window that was there when the screen was compared.
+        Before the first press the window must also be the one that was there when the screen was compared.
         """
         if self._compared and not self._pressed:
             self.same_window(at)
@@ -203,9 +205,10 @@ class Gate(Interrupt):
 
     @contextmanager
     def typing(self, secrets: Sequence[Secret], at: Point | None) -> Iterator[None]:
-        """Let input through only where these secrets may be typed, from a press at a point, or from the first key, on.
+        """Let input pass only where these secrets may be typed: at the point that is pressed first or, without one, at
+        the focus.
 
-        Raises `SecretRefused` if that is not so to begin with, before any input event.
+        Raises `SecretRefused`, before any input event, if they may not be typed there at the beginning.
         """
         if secrets and (refusal := self.binding(secrets, at)):
             raise SecretRefused(f"{refusal} Nothing was typed.")
@@ -217,20 +220,20 @@ class Gate(Interrupt):
 
     @property
     def field(self) -> Box | None:
-        """Where a secret that is typed now has to show; None if it may show anywhere."""
+        """The box in which a secret that is typed now must show; ``None`` if it may show anywhere."""
         return self._slip.field if self._slip is not None else None
 
     def set_aside(self, name: str) -> int | None:
-        """Return the window of a seed whose code alone may be typed; None if none was set aside."""
+        """Return the only window of a seed whose code may be typed; ``None`` if any may."""
         return dict(self._slip.codes).get(name) if self._slip is not None else None
 
     @property
     def guards_secrets(self) -> bool:
-        """Whether what is typed now is bound to a window."""
+        """Whether the current typing is restricted to a window because of secrets."""
         return bool(self._secrets)
 
     def turn(self) -> None:
-        """Between two keys, with nothing pressed: go on, or wait a moment for a run that is late."""
+        """Check between two keys, with nothing pressed. Wait a moment for a run whose lease has lapsed."""
         self.check()
         if self._lapsed():
             self._await_lease()
@@ -240,16 +243,16 @@ class Gate(Interrupt):
         until = time.monotonic() + LATE_S
         while self._lapsed():
             if time.monotonic() >= until:
-                raise _lapse()
+                raise _lease_lapsed()
             self.sleep(0.01)
 
     def _lapsed(self) -> bool:
-        # EARLY_S: what is sent now is with the X server a little later. Never by more, as with a deadline: a lease is
-        # shorter than an X server may be kept waiting, and would count as lapsed for the rest of the gesture.
+        # EARLY_S, because an event reaches the X server a little later. The margin does not grow as for a deadline: an
+        # X server may be kept waiting longer than a lease lasts, so the lease would count as lapsed until the end.
         return self._served is not None and boot_s() >= self._page.lease_until_s - EARLY_S
 
     def _watch(self) -> None:
-        """Look for requests to stop, and acknowledge the latch; in a thread of its own."""
+        """Poll for requests to stop, and acknowledge the latch; in a thread of its own."""
         looked_s = time.monotonic()
         while True:
             time.sleep(POLL_S)
@@ -271,9 +274,9 @@ class Gate(Interrupt):
 
 
 class PersonsGate(Gate):
-    """Lets a person's input through for as long as they have the screen; the kill latch stays above it.
+    """Passes a person's input while they have the screen. The kill latch still stops it.
 
-    What stops a request of the agent's stops one of theirs: else a frozen program would keep everybody waiting.
+    An interrupt of the agent's request also stops the person's; otherwise a frozen program would block both.
     """
 
     def __init__(self, agents: Gate) -> None:
@@ -297,5 +300,5 @@ class PersonsGate(Gate):
         self.check()
 
 
-def _lapse() -> DesktopFailed:
-    return DesktopFailed("Input stopped half-way: the process that runs the agent was not heard from in time.")
+def _lease_lapsed() -> DesktopFailed:
+    return DesktopFailed("Input stopped before it was complete: the agent's process did not renew its lease in time.")

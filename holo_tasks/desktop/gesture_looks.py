@@ -1,6 +1,6 @@
-"""Looks that are taken while a gesture is under way: what its first press brings up was not there to be decided on.
+"""Looks at the screen during a gesture, because the effect of its first press was not in the frame it was decided on.
 
-They are for gestures that were decided on by a picture. What is looked at stays in the process that owns the screen.
+They are taken only for gestures that were decided on by a frame. Their pixels stay in the host process.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from holo_tasks.desktop.windows import box
 from holo_tasks.desktop.xlink import Refused, XLink
 
 LEAST_NS = 100_000_000
-"""A browser says that it has read a press long before its page has shown what that does."""
+"""Shortest wait after a press. A browser answers that it has read a press long before its page shows the effect."""
 QUIET_NS = 40_000_000
 SHOWN_NS = 300_000_000
-"""What moves by itself is not waited for longer than this: two presses further apart are no double click."""
+"""Longest wait for a screen that keeps moving. Two presses further apart are no longer a double click."""
 SIDE = 48
-"""What is dragged shows no further away from the pointer than this, in pixels."""
+"""Width and height in pixels of the area around the pointer in which a dragged object shows."""
 BUSY_NS = 1_500_000_000
-"""A program that does not answer is given this long, for the next press would reach whatever it shows then."""
+"""Longest wait for a program that does not answer. The next press would reach whatever the program shows then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A point as it was: what could be seen around it, and which window directly on the screen was there."""
+    """A point at an earlier moment: the pixels around it, and the top-level window there."""
 
     at: Point
     strip: Strip
@@ -41,7 +41,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What shows around a point, to the pixel, and which window directly on the screen is there."""
+    """The exact pixels around a point, and the top-level window there."""
 
     at: Point
     box: Box
@@ -50,7 +50,7 @@ class Sight:
 
 
 class Glance:
-    """Takes looks at single points of one screen."""
+    """Looks at single points of one screen."""
 
     def __init__(self, link: XLink, screen: Screen, pulse: Pulse, repaints: Repaints, gate: Gate) -> None:
         self._link = link
@@ -60,28 +60,30 @@ class Glance:
         self._gate = gate
 
     def at(self, point: Point) -> Spot | None:
-        """Look at a point; None if the gesture was not decided on by a picture, so that nothing is to be compared."""
+        """Look at a point. Returns ``None`` if the gesture was not decided on by a frame, so that nothing is
+        compared.
+        """
         if not self._gate.decided:
             return None
         return Spot(point, self._screen.strip(*rows(point)), top_at(self._link, point))
 
     def around(self, point: Point) -> Sight:
-        """Look at what is close to a point, where a thing would show that is dragged there."""
+        """Return the pixels close to a point, where a dragged object would show."""
         box = Box.near(point, SIDE, SIDE).cut_to(Box.whole(self._link.size()))
         try:
             return Sight(point, box, self._link.pixels(box), top_at(self._link, point))
-        except Refused:  # the screen has another size by now
+        except Refused:  # the screen was resized meanwhile
             return Sight(point, box, b"", 0)
 
     def await_manager(self) -> None:
-        """Wait until the window manager, which holds presses back, has let the last one through."""
+        """Wait until the window manager, which holds presses back, has passed the last one on."""
         self._pulse.await_manager()
 
     def await_answer(self, pressed_ns: int, *, other_than: Sight | None = None) -> bool:
-        """Wait until what a press does is to be seen; false if the program is too busy to say.
+        """Wait until the effect of a press shows. Return false if the program is too busy to show it.
 
-        A program that shows nothing other than before where it is to show an answer is busy too: a browser answers for
-        its pages, also for one that has read nothing yet, and at times draws all of such a page anew as it was.
+        With ``other_than``, a program whose picture at that point is still the same also counts as busy. A browser
+        answers for its pages, even for a page that has read nothing yet. At times it redraws such a page unchanged.
         """
         ping = self._pulse.ask()
         answered, seen_ns = None, 0
@@ -102,18 +104,18 @@ class Glance:
             self._repaints.wait(min(left, 20_000_000), serial=ping.serial if ping and answered is None else None)
 
     def another_window(self, before: Spot) -> bool:
-        """Say whether another window is where one was."""
+        """Return whether another top-level window is at the point now."""
         return top_at(self._link, before.at) != before.window
 
     def changed(self, before: Spot, *, near: bool = False) -> bool:
-        """Say whether another window, or another text or sign, is by now where one was; ``near`` as in `differs`."""
+        """Return whether another window, or another text or symbol, is at the point now; ``near`` as in `differs`."""
         if self.another_window(before):
             return True
         now = self._screen.strip(*rows(before.at))
         return now.size != before.strip.size or differs(before.strip, now, before.at, near=near)
 
     def place(self, at: Point) -> tuple[int, Box | None]:
-        """Return the window directly on the screen at a point, and where it is; a thing that is dragged moves along."""
+        """Return the top-level window at a point, and its box. A dragged object moves with it."""
         window = top_at(self._link, at)
         try:
             return window, box(self._link, window) if window else None

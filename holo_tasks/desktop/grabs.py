@@ -1,8 +1,8 @@
-"""Whether a program holds the keyboard or the pointer: it then gets them, whatever has the focus or lies at a point.
+"""Detects grabs: a program that grabs the keyboard or the pointer gets its input, regardless of focus and position.
 
-Menus, launchers and screen lockers grab. The X server tells that a grab is there, and not to whom it belongs. Single
-keys can be asked for beforehand (`taken`), as hot keys are. To keys that a client only listens to (XI2's raw events,
-RECORD) this says nothing: on a display that programs share, each of them can read along.
+Menus, launchers and screen lockers grab. The X server reports that a grab exists, but not whose it is. Single keys can
+be grabbed in advance (`taken`), as hot keys are. Clients that only listen to keys (XI2's raw events, RECORD) are not
+detected: on a display that programs share, each program can record all keys.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ NOW = 0
 ASYNCHRONOUS = 1
 ALREADY_GRABBED, SUCCESS = 1, 0
 PATIENCE_S, NAP_S = 0.3, 0.01
-"""A window manager holds the pointer from a press on until it has decided whom to focus."""
+"""Seconds to wait for a release. A window manager grabs the pointer from a press until it has decided which window to
+focus.
+"""
 ALL_DEVICES, BY_KEYCODE, KEY_PRESS = 0, 1, 1 << 2
 _hidden: WeakKeyDictionary[XLink, int] = WeakKeyDictionary()
 _inputs: WeakKeyDictionary[XLink, Any] = WeakKeyDictionary()
 
 
 def held(link: XLink, at: Point | None) -> bool:
-    """Say whether a program holds the pointer, for a press at a point, or the keyboard; one that lets go is awaited."""
+    """Return whether a program grabs the pointer or, without a point, the keyboard. A short grab is waited out."""
     until = time.monotonic() + PATIENCE_S
     while _is_held(link, keyboard=at is None):
         if link.alone or time.monotonic() >= until:
@@ -40,11 +42,11 @@ def held(link: XLink, at: Point | None) -> bool:
 
 
 def taken(link: XLink, keys: Iterable[tuple[int, int]], windows: Iterable[int]) -> bool:
-    """Say whether a program asked to get one of some keys, each with its modifiers, whatever window has the keyboard.
+    """Return whether a program has a passive grab on one of some keys, each given with its modifiers.
 
-    ``windows`` are those that such a key passes, from the one it is for up to the root. Each key is asked for there in
-    turn, which the server refuses where another client asked before, and given back at once. Chords that a window
-    manager asked for are no such keys, unless they are typed.
+    ``windows`` are those on the way of such a key, from the focused one up to the root. Each key is grabbed on each
+    window in turn, and released at once. The server refuses the grab if another client has it. Key combinations of a
+    window manager matter only if they are typed.
     """
     core, inputs = link.conn.core, _input(link)
     asked: list[Any] = []
@@ -58,26 +60,27 @@ def taken(link: XLink, keys: Iterable[tuple[int, int]], windows: Iterable[int]) 
                 one = (1, 1, BY_KEYCODE, ASYNCHRONOUS, ASYNCHRONOUS, False, [KEY_PRESS], [modifiers])
                 answers.append(inputs.XIPassiveGrabDevice(NOW, window, 0, code, ALL_DEVICES, *one))
                 inputs.XIPassiveUngrabDevice(window, code, ALL_DEVICES, 1, BY_KEYCODE, [modifiers])
-    found = [_refused(cookie) for cookie in asked]  # all of them: an answer that nobody takes stays in memory
-    found += [_failed(cookie) for cookie in answers]
+    found = [_is_denied(cookie) for cookie in asked]  # no short-circuit: unread replies would stay in memory
+    found += [_has_failed(cookie) for cookie in answers]
     return any(found)
 
 
 def popup(link: XLink) -> int:
-    """Return the topmost window that no window manager manages, as menus and lockers are; zero if there is none."""
+    """Return the topmost override-redirect window, such as a menu or a locker. Returns zero without one."""
     for window in reversed(shown(link)):
         try:
             if link.conn.core.GetWindowAttributes(window).reply().override_redirect:
                 return window
         except Refused:
-            continue  # closed while we looked
+            continue  # closed meanwhile
     return 0
 
 
 def _is_held(link: XLink, *, keyboard: bool) -> bool:
-    """Ask for a grab that cannot come about, because its window is not on the screen; servers look for others' first.
+    """Request a grab that cannot succeed, because its window is unmapped. Servers report an existing grab before that
+    error.
 
-    A grab that did would take the focus away for a moment, and programs show that.
+    A successful grab would take the focus away for a moment, and programs show that.
     """
     core = link.conn.core
     if link not in _hidden:
@@ -95,7 +98,9 @@ def _is_held(link: XLink, *, keyboard: bool) -> bool:
 
 
 def _input(link: XLink) -> Any:
-    """Return the extension with which programs ask for keys of single devices; None on a server that lacks it."""
+    """Return the XInput extension, by which programs grab keys of single devices; ``None`` if the server lacks version
+    2.
+    """
     if link not in _inputs:
         inputs = link.conn(xcffib.xinput.key) if link.has("XInputExtension") else None
         version = inputs.XIQueryVersion(2, 0).reply() if inputs is not None else None
@@ -103,7 +108,7 @@ def _input(link: XLink) -> Any:
     return _inputs[link]
 
 
-def _refused(cookie: Any) -> bool:
+def _is_denied(cookie: Any) -> bool:
     try:
         cookie.check()
     except xcffib.xproto.AccessError:
@@ -113,7 +118,7 @@ def _refused(cookie: Any) -> bool:
     return False
 
 
-def _failed(cookie: Any) -> bool:
+def _has_failed(cookie: Any) -> bool:
     try:
         return any(info.status != SUCCESS for info in cookie.reply().modifiers)
     except Refused:

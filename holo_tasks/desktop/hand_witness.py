@@ -1,4 +1,4 @@
-"""Witnesses what is done with mouse and keyboard on a display, whoever does it: X RECORD tells of every input event."""
+"""Records the mouse and keyboard input on a display from any source, by X RECORD."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ QUERY_EXTENSION, CHANGE_KEYBOARD_MAPPING = 98, 100
 FROM_SERVER, FROM_CLIENT, START = 0, 1, 4
 KEY_PRESS, KEY_RELEASE, BUTTON_PRESS, BUTTON_RELEASE, MOTION = 2, 3, 4, 5, 6
 EVENT = struct.Struct("=BB2xI12xhh4xH2x")
-"""What it is, key or button, the server's time, where the pointer was, and which modifiers were in force before."""
+"""Event type, key or button, the server's time, pointer position, and the modifiers in force before."""
 REQUEST, MAPPING = struct.Struct("=BBH"), struct.Struct("=BBxx")
 SHIFT, LOCK, NUM_LOCK, LEVEL_3 = 1, 2, 0x10, 0x80
 MARK = "HOLO-SEEN"
 PATIENCE_S = 2.0
 LATEST_MS = 10_000
-"""An event that is older was told by the clock of another machine."""
+"""An older event has a time stamp from another machine's clock."""
 MOST_BUTTONS = 7
 
 
 class Witness:
-    """Tells of each input event, in order, by ``heard``, which is called in a thread of its own; sends none.
+    """Passes each input event, in order, to ``heard``, which is called in a thread of its own. Sends no events.
 
-    Raises `DesktopFailed` where the X server has no X RECORD.
+    Raises `DesktopFailed` if the X server has no X RECORD.
     """
 
     def __init__(self, display: str, heard: Callable[[ByHand, float], None]) -> None:
-        self._link, self._hears = XLink(display), XLink(display)
+        self._link, self._recording = XLink(display), XLink(display)
         if not self._link.has("RECORD"):
-            raise DesktopFailed(f"What is done on {display} cannot be witnessed: its X server has no RECORD extension.")
-        self._heard = heard
+            raise DesktopFailed(f"Input on {display} cannot be recorded: its X server has no RECORD extension.")
+        self._on_input = heard
         self._keymap = _Keymap(self._link)
         self._buttons = 0
         self._news = threading.Condition()
@@ -48,14 +48,14 @@ class Witness:
         record, self._context = self._link.conn(xcffib.record.key), self._link.conn.generate_id()
         none, nothing = (0, 0), ((0, 0), (0, 0))
         requests, inputs = (QUERY_EXTENSION, CHANGE_KEYBOARD_MAPPING), (KEY_PRESS, MOTION)
-        told = xcffib.record.Range.synthetic(requests, none, nothing, nothing, none, inputs, none, False, False)
-        everybody = [xcffib.record.CS.AllClients]
-        record.CreateContext(self._context, 0, 1, 1, everybody, [told], is_checked=True).check()
+        recorded = xcffib.record.Range.synthetic(requests, none, nothing, nothing, none, inputs, none, False, False)
+        all_clients = [xcffib.record.CS.AllClients]
+        record.CreateContext(self._context, 0, 1, 1, all_clients, [recorded], is_checked=True).check()
         threading.Thread(target=self._listen, name="witness", daemon=True).start()
         self._await(0)
 
     def catch_up(self) -> None:
-        """Return when all was told that was done until now."""
+        """Return when all earlier input has been passed on."""
         self._marks += 1
         self._link.has(f"{MARK}-{self._link.setup.resource_id_base:x}-{self._marks}")
         self._await(self._marks)
@@ -65,7 +65,7 @@ class Witness:
         return input_method(self._link)
 
     def close(self) -> None:
-        """Hear no more."""
+        """Stop recording."""
         self._link.conn(xcffib.record.key).DisableContext(self._context)
         self._link.close()
 
@@ -74,7 +74,7 @@ class Witness:
             self._news.wait_for(lambda: self._over or self._seen >= mark, PATIENCE_S)
 
     def _listen(self) -> None:
-        conn = self._hears.conn
+        conn = self._recording.conn
         try:
             asking = conn(xcffib.record.key).EnableContext(self._context)
             conn.flush()
@@ -88,7 +88,7 @@ class Witness:
                 elif reply.category == FROM_CLIENT:
                     self._requests(data)
         except xcffib.XcffibException:
-            pass  # the server is gone, or nobody listens any more
+            pass  # the X server has ended, or `close` was called
         with self._news:
             self._over = True
             self._news.notify_all()
@@ -103,17 +103,17 @@ class Witness:
             kind, detail, time_ms, x, y, state = EVENT.unpack_from(data, place)
             kind, now = kind & 0x7F, _when(time_ms)
             if kind in (KEY_PRESS, KEY_RELEASE):
-                self._heard(Key(self._keymap.symbol(detail, state), kind == KEY_PRESS), now)
+                self._on_input(Key(self._keymap.symbol(detail, state), kind == KEY_PRESS), now)
             elif kind == MOTION:
-                self._heard(Pointing(x, y, self._buttons), now)
+                self._on_input(Pointing(x, y, self._buttons), now)
             elif kind in (BUTTON_PRESS, BUTTON_RELEASE) and detail <= MOST_BUTTONS:
                 self._button(1 << detail - 1, x, y, now, down=kind == BUTTON_PRESS)
 
     def _button(self, bit: int, x: int, y: int, now: float, *, down: bool) -> None:
-        if down and self._buttons & bit:  # some servers do not tell of each release
-            self._heard(Pointing(x, y, self._buttons & ~bit), now)
+        if down and self._buttons & bit:  # some servers do not report each release
+            self._on_input(Pointing(x, y, self._buttons & ~bit), now)
         self._buttons = self._buttons | bit if down else self._buttons & ~bit
-        self._heard(Pointing(x, y, self._buttons), now)
+        self._on_input(Pointing(x, y, self._buttons), now)
 
     def _requests(self, data: bytes) -> None:
         place = 0
@@ -132,7 +132,7 @@ class Witness:
 
 
 class _Keymap:
-    """What keys mean at the moment of which is told: whoever types may lend keys to characters, and take them back."""
+    """The keyboard map at the time of each event. Programs that type may change the keys of characters temporarily."""
 
     def __init__(self, link: XLink) -> None:
         first, last = link.setup.min_keycode, link.setup.max_keycode
@@ -146,7 +146,7 @@ class _Keymap:
             self._rows[first + number] = list(symbols[number * width : (number + 1) * width])
 
     def symbol(self, code: int, state: int) -> int:
-        """Return what a key means with some modifiers in force."""
+        """Return the keysym of a key with some modifiers in force."""
         row = [*self._rows.get(code, ()), 0, 0]
         group = state >> 13 & 3
         at = 4 if state & LEVEL_3 and any(row[4:6]) else 2 * group if any(row[2 * group : 2 * group + 2]) else 0
@@ -161,7 +161,7 @@ class _Keymap:
 
 
 def _when(time_ms: int) -> float:
-    """Return when an event was, by this machine's clock: that of a server here, which counts milliseconds."""
+    """Return the time of an event by this machine's clock, to which the server's milliseconds refer."""
     now = time.monotonic()
     ago_ms = (int(now * 1000) - time_ms) % (1 << 32)
     return now - ago_ms / 1000 if ago_ms < LATEST_MS else now

@@ -1,4 +1,4 @@
-"""Carries out gestures on one screen."""
+"""Carries out gestures on one screen, with its pointer and its keyboard."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MOST_CLICKS, MOST_NOTCHES, MOST_REPEATS = 10, 200, 200
 
 
 class Hands:
-    """The pointer and the keyboard together. A gesture is checked as a whole before it begins."""
+    """The pointer and the keyboard of one screen. Each gesture is checked before its first event."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Hands:
         self.typed: list[Typed] = []
 
     def do(self, gesture: Gesture) -> Receipt:
-        """Carry out a gesture; whatever happens, nothing stays pressed."""
+        """Carry out a gesture. Keys and buttons are released in any case."""
         began = time.monotonic_ns()
         before = self._events
         self.typed = []
@@ -99,15 +99,15 @@ class Hands:
         finally:
             self.let_go()
             if isinstance(gesture, Click | Drag | Scroll):
-                # A window manager holds a press back until it has decided whom to focus. Keys are
-                # not held back, so without this the next ones would overtake the click.
+                # A window manager holds a press back until it has decided which window to focus. Keys are not held
+                # back, so without this wait the next ones would overtake the click.
                 self._pulse.await_manager()
-        # How many keys a value takes is not told: it would give its length away.
+        # The keys of a secret's value are not counted: their number would reveal its length.
         events = self._events - before - self._value_events
         return Receipt(time.time_ns(), time.monotonic_ns() - began, events, tuple(self.typed), left_out)
 
     def let_go(self) -> None:
-        """Release all that is pressed."""
+        """Release all keys and buttons."""
         self._pointer.release_all()
         self._keyboard.release_all()
 
@@ -121,7 +121,7 @@ class Hands:
         return self._pointer.events + self._keyboard.events
 
     def _carry_out(self, gesture: Gesture) -> str:
-        """Do what a gesture says; return what of it was left out and why, or nothing."""
+        """Carry out a gesture. Return the omitted part and the reason, or an empty string."""
         pointer = self._pointer
         match gesture:
             case Click(at, button, count):
@@ -135,7 +135,7 @@ class Hands:
                 pointer.move(to)
             case Drag(start, end, button):
                 self._check(start, end)
-                self._gate.belongs(end)  # what is dropped is dropped there
+                self._gate.belongs(end)  # the window there gets the drop
                 return pointer.drag(start, end, button)
             case Scroll(at, direction, notches):
                 self._check(at)
@@ -171,28 +171,30 @@ class Hands:
             self._bound.check_keys(owner_of(self._link, None).box)
 
     def _check_pasted(self, selections: tuple[str, ...], at: Point | None) -> None:
-        """Raise `SecretRefused` if what would be pasted holds a value that is not typed there either."""
+        """Raise `SecretRefused` if a paste would insert a secret's value where the secret may not be typed."""
         for selection in selections if self._vault.any else ():
             found = self._vault.held_in(clipboard.text_of(self._link.display, selection))
             if found and (refusal := self._gate.binding(found, at)):
                 raise SecretRefused(f"What would be pasted holds a secret's value. {refusal} Nothing was pasted.")
 
     def _write(self, gesture: Write) -> str:
-        """Type a text; return what has to be said of how it arrived, if that is not certain."""
+        """Type a text. Return a warning if its arrival is uncertain, otherwise an empty string."""
         parts = list(self._vault.parts(gesture.text))
         for part in parts:
-            self._typist.check(_standing_for(part).value if isinstance(part, Secret) else part)
+            self._typist.check(_with_possible_value(part).value if isinstance(part, Secret) else part)
         if gesture.at is not None:
             self._check(gesture.at)
         else:
             self._check_keys()
         if client := self._far.client(gesture.at):
-            self._far.check([_standing_for(part) if isinstance(part, Secret) else part for part in parts], client)
+            self._far.check(
+                [_with_possible_value(part) if isinstance(part, Secret) else part for part in parts], client
+            )
         are_lost = not client and self._wide.are_lost(parts, gesture.at)
         said = ""
         secrets = [part for part in parts if isinstance(part, Secret)]
         for secret in secrets:
-            self._typist.check_alone(_standing_for(secret))
+            self._typist.check_alone(_with_possible_value(secret))
         tickets = {one.name: self._windows.ticket(one, self._gate.set_aside(one.name)) for one in secrets if one.totp}
         with self._gate.typing(secrets, gesture.at):
             if gesture.at is not None:
@@ -209,7 +211,7 @@ class Hands:
                     if said:
                         break
                     if isinstance(part, Secret):
-                        self._write_secret(self._valued(part, tickets), self._gate.field)
+                        self._write_secret(self._with_value(part, tickets), self._gate.field)
                     elif client and untypable(part):
                         said = self._far.paste(part, self._press_codes, self._keyboard)
                     elif are_lost:
@@ -223,8 +225,8 @@ class Hands:
     def _press_codes(self, codes: Sequence[int]) -> None:
         self._press_together([Stroke(code) for code in codes])
 
-    def _valued(self, secret: Secret, tickets: dict[str, Ticket]) -> Secret:
-        """Return a secret with the value that is typed: of a seed, the code of this moment, which is used up by it."""
+    def _with_value(self, secret: Secret, tickets: dict[str, Ticket]) -> Secret:
+        """Return a secret with the value to type. For a seed, that is the current code, which is used up by this."""
         if not secret.totp:
             return secret
         ticket = tickets.pop(secret.name, None) or self._windows.ticket(secret, self._gate.set_aside(secret.name))
@@ -233,9 +235,9 @@ class Hands:
         return replace(secret, value=code, totp=False)
 
     def _write_secret(self, secret: Secret, field: Box | None = None) -> None:
-        """Type a value, and note where on the screen that shows, before anything else is done.
+        """Type a value, and record where it shows on the screen before anything else happens.
 
-        If it has to show in a field, the first sign is typed alone, and typing goes on while it does.
+        If it has to show in a field, the first character is typed alone. Typing continues only while it shows there.
         """
         self._fields.mark(self.last_event_ns)
         before = self._events
@@ -244,7 +246,7 @@ class Hands:
                 if field is None:
                     self._typist.type(secret.value)
                 else:
-                    self._write_in(field, secret)
+                    self._write_in_field(field, secret)
             finally:
                 self._value_events += max(0, self._events - before - 1)
                 self._typist.forget()
@@ -255,14 +257,15 @@ class Hands:
             raise
         self.typed += shown
 
-    def _write_in(self, field: Box, secret: Secret) -> None:
+    def _write_in_field(self, field: Box, secret: Secret) -> None:
         landing, rest, some = Landing(self._fields, field, secret.name), secret.value.replace("\r\n", "\n"), 1
         while rest:
             began_ns = time.monotonic_ns()
             self._typist.type(rest[:some])
             rest = rest[some:]
             only = landing.check(began_ns, self.last_event_ns)
-            # What else it changed may be a hint, or the field that the program has moved on to: one sign tells.
+            # Other changes may be a hint, or the next field, into which the program moved the focus. The next
+            # character, typed alone, decides.
             some = BATCH if only or some == 1 else 1
 
     def _press_keys(self, *keys: int) -> None:
@@ -271,7 +274,9 @@ class Hands:
         self._press_together([Stroke(self._keyboard.keycode(key)) for key in keys])
 
     def _clear(self, gesture: Write, *, client: str) -> bool:
-        """Empty the field if the text replaces its own; say whether cells of an office sheet get the text."""
+        """Clear the field if the text replaces its content. Return whether the text goes into cells of an office
+        sheet.
+        """
         last, enters = self.last_event_ns, gesture.press_enter or not {"\t", "\n"}.isdisjoint(gesture.text)
         if not gesture.overwrite:
             return enters and self._focused.in_sheets and self._clearing.focus(last).is_office_cell
@@ -279,12 +284,12 @@ class Hands:
         return self._clearing.clear(focus, far=bool(client), empty=not gesture.text).is_office_cell
 
     def _tap(self, *, hold: tuple[str, ...], groups: list[tuple[str, ...]]) -> None:
-        """Hold some keys and press groups of others together, each group after the last."""
+        """Hold some keys, and press the groups of other keys one after the other."""
         if not groups or not all(groups):
             raise InvalidUsage("A hotkey needs at least one key.")
         named = [*hold, *(key for group in groups for key in group)]
         symbols = {key: keynames.keysym(key) for key in named}
-        # "Ctrl+A" is how everybody writes Ctrl and the A key; alone, "A" is the capital letter.
+        # "Ctrl+A" usually means Ctrl and the A key; "A" alone is the capital letter.
         self._check_keys()
         modified = any(symbols[key] in keynames.MODIFIERS.values() for key in named)
         if modified:
@@ -311,7 +316,7 @@ class Hands:
         self._keyboard.flush()
 
     def _down(self, stroke: Stroke) -> list[int]:
-        """Press a key, with Shift first if its character needs it; return what was pressed."""
+        """Press a key, after Shift if its character needs it. Return the pressed keys."""
         codes = [self._keyboard.shift, stroke.keycode] if stroke.shift else [stroke.keycode]
         codes = [code for code in codes if not self._keyboard.holds(code)]
         for code in codes:
@@ -319,8 +324,8 @@ class Hands:
         return codes
 
 
-def _standing_for(secret: Secret) -> Secret:
-    """Return a secret with all signs that may be typed of it: a code is not made before it is typed."""
+def _with_possible_value(secret: Secret) -> Secret:
+    """Return a secret with all characters that its value may contain: a code is not made before it is typed."""
     return replace(secret, value="0123456789", totp=False) if secret.totp else secret
 
 

@@ -1,7 +1,6 @@
 """The process that owns one desktop: its X server, window manager, program and input.
 
-Started by `child`, which it serves over a socket until told to close, or until the other process
-is no more.
+`child` starts it and sends it requests over a socket. It ends on the request ``close``, or when the other process ends.
 """
 
 from __future__ import annotations
@@ -33,13 +32,15 @@ from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.memory import QUIET_S, give_back, reuse
 from holo_tasks.machine.umask import narrow_umask
 
-# After the other side is gone, this long to end in good order.
 GRACE_S = CLOSES_S + 3.0
+"""Seconds to end in good order after the other process has ended."""
 
 
 def main() -> None:
-    """Serve one desktop: arguments are the socket, the memories for pixels and the gate, and the parent's id."""
-    close_process()  # the values of secrets are here
+    """Serve one desktop. The arguments are the descriptors of the socket, the pixels and the flags, and the parent's
+    ID.
+    """
+    close_process()  # this process holds the values of secrets
     narrow_umask()
     reuse()
     shared_libraries.find_at_once()
@@ -49,7 +50,7 @@ def main() -> None:
 
 
 class Host:
-    """Reads requests in one thread, carries them out in the main one."""
+    """Reads requests in one thread and carries them out in the main thread."""
 
     def __init__(self, channel: socket.socket, pixels: int, gate: Gate, parent: int) -> None:
         self._channel = channel
@@ -61,7 +62,7 @@ class Host:
         self._station: Any = None
 
     def run(self) -> None:
-        """Serve until told to close or left alone; leave nothing behind."""
+        """Serve until the request ``close`` or the end of the other process. Then clean up."""
         processes.adopt_orphans()
         order = self._read()
         if order is None:
@@ -108,7 +109,7 @@ class Host:
             answer = getattr(self, f"_{request['ask']}")(request)
         except Exception as error:
             answer = self._described(error)
-        # With any answer: also a gesture that failed typed something.
+        # Part of each answer, because a failed gesture may have typed something as well.
         typed = ipc_messages.from_typed(self._station.typed())
         self._say({"id": request["id"], **answer, "typed": typed})
         if request["ask"] == "look":
@@ -121,7 +122,7 @@ class Host:
 
     @contextmanager
     def _looking(self, request: Message) -> Iterator[None]:
-        """Look on while a person has the screen, if that is asked for: after what they did, and with no event sent."""
+        """With ``looks_on``, allow a look while a person has the screen. The look counts as one after input."""
         if not request.get("looks_on"):
             yield
             return
@@ -200,7 +201,7 @@ class Host:
         return {"owner": self._station.owner(Point(**at) if at else None)}
 
     def _described(self, error: Exception) -> Message:
-        """Turn any error into one that says what to do; details go to the log."""
+        """Convert any error to a message that says what to do. Details of unexpected errors go to the log."""
         if self._station is not None:
             error = self._station.explain(error)
         if not isinstance(error, errors.HoloError):
@@ -215,10 +216,12 @@ class Host:
         try:
             self._channel.sendall(ipc_messages.packed(message))
         except OSError:
-            self._requests.put(None)  # nobody is left to hear it
+            self._requests.put(None)  # the other process has ended
 
     def _read(self) -> Message | None:
-        """Read one message; None when the other process has hung up or ended, or when what it says is no message."""
+        """Read one message. Returns ``None`` if the other process has closed the socket or ended, or sent no valid
+        message.
+        """
         head = self._receive(ipc_messages.HEADER.size)
         try:
             body = self._receive(ipc_messages.length(head)) if head else None
@@ -240,7 +243,7 @@ class Host:
         return received
 
     def _listen(self) -> None:
-        # A child that the other process forked may keep the socket open after its death.
+        # A forked child of the other process may keep the socket open, so the end of the process itself is watched.
         parent = os.pidfd_open(self._parent)
         while True:
             ready, _, _ = select.select([self._channel.fileno(), parent], [], [])
@@ -253,7 +256,7 @@ class Host:
                 self._requests.put(request)
         self._requests.put(None)
         self._gate.stop()
-        # The main thread may hang on a stopped X server: do its work, then end all the same.
+        # The main thread may hang on a stopped X server, so this thread cleans up in its place.
         time.sleep(GRACE_S)
         processes.end(lambda: processes.descendants(os.getpid()), grace_s=0)
         if self._station is not None:
@@ -265,7 +268,7 @@ class Host:
         os._exit(1)
 
     def _end(self) -> list[str]:
-        """End the programs, then the X server; return the titles of dialogs that the programs opened meanwhile."""
+        """End the programs, then the X server. Return the titles of dialogs that the programs opened meanwhile."""
         asked: list[str] = []
         try:
             if self._station is not None:

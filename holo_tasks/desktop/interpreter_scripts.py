@@ -1,9 +1,8 @@
-"""Which file an interpreter runs, by its command line, where that leaves no doubt.
+"""Determines the script that an interpreter runs from its command line, if that is unambiguous.
 
-The kernel does not know this. A program can write another command line over its own, and an interpreter can be told by
-its environment to run more: a script's name is good to tell honest programs apart, and no proof. What is refused here
-are the ways to pretend without any effort: a path that means another file since the program went to another folder,
-and an option whose value stands where a script would.
+The kernel does not know the script. A program can overwrite its command line, and environment variables can make an
+interpreter run more. So a script's name distinguishes honest programs and proves nothing. Two easy tricks are refused:
+a relative path whose meaning changed with the program's folder, and an option whose value takes a script's place.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ HARMLESS = {
     "java": re.compile(r"-Xm[sx]\d+[kKmMgG]?|-jar"),
     "mono": re.compile(r"--debug"),
 }
-"""Options that run nothing and that no value follows; `-jar` only says what kind of file comes next."""
+"""Options that run nothing and take no value. `-jar` only gives the type of the file after it."""
 MODES = {"utf8", "utf8=1", "dev"}
 INLINE = {"-c", "-e", "-m", "-", ""}
-"""What comes after these is no file."""
+"""No script file follows these words."""
 MOST_MENTIONED = 4
 
 
 @dataclass(frozen=True)
 class Started:
-    """A program that we started ourselves: with which words, and in which folder."""
+    """A program that this process started, with its command and its folder."""
 
     process: subprocess.Popen[bytes]
     words: Sequence[str]
@@ -49,17 +48,18 @@ class Started:
     closed: bool = False
 
     def has_id(self, pid: int) -> bool:
-        """Say whether a process is the one that was started, and not a later one with its number."""
+        """Return whether a process is the started one, and not a later one with the same number."""
         if self.closed:
             return is_the_one(pid, self.process.pid)
         return self.process.pid == pid and self.process.poll() is None
 
 
 def script(pid: int, executable: Path, started: Started | None) -> tuple[str, tuple[str, ...]]:
-    """Return the file that a process which runs an interpreter was told to run; empty if it is none, or in doubt.
+    """Return the script of a process that runs an interpreter. Returns an empty string without a script or if it is
+    ambiguous.
 
-    Of what is in doubt the names are returned, too. A relative path counts only in the command of a program that we
-    started ourselves, and from the folder where.
+    Of an ambiguous command the second result has the names of possible scripts. A relative path counts only in the
+    command of a program that this process started, relative to its start folder.
     """
     kind = INTERPRETER.fullmatch(executable.name)
     if kind is None:
@@ -72,16 +72,16 @@ def script(pid: int, executable: Path, started: Started | None) -> tuple[str, tu
         path = Path(word).resolve() if word.startswith("/") else None
         if path is not None and path.is_file():
             return (str(path) if _is_there(pid, path) else ""), ()
-    except (OSError, RuntimeError):  # a link that leads to itself
+    except (OSError, RuntimeError):  # RuntimeError: a loop of links
         return "", ()
     mentioned = [Path(word).name for word in words if not word.startswith("-")]
     return "", () if word in INLINE else tuple(mentioned[:MOST_MENTIONED])
 
 
 def _is_there(pid: int, path: Path) -> bool:
-    """Say whether a process finds the very same file at a path; one with files of its own may have another there.
+    """Return whether a process finds the same file at a path. A process in a sandbox may have another one there.
 
-    A link on the way would be followed among our files, not among its own.
+    A path with links counts as different: this process would follow them in its own file system.
     """
     way = [Path(f"/proc/{pid}/root{each}") for each in (path, *path.parents)]
     return path.samefile(way[0]) and not any(each.is_symlink() for each in way[:-1])
@@ -92,7 +92,7 @@ def _words(pid: int) -> list[str]:
 
 
 def _first(words: Sequence[str], harmless: re.Pattern[str] | None) -> str:
-    """Return the first word that is no option, or the option before it of which more would have to be known."""
+    """Return the first word that is not an option known as harmless: the script, or an unknown option."""
     rest = iter(words)
     for word in rest:
         known = word.startswith("-") and harmless is not None and harmless.fullmatch(word)

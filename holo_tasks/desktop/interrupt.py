@@ -1,4 +1,6 @@
-"""What stops a gesture half-way: its deadline, the other side's wish, or its death."""
+"""Stops a gesture before it is complete: at its deadline, by a request of the other process, or at that process's
+end.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,16 @@ import time
 from holo_tasks.core.errors import Killed, LimitReached
 
 EARLY_S, MOST_EARLY_S = 0.02, 0.5
-"""An event that is let through is with the X server a little later: the gate closes so much before the deadline."""
+"""Seconds before the deadline from which on events are refused, because an event reaches the X server a little
+later.
+"""
 
 
 class Interrupt:
-    """Checked before each input event, and slept on instead of the clock.
+    """Checked before each input event, and used for each sleep.
 
-    ``deadline`` is in seconds of `time.monotonic`, which all processes of a machine share and
-    nobody can set back. ``longest_nap_s`` is how long it may sleep without looking.
+    ``deadline`` is in seconds of `time.monotonic`, which all processes of a machine share and which cannot be set back.
+    ``longest_nap_s`` is the longest sleep between two checks.
     """
 
     def __init__(self, longest_nap_s: float = math.inf) -> None:
@@ -28,22 +32,22 @@ class Interrupt:
         self._early_s = EARLY_S
 
     def arm(self, request: int, deadline: float | None) -> None:
-        """Begin a request; the numbers of requests only grow."""
+        """Begin a request. The numbers of requests only increase."""
         with self._news:
             self._request, self._deadline, self._early_s = request, deadline, EARLY_S
 
     def took(self, seconds: float) -> None:
-        """Note how long events took to be carried out: for the rest of this request the deadline counts for earlier."""
+        """Record how long events took. For the rest of this request the deadline counts as that much earlier."""
         self._early_s = max(self._early_s, min(2 * seconds, MOST_EARLY_S))
 
     def stop(self, request: float = math.inf) -> None:
-        """Stop this request and all before it, even if it was not begun (from any thread)."""
+        """Stop this request and all earlier ones, even if they have not begun. May be called from any thread."""
         with self._news:
             self._stopped = max(self._stopped, request)
             self._news.notify_all()
 
     def wake(self) -> None:
-        """Have whoever sleeps look again (from any thread)."""
+        """Wake sleeping threads, so that they check again. May be called from any thread."""
         with self._news:
             self._news.notify_all()
 
@@ -55,7 +59,7 @@ class Interrupt:
             raise LimitReached("The deadline passed before the gesture was complete.", limit="deadline")
 
     def sleep(self, seconds: float) -> None:
-        """Wait, unless interrupted; then raise."""
+        """Wait for some seconds. Raises the error of `check` as soon as there is one."""
         until = time.monotonic() + seconds
         with self._news:
             while (left := until - time.monotonic()) > 0:

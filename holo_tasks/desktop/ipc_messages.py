@@ -1,7 +1,7 @@
-"""Messages between the process that uses a desktop and the one that owns it.
+"""Messages between the process that uses a desktop and the host process that owns it.
 
-A message is four bytes of length followed by JSON. Pixels do not travel here: they lie in memory
-that both processes map, and the message says how many bytes of it count.
+A message is four bytes of length followed by JSON. Pixels are not sent in messages: they are in memory that both
+processes map, and the message gives the number of bytes.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _ERRORS = (
 
 
 class Garbled(errors.DesktopFailed):
-    """What came over the wire is no message, or does not describe what it says it does."""
+    """The received bytes are not a valid message, or the message lacks values."""
 
 
 def understood(read: Callable[P, R]) -> Callable[P, R]:
-    """Have everything that reading a message falls over be `Garbled`."""
+    """Decorate a reading function so that errors about malformed messages become `Garbled`."""
 
     @wraps(read)
     def reading(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -75,7 +75,7 @@ def packed(message: Message) -> bytes:
 
 @understood
 def length(head: bytes) -> int:
-    """Read how long a message is from the bytes before it."""
+    """Return the length of a message from the bytes before it."""
     size = int(HEADER.unpack(head)[0])
     if size > LONGEST:
         raise ValueError("a message is too long")
@@ -84,7 +84,7 @@ def length(head: bytes) -> int:
 
 @understood
 def unpacked(body: bytes) -> Message:
-    """Read a message from its bytes, the length already taken off."""
+    """Return the message in these bytes, which follow the length."""
     message: Message = json.loads(body)
     if not isinstance(message, dict):
         raise TypeError("a message is an object")
@@ -92,13 +92,13 @@ def unpacked(body: bytes) -> Message:
 
 
 def from_gesture(gesture: Gesture) -> Message:
-    """Describe a gesture in plain values."""
+    """Convert a gesture to plain values."""
     return {"kind": type(gesture).__name__, **asdict(gesture)}
 
 
 @understood
 def to_gesture(message: Message) -> Gesture:
-    """Build the gesture that `from_gesture` described."""
+    """Build a gesture from the result of `from_gesture`."""
     values = dict(message)
     kind = _KINDS[values.pop("kind")]
     for name in _POINTS:
@@ -112,24 +112,24 @@ def to_gesture(message: Message) -> Gesture:
 
 
 def from_inputs(inputs: Sequence[ByHand]) -> list[Message]:
-    """Describe a person's input in plain values."""
+    """Convert a person's input to plain values."""
     return [asdict(one) for one in inputs]
 
 
 @understood
 def to_inputs(messages: Sequence[Message]) -> list[ByHand]:
-    """Build the input that `from_inputs` described."""
-    return [Key(**told) if "keysym" in told else Pointing(**told) for told in messages]
+    """Build the input from the result of `from_inputs`."""
+    return [Key(**message) if "keysym" in message else Pointing(**message) for message in messages]
 
 
 def from_slip(slip: Slip | None) -> Message | None:
-    """Describe a slip in plain values."""
+    """Convert a slip to plain values."""
     return asdict(slip) if slip is not None else None
 
 
 @understood
 def to_slip(message: Message | None) -> Slip | None:
-    """Build the slip that `from_slip` described."""
+    """Build a slip from the result of `from_slip`."""
     if message is None:
         return None
     field = message.get("field")
@@ -139,7 +139,7 @@ def to_slip(message: Message | None) -> Slip | None:
 
 
 def from_typed(fields: Sequence[Typed]) -> list[Message]:
-    """Describe where secrets show, pixels included: they go to the other process, and no further."""
+    """Convert the areas that show secrets, with their pixels, which only the client process gets."""
     return [
         {**asdict(typed), **{name: base64.b64encode(getattr(typed, name)).decode() for name in ("before", "after")}}
         for typed in fields
@@ -148,31 +148,31 @@ def from_typed(fields: Sequence[Typed]) -> list[Message]:
 
 @understood
 def to_typed(messages: Sequence[Message]) -> tuple[Typed, ...]:
-    """Build what `from_typed` described."""
+    """Build the areas from the result of `from_typed`."""
     return tuple(
         Typed(
-            Box(**told["box"]),
-            Box(**told["around"]),
-            base64.b64decode(told["before"]),
-            base64.b64decode(told["after"]),
-            window=told["window"],
-            inside=Box(**told["inside"]) if told["inside"] else None,
-            pid=told["pid"],
-            hidden=told["hidden"],
+            Box(**values["box"]),
+            Box(**values["around"]),
+            base64.b64decode(values["before"]),
+            base64.b64decode(values["after"]),
+            window=values["window"],
+            inside=Box(**values["inside"]) if values["inside"] else None,
+            pid=values["pid"],
+            hidden=values["hidden"],
         )
-        for told in messages
+        for values in messages
     )
 
 
 def from_error(error: errors.HoloError) -> Message:
-    """Describe an error; its class is what decides the exit code on the other side."""
+    """Convert an error to plain values. Its class determines the exit code in the other process."""
     kind = next((k.__name__ for k in _ERRORS if isinstance(error, k)), "DesktopFailed")
     return {"error": kind, "message": str(error), "limit": getattr(error, "limit", None)}
 
 
 @understood
 def to_error(message: Message) -> errors.HoloError:
-    """Build the error that `from_error` described."""
+    """Build an error from the result of `from_error`."""
     kind = next(k for k in _ERRORS if k.__name__ == message["error"])
     limited = kind is errors.LimitReached
     error = errors.LimitReached(message["message"], limit=message["limit"]) if limited else kind(message["message"])
@@ -181,7 +181,7 @@ def to_error(message: Message) -> errors.HoloError:
 
 
 def to_frame(told: Message, rgb: bytes, *, display: str, scale: float, holds: int) -> Frame:
-    """Return the frame that the answer to ``look`` describes; the pixels come by shared memory."""
+    """Return the frame that the answer to ``look`` describes, with the pixels from shared memory."""
     return Frame(
         rgb=rgb,
         size=Size(**told["size"]),

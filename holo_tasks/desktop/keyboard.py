@@ -1,7 +1,7 @@
 """The keys of one X server, pressed through XTEST.
 
-pyautogui has a keyboard too, but it looks keys up in a table made at import: it drops every
-character the layout lacks, without an error.
+pyautogui is not used for keys: it looks them up in a table made at import, and drops every character that the layout
+lacks without an error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Latched:
 
 
 class Keyboard:
-    """Presses keys, lends free keys to characters the layout lacks, and puts all back."""
+    """Presses keys, lends free keys to characters that the layout lacks, and restores the keyboard map."""
 
     def __init__(self, link: XLink, gate: Gate) -> None:
         if not link.has("XTEST"):
@@ -61,7 +61,7 @@ class Keyboard:
         self.last_event_ns = 0
 
     def read(self) -> Layout:
-        """Read the map anew: a person or another program may have changed it."""
+        """Read the keyboard map again: a person or another program may have changed it."""
         first, last = self._link.setup.min_keycode, self._link.setup.max_keycode
         reply = self._link.conn.core.GetKeyboardMapping(first, last - first + 1).reply()
         width, symbols = reply.keysyms_per_keycode, list(reply.keysyms)
@@ -70,7 +70,9 @@ class Keyboard:
 
     @contextmanager
     def plain(self, *, keep_locks: bool = False) -> Iterator[None]:
-        """Type as if CapsLock were off, no key were held and the layout were the Latin one."""
+        """Type as if CapsLock were off, no key were held and the layout were the Latin one. Restores the locks
+        afterwards.
+        """
         self.layout = self.read()
         group = self.layout.best_group()
         self._strokes = self.layout.strokes(group)
@@ -97,35 +99,35 @@ class Keyboard:
             self._xkb.LatchLockState(CORE_KEYBOARD, 0xFF, wanted.locks, True, wanted.group, 0, False, 0)
 
     def stroke(self, keysym: int) -> Stroke | None:
-        """Return how to produce a keysym now, if any key does."""
+        """Return the key that produces a keysym now, or ``None``."""
         return self._strokes.get(keysym)
 
     def lend(self, symbols: Iterable[int], keys: Iterable[int]) -> None:
-        """Let free keys produce these keysyms. Nobody may still have to read those keys' old ones."""
+        """Make free keys produce these keysyms. Before, all programs must have read earlier presses of those keys."""
         for keycode, symbol in zip(keys, symbols, strict=False):
-            # Twice the same: Shift and CapsLock then change nothing, and "Ë" alone would become "ë".
+            # Both levels, so that Shift and CapsLock have no effect. With one level "Ë" would become "ë".
             self._link.conn.core.ChangeKeyboardMapping(1, keycode, 2, [symbol, symbol])
         self._link.sync()
         self.layout = self.read()
         self._strokes = self.layout.strokes(self.layout.best_group())
 
     def lent(self) -> dict[int, int]:
-        """Return the free keys that produce something now, with what they produce."""
+        """Return the free keys that produce a keysym now, with that keysym."""
         return {key: symbol for key in self.free if (symbol := self.layout.symbol(key))}
 
     def put_back(self) -> None:
-        """Take the characters away from the free keys again, also those that others lent them."""
+        """Clear the free keys again, including those that other programs lent."""
         self.layout = self.read()
         restore(self._link, list(self.lent()))
         self.layout = self.read()
         self._strokes = self.layout.strokes(self.layout.best_group())
 
     def undisturbed(self) -> AbstractContextManager[None]:
-        """Keep all other programs waiting: the window that has the keyboard now has it until this is left."""
+        """Block all other clients, so that the focus cannot move until the context ends."""
         return self._link.undisturbed()
 
     def overheard(self, strokes: Iterable[Stroke]) -> bool:
-        """Say whether another program asked to get one of these keys, typed `plain`, whatever window they are for."""
+        """Return whether another program has a passive grab on one of these keys, typed as in `plain`."""
         strokes = list(strokes)
         held = self._state().locks & ~LOCK
         keys = [(stroke.keycode, held | SHIFT if stroke.shift else held) for stroke in strokes]
@@ -134,7 +136,7 @@ class Keyboard:
         return taken(self._link, keys, passed(self._link))
 
     def press(self, keycode: int) -> None:
-        if self._sent:  # what is sent in one go goes to one window
+        if self._sent:  # the events between two flushes go to one window
             self._gate.belongs(None)
             self._sent = False
         self._gate.event()
@@ -153,9 +155,9 @@ class Keyboard:
         self._sent = True
 
     def arrive(self) -> None:
-        """Wait until the X server has carried out what was sent.
+        """Wait until the X server has processed all sent events.
 
-        Else, while it is kept from working, keys pile up there that it would press long after a stop.
+        Otherwise keys would queue up in a blocked server, which would press them long after a stop.
         """
         began = time.monotonic()
         self._link.sync()
@@ -167,7 +169,9 @@ class Keyboard:
         self.last_event_ns = time.monotonic_ns()
 
     def release_all(self, *, held_by_others: bool = False) -> None:
-        """Let go of every key that we hold; on request also of keys some other program left down."""
+        """Release every key that this object pressed. With ``held_by_others``, also keys that other programs left
+        pressed.
+        """
         for keycode in reversed(self._down):
             self._send(RELEASE, keycode)
         self._down.clear()
@@ -177,7 +181,7 @@ class Keyboard:
 
     @property
     def shift(self) -> int:
-        """The key code of Shift."""
+        """The keycode of Shift."""
         return self.keycode(keynames.SHIFT)
 
     def keycode(self, keysym: int) -> int:
@@ -189,7 +193,7 @@ class Keyboard:
 
 
 def let_go(link: XLink) -> None:
-    """Release every key that XTEST holds down; keys a person holds on a keyboard stay as they are."""
+    """Release every key that XTEST holds down. Keys that a person holds on a keyboard stay pressed."""
     test = link.conn(xcffib.xtest.key)
     pressed = bytes(link.conn.core.QueryKeymap().reply().keys)
     for keycode in range(8, 256):
@@ -199,7 +203,7 @@ def let_go(link: XLink) -> None:
 
 
 def let_go_of_buttons(link: XLink) -> None:
-    """Release every button that is down."""
+    """Release every pressed button."""
     test = link.conn(xcffib.xtest.key)
     held = link.conn.core.QueryPointer(link.root).reply().mask
     for button in range(1, 6):
@@ -209,7 +213,7 @@ def let_go_of_buttons(link: XLink) -> None:
 
 
 def restore(link: XLink, keys: Iterable[int]) -> None:
-    """Make keys produce nothing."""
+    """Make keys produce no keysym."""
     for keycode in keys:
         link.conn.core.ChangeKeyboardMapping(1, keycode, 1, [0])
     link.sync()

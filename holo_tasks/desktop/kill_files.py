@@ -1,7 +1,7 @@
-"""Requests to stop, as files in a folder: whoever owns a mouse reads them by itself, whatever else hangs.
+"""Requests to stop runs, as files in a folder. Each host process reads them by itself, even if other parts hang.
 
-``<run id>`` stops one run, ``all-<boot>-<time>`` all that began before it; ``<run id>.stopped`` is the answer. Times
-are those of `time.monotonic`, which nobody can set back, so they count only until the machine is started again.
+``<run id>`` stops one run, and ``all-<boot>-<time>`` all runs that began before it. ``<run id>.stopped`` is the answer.
+Times are those of `time.monotonic`, which cannot be set back. So they are valid only until the machine restarts.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from holo_tasks.machine.private import open_private, own_folder
 FOLDER = "kill"
 _ALL, _STOPPED = "all-", ".stopped"
 STALE_S = 7 * 24 * 3600
-"""Requests older than this are cleared away: the runs they were for are long over."""
+"""Seconds after which requests are deleted: the runs that they were for have ended long ago."""
 
 
 def folder_in(home: Path) -> Path:
-    """Return where requests are, making the folder. Raises OSError if it cannot be made."""
+    """Return the folder of requests, and create it if needed. Raises `OSError` if it cannot be created."""
     folder = home / FOLDER
-    own_folder(folder)  # not by the rules for a home: whatever is wrong with it, a run must be stopped
+    own_folder(folder)  # without the checks of a home folder: a run must be stoppable in any case
     return folder
 
 
 def ask_one(folder: Path, run_id: str, reason: str) -> None:
-    """Ask a run to stop."""
+    """Request that a run stops."""
     _write(folder, run_id, {"reason": reason})
 
 
 def ask_all(folder: Path, reason: str) -> None:
-    """Ask all runs to stop that have begun by now."""
+    """Request that all runs stop that have begun by now."""
     _write(folder, f"{_ALL}{_boot()}-{time.monotonic_ns()}", {"reason": reason})
 
 
 def asked(folder: Path, run_id: str, began_s: float) -> Path | None:
-    """Return a request that is meant for a run, if there is one. Raises OSError if that cannot be known."""
+    """Return a request that applies to a run, or ``None``. Raises `OSError` if the folder cannot be read."""
     try:
         names = os.listdir(folder)  # noqa: PTH208  # half the time of iterdir, twenty times a second
     except FileNotFoundError:
@@ -48,14 +48,14 @@ def asked(folder: Path, run_id: str, began_s: float) -> Path | None:
     for name in names:
         if name == run_id:
             return folder / name
-        # Equal counts as before: the clock may stand still between the two.
+        # An equal time counts, because the clock may not advance between the two.
         if name.startswith(before) and name[len(before) :].isdecimal() and int(name[len(before) :]) >= began_s * 1e9:
             return folder / name
     return None
 
 
 def reason_in(request: Path) -> str:
-    """Return what was given as the reason, empty if nothing was."""
+    """Return the reason in a request, or an empty string."""
     try:
         return str(json.loads(request.read_text(encoding="utf-8")).get("reason", ""))
     except (OSError, ValueError, AttributeError, RecursionError):
@@ -63,21 +63,21 @@ def reason_in(request: Path) -> str:
 
 
 def answer(folder: Path, run_id: str) -> None:
-    """Say that no input of a run is on its way any more."""
+    """Record that no input of a run is on its way any more."""
     with contextlib.suppress(OSError):
         _write(folder, f"{run_id}{_STOPPED}", {})
 
 
 def answered(folder: Path, run_id: str) -> bool:
-    """Say whether input of a run is known to have stopped."""
+    """Return whether input of a run is known to have stopped."""
     try:
         return (folder / f"{run_id}{_STOPPED}").exists()
-    except OSError:  # what is on a failing disk is not known
+    except OSError:  # a failing disk
         return False
 
 
 def forget(folder: Path, run_id: str) -> None:
-    """Clear away what was for a run that has ended, and what is stale."""
+    """Delete the files of a run that has ended, and all stale ones."""
     with contextlib.suppress(OSError):
         (folder / run_id).unlink(missing_ok=True)
         (folder / f"{run_id}{_STOPPED}").unlink(missing_ok=True)
@@ -87,14 +87,14 @@ def forget(folder: Path, run_id: str) -> None:
 
 
 def _write(folder: Path, name: str, content: dict[str, str]) -> None:
-    """Write a file that is there as a whole, or without its content where the disk is full."""
+    """Write a file atomically or, on a full disk, without its content."""
     draft = folder / f".{os.urandom(8).hex()}"
     try:
         with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
             json.dump(content, file)
         draft.replace(folder / name)
     except OSError:
-        # Its name alone is the request, or the answer, and that takes no room.
+        # The name alone is the request or the answer, and an empty file needs no disk space.
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
         os.close(open_private(folder / name, os.O_WRONLY | os.O_CREAT))

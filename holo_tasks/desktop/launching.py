@@ -23,7 +23,7 @@ from holo_tasks.desktop.xlink import XLink
 
 @dataclass
 class Launch:
-    """The start of one program. ``order`` is the request for the desktop; the variables of ``ours`` come last."""
+    """The start of one program. ``order`` is the request for the desktop; the variables of ``ours`` have precedence."""
 
     order: Mapping[str, Any]
     folder: Path
@@ -82,7 +82,7 @@ class Launch:
         )
 
     def _profile(self, path: str | None) -> Profile:
-        """Return the profile of the program; on a person's display this is its usual one."""
+        """Return the profile of the program. On a borrowed display that is its usual one."""
         order = self.order
         if (profiles := order["profiles"]) is None:
             return as_it_is(order["app"], path)

@@ -1,7 +1,8 @@
-"""What desktops leave on a machine whose process, and the one that owned the desktop, were killed at the same time.
+"""Cleans up after desktops whose host process and client process were killed at the same time.
 
-A desktop ends with the process that uses it, and takes everything with it. Only if both are gone at once, as when the
-kernel ends a whole group for want of memory, is something left: its folder, perhaps programs, the X server's lock.
+A desktop ends with its client process, and is cleaned up by it or by the host. Files are left only if both processes
+die at once, for instance when the kernel kills a whole group for lack of memory. Left are its folder, the X server's
+lock, and perhaps programs.
 """
 
 from __future__ import annotations
@@ -20,23 +21,25 @@ from holo_tasks.machine.proc import process
 
 PREFIX = "holo-desktop-"
 HELD = "held"
-"""A file in the folder of a desktop, locked for as long as the process lives that uses it, in whichever container."""
+"""A file in the folder of a desktop. It is locked while the client process lives, in this or another container."""
 
 YOUNG_S = 60.0
-"""A lock may be that of a server in another container which does not listen yet."""
+"""Seconds during which a lock is left alone. It may belong to a server in another container that does not listen
+yet.
+"""
 
 
 def hold(folder: Path) -> IO[bytes]:
-    """Say that a desktop's folder is in use, until what this returns is closed or this process ends."""
+    """Mark a desktop's folder as in use, until the returned file is closed or this process ends."""
     draft = folder / f".{HELD}"
     file = draft.open("wb")
-    fcntl.flock(file, fcntl.LOCK_EX)  # before it gets its name: nobody can take it for a dead one's
+    fcntl.flock(file, fcntl.LOCK_EX)  # locked before it is renamed, so that it never looks abandoned
     draft.replace(folder / HELD)
     return file
 
 
 def clear_away() -> list[str]:
-    """End what desktops of this user have left whose processes are gone; return their names."""
+    """End the programs and remove the files of this user's desktops whose processes have ended. Return their names."""
     cleared = []
     for folder in sorted(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")):
         with contextlib.suppress(OSError):
@@ -58,7 +61,7 @@ def _clear(folder: Path) -> None:
 
 
 def _displays() -> list[str]:
-    """Remove what killed X servers have left: a lock that names no process, and a socket that nobody listens on."""
+    """Remove the remains of killed X servers: locks of processes that have ended, and sockets without a listener."""
     cleared = []
     for lock in Path("/tmp").glob(".X*-lock"):
         number = lock.name.removeprefix(".X").removesuffix("-lock")
@@ -70,7 +73,7 @@ def _displays() -> list[str]:
             if found.st_uid != os.geteuid() or time.time() - found.st_mtime < YOUNG_S or process(holder).exists():
                 continue
             xserver.sweep(f":{number}")
-            if not Path(f"/tmp/.X11-unix/X{number}").exists():  # else somebody listens there, in another container
+            if not Path(f"/tmp/.X11-unix/X{number}").exists():  # else a server in another container listens there
                 lock.unlink()
                 cleared.append(f":{number}")
     return cleared

@@ -1,7 +1,7 @@
-"""Asks a program for a sign of life, the way a window manager does (_NET_WM_PING).
+"""Asks a program whether it responds, as a window manager does (_NET_WM_PING).
 
-A program answers from its event loop, after everything it was sent before. So an answer proves
-that it has read its keys and finished its slow handlers.
+A program answers from its event loop, after all earlier events. So an answer proves that it has read its keys and
+finished its slow handlers.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from holo_tasks.desktop import windows
 from holo_tasks.desktop.repaints import Repaints
 from holo_tasks.desktop.xlink import Refused, XLink
 
-# The program sends the number back to the root window, where the window manager reads it too. A
-# manager numbers its own pings from 1 or with server times: it ignores numbers it did not send.
 FIRST_SERIAL = 0xE0000000
+"""First number of a ping. The program returns the number to the root window, where the window manager reads it as well.
+A manager numbers its own pings from 1 or with server times, and ignores other numbers.
+"""
 
-# SubstructureNotify and SubstructureRedirect: who manages the windows listens for these.
 TO_MANAGER = 0x180000
+"""SubstructureNotify and SubstructureRedirect: the window manager listens for these."""
 MANAGER_S = 1.0
 NAP_S = 0.0003
 
@@ -28,7 +29,7 @@ CLIENT_MESSAGE = struct.Struct("=BB2xII5I")
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """A question to a window that was not necessarily answered yet."""
+    """A ping to a window, which may be unanswered yet."""
 
     window: int
     serial: int
@@ -36,13 +37,13 @@ class Ping:
 
 
 class Pulse:
-    """Sends pings over one connection; the answers are seen by `Repaints`."""
+    """Sends pings over one connection. `Repaints` receives the answers."""
 
     def __init__(self, link: XLink, repaints: Repaints) -> None:
         self._link = link
         self._repaints = repaints
         self._serial = FIRST_SERIAL
-        # A window of ours for the window manager to answer at; never shown.
+        # The window manager answers by a property of this window, which is never mapped.
         self._window: int = link.conn.generate_id()
         link.conn.core.CreateWindow(0, self._window, link.root, -10, -10, 1, 1, 0, 1, 0, 0, [])
         self._mute: dict[int, Ping] = {}
@@ -50,7 +51,7 @@ class Pulse:
         self._closed: dict[int, int] = {}
 
     def ask(self) -> Ping | None:
-        """Ping the active window; None if there is none or it never answers."""
+        """Ping the active window. Returns ``None`` without such a window, or if it never answers pings."""
         link = self._link
         window = windows.active_window(link)
         try:
@@ -69,10 +70,10 @@ class Pulse:
         return Ping(window, self._serial, time.monotonic_ns())
 
     def await_manager(self) -> None:
-        """Wait until the window manager has read everything that was sent to it so far.
+        """Wait until the window manager has read all earlier events.
 
-        It is asked how large a frame would be, which it answers as a property. Managers renew
-        their key bindings when the keyboard map changes, and lose clicks meanwhile (openbox).
+        It is asked for the size of a frame, and answers by a property. Managers renew their key bindings when the
+        keyboard map changes, and meanwhile lose clicks (openbox).
         """
         link, core = self._link, self._link.conn.core
         name = "_NET_REQUEST_FRAME_EXTENTS"
@@ -86,11 +87,11 @@ class Pulse:
             time.sleep(NAP_S)
 
     def _answers(self, window: int) -> bool:
-        """Say whether a window's program knows pings.
+        """Return whether a window's program answers pings.
 
-        Tk does without saying so; its programs register at the root window (for `send`) with a
-        window of theirs. Nobody else is asked uninvited: simple programs take any message from
-        the window manager for the wish that they close.
+        Tk does without declaring it. Its programs register a window of theirs at the root window (for `send`). Other
+        programs that do not declare it get no pings: simple programs take any message from the window manager for a
+        request to close.
         """
         link = self._link
         if link.atom("_NET_WM_PING") in link.numbers(window, "WM_PROTOCOLS"):
@@ -100,7 +101,7 @@ class Pulse:
         return any(number and int(number, 16) & ~mask == window & ~mask for number in registered)
 
     def answered(self, ping: Ping) -> int | None:
-        """Return when a ping was answered; a window that is gone has nothing left to say."""
+        """Return when a ping was answered, or ``None``. A window that has closed counts as answered then."""
         at = self._repaints.answered(ping.serial)
         if at is None and ping.serial not in self._closed and not self._exists(ping.window):
             self._closed[ping.serial] = time.monotonic_ns()
@@ -110,7 +111,7 @@ class Pulse:
         return at or self._closed.get(ping.serial)
 
     def give_up(self, ping: Ping) -> None:
-        """Stop asking a window that says it answers but never did."""
+        """Send no more pings to a window that declares them but has never answered one."""
         if ping.window not in self._alive:
             self._mute[ping.window] = ping
 

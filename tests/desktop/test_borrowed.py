@@ -41,7 +41,7 @@ async def test_a_server_whose_outputs_are_wayland_s_is_refused_unless_it_shows_s
     link = XLink(display)
     assert not borrowed.is_xwayland(link)
     monkeypatch.setattr(borrowed, "_outputs", lambda link: ["XWAYLAND0"])
-    with pytest.raises(DesktopFailed, match=r"is Wayland's \(Xwayland\).*X11 session"):
+    with pytest.raises(DesktopFailed, match=r"belongs to Wayland \(Xwayland\).*X11 session"):
         borrowed.check_display(link)
     core, window = link.conn.core, link.conn.generate_id()
     core.CreateWindow(24, window, link.root, 9, 9, 50, 50, 0, 1, 0, xcffib.xproto.CW.BackPixel, [0xFF0000])
@@ -75,7 +75,7 @@ async def test_the_x_server_of_a_wayland_session_is_refused(wayland, tk):
     window = "import tkinter; tkinter.Label(tkinter.Tk(), text='X').pack(); tkinter.mainloop()"
     with subprocess.Popen([tk, "-c", window], env={**os.environ, "DISPLAY": wayland}) as program:
         try:
-            with pytest.raises(DesktopFailed, match=r"is Wayland's \(Xwayland\)"):
+            with pytest.raises(DesktopFailed, match=r"belongs to Wayland \(Xwayland\)"):
                 await AttachedDesktop.start(wayland, touches=False)
         finally:
             program.kill()

@@ -83,7 +83,7 @@ def test_a_code_that_was_too_long_in_coming_is_not_typed_but_the_next_one(time: 
 def test_where_others_take_each_next_one_the_wait_has_an_end(time: Time) -> None:
     here, there = CodeWindows(time.sleep, time), CodeWindows(time.sleep, time)
     there.ticket(OTP)
-    time.meanwhile = lambda: there._given(OTP.seed, "otp") and None  # type: ignore[arg-type, func-returns-value]
+    time.meanwhile = lambda: there._issued(OTP.seed, "otp") and None  # type: ignore[arg-type, func-returns-value]
     with pytest.raises(SecretRefused, match=r"others type the next ones.*seat.*Nothing was typed"):
         here.ticket(OTP)
     assert sum(time.slept) <= 63

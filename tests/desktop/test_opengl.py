@@ -62,7 +62,9 @@ async def test_one_that_asks_as_it_comes_up_is_started_again_with_it(start, star
         assert has(desktop)
         assert len(await desktop.windows()) == 1
     assert starts.read_text() == f"{kind}\n{kind}\n"
-    assert told == ["The program asks for OpenGL: its desktop is started again with it; HOLO_OPENGL=1 has it at once."]
+    assert told == [
+        "The program asks for OpenGL, so its desktop is restarted with it. Set HOLO_OPENGL=1 to avoid the restart."
+    ]
 
 
 async def test_one_that_asks_later_goes_without_and_that_is_said_once(start, starts, told, has, until):

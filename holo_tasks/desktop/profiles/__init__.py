@@ -1,1 +1,10 @@
-"""Private profiles: an instance with its own profile never hands its document to another instance."""
+"""Profiles of their own for programs on a desktop, so that they do not pass their document to a running instance.
+
+The most important modules:
+
+* `profile` creates, locks, repairs and cleans up the profile of a program.
+* `programs` is the table of the programs that need one.
+* `asked` reads the setting ``profiles`` of a desktop.
+
+The package may import `core`, `machine`, `accessibility` and `desktop`.
+"""

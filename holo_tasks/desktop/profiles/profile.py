@@ -28,12 +28,12 @@ SNAP_SEES = (
     "of the distribution."
 )
 ELSEWHERE = {"HOME", "XDG_CONFIG_HOME"}
-"""Variables that choose the settings folder: a program that gets one of them keeps its usual profile."""
+"""Variables that choose the settings folder. A program that gets such a variable keeps its usual profile."""
 
 
 @dataclass
 class Profile:
-    """The command of a program and its profile; ``folder`` is None if the program uses its usual profile."""
+    """The command of a program and its profile. ``folder`` is ``None`` if the program uses its usual profile."""
 
     command: list[str]
     folder: Path | None = None
@@ -43,7 +43,7 @@ class Profile:
     _lock: IO[bytes] | None = None
 
     def hint(self, status: int | None) -> str:
-        """Return advice for a program without a window; ``status`` is None if it is still running."""
+        """Return advice for a program without a window. ``status`` is its exit status, ``None`` while it still runs."""
         if self.is_snap:
             return SNAP_SEES
         if status != 0 or self.folder is not None:
@@ -51,7 +51,7 @@ class Profile:
         return HANDED_ON.format(self.kind.option if self.kind else ANY_OPTION)
 
     def note_documents(self, pids: Iterable[int]) -> None:
-        """Note the folders of files that these processes have open: a killed program leaves locks there."""
+        """Record the folders of files that these processes have open. A killed program leaves lock files there."""
         for pid in pids if self.folder else ():
             with contextlib.suppress(OSError):
                 for descriptor in Path(f"/proc/{pid}/fd").iterdir():
@@ -61,7 +61,7 @@ class Profile:
                             self._documents.add(file.parent)
 
     def tidy(self) -> None:
-        """Remove the document locks of the program; call this when it has ended."""
+        """Remove the document locks of the program. Call this when the program has ended."""
         for lock, maker in office.locks(self._documents) if self.folder else ():
             if maker == self.folder:
                 lock.unlink(missing_ok=True)
@@ -77,8 +77,8 @@ def profile_for(
 ) -> Profile:
     """Return the command and profile of a program.
 
-    ``kept`` is the folder of a kept profile; None makes a new one in the folder of the ``desktop``. The command stays
-    unchanged if it names a profile, or if one of the ``added`` variables chooses the settings folder.
+    ``kept`` is the folder of a kept profile; ``None`` makes a new one in the folder of the ``desktop``. The command
+    stays unchanged if it names a profile, or if one of the ``added`` variables chooses the settings folder.
     """
     found = look_up(command, path)
     kind, documents = found.kind, _folders_of(command)
@@ -117,7 +117,7 @@ def _new(desktop: Path, user: OtherUser | None) -> Path:
 
 
 def _held(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
-    """Return a free kept profile and its lock; a second desktop at the same time gets the next number."""
+    """Return a free kept profile and its lock. A second desktop at the same time gets the next number."""
     for number in count(1):
         place = kept if number == 1 else kept.with_name(f"{kept.name}-{number}")
         try:
@@ -167,7 +167,7 @@ def _folders_of(command: Sequence[str]) -> list[Path]:
 
 
 def _is_dead(profile: Path) -> bool:
-    """Return whether a profile belongs to a desktop that is gone. Ends processes that such a desktop left."""
+    """Return whether a profile belongs to a desktop that has ended. Ends processes that such a desktop left running."""
     desktop = profile.parent
     if desktop.parent != Path(tempfile.gettempdir()) or not desktop.name.startswith(leftovers.PREFIX):
         return False

@@ -55,7 +55,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The kind of a command's program, None if it is not in the table, and the index of the program in the command."""
+    """The kind of a command's program, ``None`` if the table lacks it, and the index of the program in the command."""
 
     kind: Kind | None
     place: int

@@ -1,7 +1,11 @@
-"""How a desktop knows that its programs still work on the last input.
+"""Detects whether the programs on a desktop still work on the last input.
 
-``work_in_flight`` answers the question, and puts together what the other modules see: ``tcp_table`` reads the kernel's
-table of connections, ``exchanges`` tells which requests wait for an answer, ``cpu_use`` follows CPU time,
-``programs`` and ``process_tree`` list the processes of the programs, and ``pointer_name`` reads which pointer is shown.
-``sense`` puts all of them together.
+The most important modules:
+
+* `work_in_flight` decides it, from the signs that the other modules read.
+* `exchanges` finds requests without an answer, in the kernel's table of connections that `tcp_table` reads.
+* `sense` builds the detector of one desktop.
+
+`cpu_use` follows CPU time, `programs` and `process_tree` list the processes of the programs, and `pointer_name` reads
+the name of the pointer. The package may import `core`, `machine` and `desktop`.
 """

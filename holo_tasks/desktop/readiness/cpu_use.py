@@ -11,21 +11,22 @@ from dataclasses import dataclass, field
 from holo_tasks.machine.proc import process, stat_of
 
 BUSY_SHARE = 0.6
-"""Programs that use so much of one core more than usual compute."""
+"""Programs compute if they use this share of one core, or more, beyond their usual share."""
 USUAL_OVER_S, LATELY_S = 0.2, 0.04
-"""The usual share is taken over periods of at least the first length, in seconds, and the share of this moment over at
-least the second. The kernel counts in steps of 10 ms."""
+"""Shortest periods in seconds over which the usual share and the current share are taken. The kernel counts in steps of
+10 ms.
+"""
 SOME_S = 0.03
-"""CPU time beyond the usual that is more than reading a key or a press takes."""
+"""Seconds of CPU time, beyond the usual, above which a program does more than read a key or a press."""
 TICK_S = 0.01
 UTIME, STIME = 11, 12
-"""Places in ``/proc/PID/stat`` after the name of the process (see ``proc(5)``); the state is the first."""
+"""Places in ``/proc/PID/stat`` after the name of the process (see ``proc(5)``). The state has place 0."""
 MOST_SAMPLES, AWAKE_SAMPLES = 32, 8
 
 
 @dataclass(frozen=True, slots=True)
 class CpuSample:
-    """CPU time of some processes, in seconds, by process; ``blocked`` are those that wait for a disk (state D)."""
+    """CPU time of processes in seconds, by process. ``blocked`` are the processes that wait for a disk (state D)."""
 
     at_s: float
     used_s: dict[int, float]
@@ -48,13 +49,13 @@ class CpuUse:
     _idle: CpuSample | None = None
 
     def begin(self, sample: CpuSample) -> None:
-        """Note that an input is sent now."""
+        """Record that an input is sent now."""
         self._samples.clear()
         self._samples.append(sample)
         self._began, self._idle = sample, None
 
     def rest(self, sample: CpuSample) -> None:
-        """Take in a sample from a time when the agent is idle: learn the usual use from it."""
+        """Add a sample from a time when the agent is idle, and learn the usual share from it."""
         if self._idle is None:
             self._idle = sample
         elif (period_s := sample.at_s - self._idle.at_s) >= USUAL_OVER_S:
@@ -62,11 +63,11 @@ class CpuUse:
             self.usual, self._idle = (self.usual + share) / 2, sample
 
     def update(self, sample: CpuSample) -> None:
-        """Take in a sample after an input."""
+        """Add a sample after an input."""
         self._samples.append(sample)
 
     def is_busy(self) -> bool:
-        """Say whether the programs have used more than usual lately, up to the newest sample."""
+        """Return whether the programs have used more than usual just before the newest sample."""
         if len(self._samples) < 2:
             return False
         newest = self._samples[-1]
@@ -82,17 +83,17 @@ class CpuUse:
         return self._awake_share > BUSY_SHARE
 
     def rest_awake(self, *, awake: bool) -> None:
-        """Note whether a thread ran, or waited for a core, while the agent is idle."""
+        """Record whether a thread ran, or waited for a core, while the agent is idle."""
         self._awake_share += (awake - self._awake_share) / AWAKE_SAMPLES
 
     def is_blocked(self) -> bool:
-        """Say whether a process waited for a disk in the two newest samples."""
+        """Return whether a process waited for a disk in both of the two newest samples."""
         newest = list(self._samples)[-2:]
         return len(newest) == 2 and bool(newest[0].blocked & newest[1].blocked)
 
     @property
     def computed(self) -> bool:
-        """Whether the programs have used more CPU time since the input than it takes to read it."""
+        """Whether the programs have used more CPU time since the input than reading it takes."""
         if self._began is None or not self._samples:
             return False
         newest = self._samples[-1]
@@ -100,7 +101,7 @@ class CpuUse:
 
 
 def awake(pids: Collection[int]) -> bool:
-    """Say whether a thread of these processes runs at this moment, or waits for a core."""
+    """Return whether a thread of these processes runs now, or waits for a core."""
     for pid in pids:
         try:
             threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  a hundred of them, many times a second
@@ -114,14 +115,14 @@ def awake(pids: Collection[int]) -> bool:
 
 
 def cpu_sample(pids: Collection[int], at_s: float) -> CpuSample:
-    """Read the CPU time of processes from the kernel; those that have ended are left out."""
+    """Read the CPU time of processes from the kernel. Processes that have ended are left out."""
     used, blocked = {}, set()
     for pid in pids:
         try:
-            told = stat_of(process(pid))
+            fields = stat_of(process(pid))
         except OSError:
             continue
-        used[pid] = (int(told[UTIME]) + int(told[STIME])) * TICK_S
-        if told[0] == "D":
+        used[pid] = (int(fields[UTIME]) + int(fields[STIME])) * TICK_S
+        if fields[0] == "D":
             blocked.add(pid)
     return CpuSample(at_s, used, frozenset(blocked))

@@ -1,7 +1,6 @@
-"""Requests and answers on TCP connections, told apart by counters alone: which requests still wait for an answer.
+"""Finds requests on TCP connections that still wait for an answer, by the kernel's counters alone.
 
-Nothing is read of what is sent, so it does not matter whether it is encrypted. All times are seconds of
-`time.monotonic`.
+The contents are never read, so encryption does not matter. All times are seconds of `time.monotonic`.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from dataclasses import dataclass, field
 from holo_tasks.desktop.readiness.tcp_table import TcpSocket
 
 CONNECTING_S = 3.0
-"""A server that does not even accept the connection within this time is probably behind a firewall."""
+"""Seconds to wait for a connection. A server that has not accepted it by then is probably behind a firewall."""
 QUICK_MS, SMALL_BYTES = 30, 96
 """An answer of fewer than ``SMALL_BYTES`` within the round trip and ``QUICK_MS`` more may be no answer: an HTTP/2
 server confirms a ping or a window at once, and sends its answer later."""
 REPLY_BYTES = 48
-"""A single segment of up to this size, sent after the last data came, may be a reply and no request."""
+"""A single segment of at most this size, sent after the last data arrived, may be a reply and no request."""
 HANDSHAKE_ANSWERS, HANDSHAKE_SEGMENTS = 2, 2
 HANDSHAKE_SENT, HANDSHAKE_RECEIVED, HANDSHAKE_MOST = 400, 300, 8192
 """A connection may be agreeing on encryption until its second answer. By then it has sent 400 bytes or more and
@@ -29,9 +28,12 @@ DOUBT_S = 1.5
 """A doubtful answer is doubted for this time. It is doubted for half the patience on a connection that may be agreeing
 on encryption, or whose server has confirmed requests before it answered them, unless the program is starting."""
 SOON_S, SHOWS_S, LEARNT_S = 0.15, 0.5, 1.0
-"""A program has ``SHOWS_S`` to show an answer, because Java keeps its drawing back for a while. It has only
-``SOON_S`` if the input has had another effect. An answer that shows nothing within ``LEARNT_S``, or by the next input
-if that comes after ``SOON_S``, has no effect on the screen."""
+"""Seconds that a program has to show an answer.
+
+``SHOWS_S`` is usual, because Java delays its drawing. ``SOON_S`` applies if the input has had another effect. An answer
+that shows nothing within ``LEARNT_S``, or by the next input if that follows after ``SOON_S``, has no effect on the
+screen.
+"""
 TIMES, ALIKE_BYTES = 3, 8
 """Requests whose sizes differ by no more than ``ALIKE_BYTES`` are alike. Alike requests are background talk after
 ``TIMES`` answers in a row without an effect on the screen."""
@@ -41,25 +43,25 @@ ONLY_SENDS, WHILE_IDLE, TRICKLE_BYTES = 12, 4, 64
 BEFORE_S = 0.004
 """The kernel rounds the ages of data to its timer, so a request may seem older than it is by this time."""
 AGAIN_BYTES = 16
-"""A long poll that was pending before the input is asked again once it is answered, in a size that differs by no
-more."""
+"""A long poll is repeated once it is answered. Its size then differs by at most this many bytes."""
 ANSWERING_S = 3.0
-"""An answer that comes in pieces is followed for this time."""
+"""An answer in several pieces is followed for this many seconds."""
 MOST_SIZES, MOST_PEERS = 64, 1024
 
 DrawnBetween = Callable[[float, float, bool], bool]
-"""Says whether anything was repainted between two moments. If the third argument is true, what is drawn at the place of
-the input alone does not count: that is how a button shows that it was pressed."""
+"""Returns whether anything was repainted between two moments. If the third argument is true, repaints at the place of
+the input do not count, because a button draws there that it was pressed.
+"""
 
 
 @dataclass(slots=True)
 class Request:
-    """Data that a program has sent and that is not answered.
+    """Data that a program has sent and that has no answer yet.
 
     ``followed_input`` is true if it was sent after the last input, and not by habit. ``answered_s`` is set while it is
-    doubtful whether the bytes that came back are the answer. ``after_answer`` is true for a request that was sent when
-    an earlier answer had already changed the screen: a part that the page still loads. ``is_guess`` is true if only the
-    number of segments says that there is such a request.
+    doubtful whether the received bytes are the answer. ``after_answer`` is true for a request that was sent after an
+    earlier answer had changed the screen. Such a request loads a further part of the page. ``is_guess`` is true if only
+    the number of segments indicates such a request.
     """
 
     since_s: float
@@ -72,14 +74,14 @@ class Request:
 
 @dataclass(slots=True)
 class _Talk:
-    """The state of one connection. ``answers`` counts the answers since it was made: the first ones may be those
-    of an encryption that is agreed on.
+    """The state of one connection. ``answers`` counts the answers since it was made. The first ones may be part of a
+    TLS handshake.
     """
 
     last: TcpSocket
     answers: int = 0
     confirms: bool = False
-    """Whether its server has said a little at once and more later, as an HTTP/2 server does."""
+    """Whether its server has sent a few bytes at once and more later, as an HTTP/2 server does."""
     request: Request | None = None
     unanswered_sends: int = 0
     only_sends: bool = False
@@ -128,10 +130,10 @@ class Exchanges:
         """Whether a program sent a request since the last input that is not known as background talk."""
 
     def begin(self, now_s: float, sockets: Sequence[TcpSocket], *, keep: bool = False, starting: bool = False) -> None:
-        """Note that an input is sent now, or that a program is ``starting``.
+        """Record that an input is sent now, or that a program is ``starting``.
 
-        With ``keep``, requests that followed the input before are still waited for.
-        A request that is pending already is background talk: a long poll, or one that was waited for in vain.
+        With ``keep``, requests after the previous input are still awaited. Without it, a request that is already
+        pending is background talk: a long poll, or a request that was awaited in vain.
         """
         self.update(now_s, sockets)
         self._judge_answers(now_s, SOON_S)
@@ -148,7 +150,7 @@ class Exchanges:
         self._answers.clear()
 
     def update(self, now_s: float, sockets: Sequence[TcpSocket], *, idle: bool = False) -> None:
-        """Take in a new sample. ``idle`` is true while the agent neither acts nor waits for an effect."""
+        """Add a new sample. ``idle`` is true while the agent neither acts nor waits for an effect."""
         first, known = self._talks is None, self._talks or {}
         talks = {}
         for seen in sockets:
@@ -165,7 +167,9 @@ class Exchanges:
         self._judge_answers(now_s, LEARNT_S)
 
     def waiting_for(self, now_s: float, patience_s: float) -> str:
-        """Return the server that a program waits for since the last input, for example ``10.0.0.5:443``, or nothing."""
+        """Return the server that a program waits for since the last input, such as ``10.0.0.5:443``, or an empty
+        string.
+        """
         for talk in (self._talks or {}).values():
             request = talk.request
             if request is not None and request.followed_input and self._is_awaited(talk, request, now_s, patience_s):
@@ -173,9 +177,9 @@ class Exchanges:
         return ""
 
     def answer_will_show(self, now_s: float) -> bool:
-        """Say whether an answer has just come to a request that followed the input, and nothing was drawn since.
+        """Return whether a request after the input has just been answered, and nothing was drawn since.
 
-        A request that a page makes after it was drawn need not change it.
+        Requests that a page makes after it was drawn do not count, because they need not change it.
         """
         came_s = self._shows_from_s
         if now_s >= came_s + SHOWS_S or self._drawn_between(came_s, now_s, False):
@@ -184,11 +188,11 @@ class Exchanges:
 
     @property
     def ended_s(self) -> float:
-        """When the last answer came to a request that followed the input."""
+        """When the last request after the input was answered."""
         return self._ended_s
 
     def gave_up(self) -> None:
-        """Note that the patience is over: requests of these sizes to these servers are not waited for again."""
+        """Record that the patience is over. Requests of these sizes to these servers are not awaited again."""
         for talk in (self._talks or {}).values():
             if talk.request is not None and talk.request.followed_input:
                 self._habit(talk.last.peer).note(talk.request.size, effect=False, times=TIMES)
@@ -203,9 +207,9 @@ class Exchanges:
         if talk.request is not None and not (talk.request.size or sent):
             talk.request = None  # connected ahead of any request, as browsers do
         if received and talk.request is not None and talk.request.answered_s is None and not sent:
-            self._heard(talk, seen, now_s, received)
+            self._received(talk, seen, now_s, received)
         elif received and talk.request is not None:
-            # Either the doubtful answer is followed by more, or the program has gone on to its next request.
+            # Either more data follows the doubtful answer, or the program has sent its next request.
             doubtful = talk.request.answered_s is not None
             talk.confirms = talk.confirms or (doubtful and not sent)
             self._answered(talk, now_s)
@@ -239,7 +243,7 @@ class Exchanges:
         size = seen.sent - before.sent
         if seen.received_ago_ms < seen.sent_ago_ms:
             self._requested(talk, size, now_s, idle=idle)
-            self._heard(talk, seen, now_s, seen.received - before.received)
+            self._received(talk, seen, now_s, seen.received - before.received)
             return
         out, back = seen.segments_out - before.segments_out, seen.segments_in - before.segments_in
         if seen.received_ago_ms > seen.sent_ago_ms:
@@ -261,8 +265,8 @@ class Exchanges:
         self.sent = self.sent or followed
         return talk.request
 
-    def _heard(self, talk: _Talk, seen: TcpSocket, now_s: float, received: int) -> None:
-        """Take bytes that came back as the answer, unless they may be a sign of the protocol."""
+    def _received(self, talk: _Talk, seen: TcpSocket, now_s: float, received: int) -> None:
+        """Take the received bytes as the answer, unless they may be part of the protocol."""
         assert talk.request is not None
         delay_ms = seen.sent_ago_ms - seen.received_ago_ms
         doubtful = delay_ms <= seen.round_trip_ms + QUICK_MS and (received < SMALL_BYTES or (_may_be_handshake(talk)))
@@ -272,7 +276,7 @@ class Exchanges:
             self._answered(talk, now_s)
 
     def _answered(self, talk: _Talk, now_s: float, *, ended: bool = False) -> None:
-        """Note that the request was answered by the data that came last, or that the connection has ``ended``."""
+        """Record that the last data answered the request, or that the connection has ``ended``."""
         request = talk.request
         assert request is not None
         # The program may draw the answer before the sample in which the connection is found to be closed.
@@ -318,9 +322,9 @@ class Exchanges:
         return False
 
     def _is_repeat(self, peer: str, size: int) -> bool:
-        """Say whether a request repeats one that was pending before the input and is answered by now.
+        """Return whether a request repeats one that was pending before the input and has been answered.
 
-        Each of those counts once.
+        Each pending request counts once.
         """
         for repeat in self._repeats:
             if repeat[0] == peer and abs(repeat[1] - size) <= AGAIN_BYTES:
@@ -339,7 +343,7 @@ class Exchanges:
 
 
 def _is_reply(before: TcpSocket, seen: TcpSocket) -> bool:
-    """Say whether what was sent after the last data came may be a reply, as to the ping of a web socket."""
+    """Return whether the data sent after the last arrival may be a reply, such as the pong of a web socket."""
     return seen.segments_out - before.segments_out <= 1 and seen.sent - before.sent <= REPLY_BYTES
 
 

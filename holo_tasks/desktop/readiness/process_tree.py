@@ -1,4 +1,4 @@
-"""The processes that one has started, and those that they have started, kept up with at little cost."""
+"""Lists the descendants of a process, at little cost when few processes are new."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holo_tasks.desktop.processes import descendants
 from holo_tasks.machine.proc import process, status_of
 
 MOST_NEW = 500
-"""With more new processes than this, to look through all is no slower."""
+"""With more new processes than this, a full search is no slower."""
 
 
 class ProcessTree:
@@ -21,10 +21,10 @@ class ProcessTree:
         self._started: list[int] = []
 
     def pids(self) -> list[int]:
-        """Return the ids of the descendants.
+        """Return the IDs of the descendants.
 
-        The kernel numbers processes in turn, so it is enough to look at those that are newer than the last ones known:
-        since the look before the last, for a process has its number a moment before it is there.
+        The kernel numbers processes in turn, so only numbers above the newest known process are checked. The known one
+        is that of the look before the last, because a process gets its number a moment before it appears.
         """
         newest = newest_process()
         if newest is None or not 0 <= newest - self._newest <= MOST_NEW:
@@ -41,27 +41,27 @@ class ProcessTree:
 
 
 def newest_process() -> int | None:
-    """Return the number of the newest process; None if ``/proc`` tells that of another machine than this.
+    """Return the number of the newest process, or ``None`` if ``/proc`` does not show this machine's.
 
-    Containers may be shown the numbers of their host, or a file that somebody makes up.
+    Containers may see the numbers of their host, or a file that is mounted over the kernel's.
     """
-    told = Path("/proc/loadavg")
+    file = Path("/proc/loadavg")
     try:
-        if told.stat().st_dev != Path("/proc").stat().st_dev:
+        if file.stat().st_dev != Path("/proc").stat().st_dev:
             return None
-        newest = int(told.read_text().split()[-1])
+        newest = int(file.read_text().split()[-1])
     except (OSError, ValueError, IndexError):  # it may be hidden
         return None
     return newest if newest >= os.getpid() else None
 
 
 def parent(pid: int) -> int:
-    """Return which process started a living one, or took it over; zero if the number is that of a thread."""
+    """Return the parent of a living process. Returns zero if it has ended, or if the number is that of a thread."""
     try:
-        told = status_of(process(pid))
+        status = status_of(process(pid))
     except OSError:
         return 0
-    # The first thread may have ended, and others go on.
-    ended = told["State"][0] in "ZX" and told.get("Threads", "1") == "1"
-    alive = not ended and int(told["Tgid"]) == pid
-    return int(told["PPid"]) if alive else 0
+    # The first thread may have ended while others go on.
+    ended = status["State"][0] in "ZX" and status.get("Threads", "1") == "1"
+    alive = not ended and int(status["Tgid"]) == pid
+    return int(status["PPid"]) if alive else 0

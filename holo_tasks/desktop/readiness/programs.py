@@ -1,4 +1,4 @@
-"""Which processes are those of the programs that an input may have given work to."""
+"""Lists the processes of the programs that may work on an input."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent
 
 
 class Programs:
-    """The programs that this process has started and, on a screen that others use too, the one that is touched.
+    """The programs that this process has started and, on a shared screen, the program that got the last input.
 
-    ``helpers`` returns the processes that the desktop itself needs. What the message bus starts belongs to it.
-    ``owner_at`` is for a screen that others use too: it returns whose window gets a press at a point or, without one,
-    the keys, and zero if that is unknown.
+    ``helpers`` returns the processes that the desktop itself needs. Processes that the message ``bus`` starts belong to
+    it. ``owner_at`` is given for a shared screen only. It returns the process whose window gets a press at a point or,
+    without a point, the keys, and zero if that is unknown.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class Programs:
         return self._owner_at is not None and not self._touched
 
     def touch(self, at: Point | None) -> bool:
-        """Note where the next input goes: a point on the screen, or the keyboard's focus.
+        """Record where the next input goes: to a point on the screen, or to the focus.
 
-        Returns whether that is another program than before.
+        Returns whether another program than before gets it.
         """
         if self._owner_at is None:
             return False
@@ -50,13 +50,13 @@ class Programs:
 
     def pids(self) -> list[int]:
         """Return the processes of the programs."""
-        helpers, found, beside = set(self._helpers()), [], {self._bus}
+        helpers, found, of_bus = set(self._helpers()), [], {self._bus}
         tree = self._tree.pids()
-        # The parent that started a process is kept: another takes it over when that one ends.
+        # The first parent is remembered: when it ends, the kernel gives the process another one.
         self._parents = {pid: self._parents.get(pid) or parent(pid) for pid in tree}
         for pid in tree:
-            if self._parents[pid] in beside:
-                beside.add(pid)
+            if self._parents[pid] in of_bus:
+                of_bus.add(pid)
             elif pid not in helpers:
                 found.append(pid)
         if self._touched_tree is not None and self._touched not in found:

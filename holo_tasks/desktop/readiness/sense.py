@@ -1,4 +1,4 @@
-"""Puts the sense for work in flight together, for one desktop."""
+"""Builds the detector of work in flight for one desktop."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ def sense(
     alone: bool,
     own_network: bool,
 ) -> WorkInFlight:
-    """Return the sense for work in flight of a desktop.
+    """Return the detector of work in flight for a desktop.
 
-    ``steady`` returns the places that repaint themselves. ``helpers`` returns the processes that the desktop itself
-    needs, and ``bus`` is that of the message bus. ``alone`` is true for a screen that nobody else uses: there all
-    programs are watched, elsewhere the one that is touched. ``own_network`` is false for a program that is closed in.
+    ``steady`` returns the areas that repaint at a pace of their own. ``helpers`` returns the processes that the desktop
+    itself needs, and ``bus`` is the process of the message bus. ``alone`` is true for a screen that no other programs
+    use. All programs are watched there, and on other screens only the one that got the last input. ``own_network`` is
+    false for an isolated program.
     """
     programs = Programs(helpers, bus, None if alone else lambda at: owner_of(link, at).pid)
     busy, shown = (lambda: elements.busy), (lambda: clients(link))

@@ -1,4 +1,4 @@
-"""The kernel's table of TCP connections, read by ``NETLINK_SOCK_DIAG`` (see ``sock_diag(7)``; ``ss`` reads it too)."""
+"""Reads the kernel's table of TCP connections by ``NETLINK_SOCK_DIAG`` (see ``sock_diag(7)``), as ``ss`` does."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ NLM_F_REQUEST_DUMP = 0x301
 INET_DIAG_INFO = 2
 SYN_SENT, FIN_WAIT1, FIN_WAIT2, LISTEN = 2, 4, 5, 10
 STATES = (1, SYN_SENT, FIN_WAIT1, FIN_WAIT2, LISTEN)
-"""ESTABLISHED and the states in which the program still waits. After CLOSE_WAIT the server has said all it will say.
-LISTEN tells which ports are those of servers on this machine."""
+"""ESTABLISHED, and the states in which a program still waits. After CLOSE_WAIT the server sends nothing more. LISTEN
+shows the ports of servers on this machine.
+"""
 HEADER = struct.Struct("=IHHII")
 QUESTION = struct.Struct("=BBBxI48x")
 ADDRESSES = struct.Struct("=BBxx2s2s16s16s")
@@ -31,22 +32,22 @@ AGES_AT, ROUND_TRIP_AT, RECEIVED_AT, SEGMENTS_AT, SENT_AT = 44, 68, 128, 152, 20
 AGES, WORD, LONG, PAIR = struct.Struct("=I4xI"), INODE, struct.Struct("=Q"), struct.Struct("=II")
 CHUNK = 1 << 18
 MOST_FOREIGN = 1 << 16
-"""How many sockets of other programs the table remembers, so that it does not look for their owners again."""
+"""The largest number of other programs' sockets that the table remembers, so as not to look for their owners again."""
 
 
 class NotTold(Exception):
-    """The kernel does not answer the question; the message says why."""
+    """The kernel does not answer a query. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class TcpSocket:
-    """One TCP connection of a program, as the kernel counts it.
+    """One TCP connection of a program, with the kernel's counters.
 
-    ``inode`` is the number of the socket as a file. ``peer`` is the other end, for example ``127.0.0.1:8000``.
-    ``sent`` and ``received`` count bytes of data, ``segments_out`` and ``segments_in`` the segments that carried them.
-    ``sent_ago_ms`` and ``received_ago_ms`` tell how long ago the last data went each way. The kernel rounds them to
-    its timer, which is 1 to 10 ms. ``connecting`` is true until the other end has accepted the connection.
-    ``round_trip_ms`` is how long data takes to the other end and back, as the kernel estimates it.
+    ``inode`` is the number of the socket as a file. ``peer`` is the other end, for example ``127.0.0.1:8000``. ``sent``
+    and ``received`` count bytes of data, ``segments_out`` and ``segments_in`` the segments that carried them.
+    ``sent_ago_ms`` and ``received_ago_ms`` are the times since the last data in each direction. The kernel rounds them
+    to its timer, which is 1 to 10 ms. ``connecting`` is true until the other end has accepted the connection.
+    ``round_trip_ms`` is the round trip time as the kernel estimates it.
     """
 
     inode: int
@@ -62,10 +63,10 @@ class TcpSocket:
 
 
 class TcpTable:
-    """Reads the connections of some processes, in one or more network namespaces.
+    """Reads the connections of processes, in one or more network namespaces.
 
-    ``kernels`` are open sockets of the ``NETLINK_SOCK_DIAG`` family. Each answers for the network namespace in which
-    it was made. Without any, the table makes one in the namespace of this process.
+    ``kernels`` are open sockets of the ``NETLINK_SOCK_DIAG`` family. Each answers for the network namespace in which it
+    was made. Without any, the table makes one in the namespace of this process.
     """
 
     def __init__(self, kernels: Sequence[socket.socket] = ()) -> None:
@@ -79,10 +80,10 @@ class TcpTable:
     def read(self, pids: Collection[int]) -> list[TcpSocket]:
         """Return the connections that these processes have made to servers.
 
-        A server's own end of a connection is left out. Raises `NotTold` if the kernel refuses the question.
+        A server's own end of a connection is left out. Raises `NotTold` if the kernel refuses the query.
         """
         if not self._known >= set(pids):
-            # A process that is new here may hold sockets that were those of others.
+            # A new process may hold sockets that others had before.
             self._foreign.clear()
         self._known = set(pids)
         self.unreadable &= self._known
@@ -108,7 +109,7 @@ class TcpTable:
 
 
 def why_unseen() -> str:
-    """Return why this process cannot read the table of connections, empty if it can."""
+    """Return why this process cannot read the table of connections. Returns an empty string if it can."""
     try:
         table = TcpTable()
     except NotTold as reason:
@@ -133,16 +134,16 @@ def open_diag() -> socket.socket:
 
 
 def _clients(kernel: socket.socket) -> Iterable[tuple[int, bytes]]:
-    """Yield the number and the message of each connection that is no server's end of one."""
-    told, servers = [], set[bytes]()
+    """Yield the inode and the message of each connection, without the servers' ends."""
+    connections, servers = [], set[bytes]()
     for family in (socket.AF_INET, socket.AF_INET6):
         for message in _dump(kernel, family):
             _, state, port, _, _, _ = ADDRESSES.unpack_from(message, HEADER.size)
             if state == LISTEN:
                 servers.add(port)
             else:
-                told.append((port, message))
-    for port, message in told:
+                connections.append((port, message))
+    for port, message in connections:
         (inode,) = INODE.unpack_from(message, INODE_AT)
         if inode and port not in servers:
             yield inode, message
@@ -156,18 +157,18 @@ def _dump(kernel: socket.socket, family: int) -> Iterable[bytes]:
             HEADER.pack(HEADER.size + len(question), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST_DUMP, family, 0) + question
         )
         while True:
-            told, at = kernel.recv(CHUNK), 0
-            while at + HEADER.size <= len(told):
-                length, kind, _, number, _ = HEADER.unpack_from(told, at)
+            data, at = kernel.recv(CHUNK), 0
+            while at + HEADER.size <= len(data):
+                length, kind, _, number, _ = HEADER.unpack_from(data, at)
                 if number != family or length < HEADER.size:
-                    break  # the answer to an earlier question that was given up
+                    break  # the answer to an earlier query that was abandoned
                 if kind == NLMSG_DONE:
                     return
                 if kind == NLMSG_ERROR:
-                    (code,) = struct.unpack_from("=i", told, at + HEADER.size)
+                    (code,) = struct.unpack_from("=i", data, at + HEADER.size)
                     raise NotTold(os.strerror(-code))
                 if length >= ATTRIBUTES_AT:
-                    yield told[at : at + length]
+                    yield data[at : at + length]
                 at += (length + 3) & ~3
     except OSError as error:
         raise NotTold(os.strerror(error.errno) if error.errno else "no answer within a second") from None
@@ -212,14 +213,14 @@ def _attribute(message: bytes, wanted: int) -> bytes:
 
 
 def _socket_owners(pids: Iterable[int], unreadable: set[int]) -> dict[int, int]:
-    """Return the sockets that processes hold, by number, with the process; note the ones that may not be read."""
+    """Return the processes that hold sockets, by socket number. Updates the set of ``unreadable`` processes."""
     found = {}
     for pid in pids:
         folder = f"/proc/{pid}/fd"
         try:
             names = os.listdir(folder)  # noqa: PTH208  thousands of files
         except PermissionError:
-            with suppress(OSError):  # it has ended
+            with suppress(OSError):  # the process has ended
                 if stat_of(process(pid))[0] != "Z":
                     unreadable.add(pid)
             continue
@@ -227,8 +228,8 @@ def _socket_owners(pids: Iterable[int], unreadable: set[int]) -> dict[int, int]:
             continue
         unreadable.discard(pid)
         for name in names:
-            with suppress(OSError):  # the file was closed since
-                leads = os.readlink(f"{folder}/{name}")  # noqa: PTH115
-                if leads.startswith("socket:["):
-                    found[int(leads[8:-1])] = pid
+            with suppress(OSError):  # the file was closed meanwhile
+                target = os.readlink(f"{folder}/{name}")  # noqa: PTH115
+                if target.startswith("socket:["):
+                    found[int(target[8:-1])] = pid
     return found

@@ -1,8 +1,8 @@
-"""Whether the programs on a desktop still work on the last input, and why: the sense for work in flight.
+"""Detects whether the programs on a desktop still work on the last input, and on what.
 
-No program has to help. The kernel tells which connections have sent a request that is not answered (`exchanges`), how
-much CPU time the programs use (`cpu_use`) and which processes the input started. The X server tells which pointer is
-shown (`pointer_name`), and the accessibility bus which documents are busy. A thread learns the usual state of these
+The programs need not cooperate. The kernel shows connections with a request that has no answer (`exchanges`). It also
+shows the CPU time of the programs (`cpu_use`) and the processes that the input started. The X server reports the
+pointer's name (`pointer_name`), and the accessibility bus the busy documents. A thread learns the usual state of these
 signs while the agent is idle, and the usual state is not waited for.
 """
 
@@ -26,19 +26,23 @@ from holo_tasks.desktop.readiness.tcp_table import NotTold, TcpSocket, TcpTable
 from holo_tasks.desktop.repaints import Repaints
 
 IDLE_EVERY_S, IDLE_AFTER_S, IDLE_FOR_S = 0.25, 1.0, 120.0
-"""While the agent is idle, the thread takes a sample every ``IDLE_EVERY_S``. The agent counts as idle from
-``IDLE_AFTER_S`` after a look on, because the effect of an input may come late. The thread stops after
-``IDLE_FOR_S``."""
+"""Seconds of the thread that learns while the agent is idle.
+
+It takes a sample every ``IDLE_EVERY_S``. The agent counts as idle from ``IDLE_AFTER_S`` after a look, because the
+effect of an input may come late. The thread stops after ``IDLE_FOR_S``.
+"""
 NEAR, BUTTON_WIDE, BUTTON_TALL = 8, 640, 120
-"""In pixels: the largest repaint that may be the pressed button's own, and its distance from the place of the input."""
+"""In pixels: how close to the place of the input a repaint may be that of the pressed button itself, and its largest
+size.
+"""
 CHILD_S = 1.0
-"""A process that the input started is done, or waits for a person, once it has slept for this time."""
+"""A process that the input started is done, or waits for a person, after it has slept for this many seconds."""
 MOST_FAILURES = 3
-"""After this number of failed questions in a row the kernel is not asked for connections any more."""
+"""After this many failed queries in a row the kernel is no longer asked for connections."""
 AWAKE_S = 2.0
-"""How long after an input or an answer a program may go without a moment at which all its threads sleep."""
+"""Seconds after an input or an answer during which a program may have no moment at which all its threads sleep."""
 COST_TIMES = 20
-"""The thread rests this many times as long as a sample takes, so that a large table of connections costs little."""
+"""The thread sleeps this many times as long as a sample takes, so that a large table of connections costs little."""
 SERVER, ANSWER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
     "its server",
     "its server's answer to show",
@@ -48,24 +52,24 @@ SERVER, ANSWER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
     "something, as its pointer says",
     "its document to load",
 )
-"""The things that a program may wait for, in the words that people and the model read."""
+"""The kinds of work that a program may wait for, in the words that people and the model read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Something that a program waits for. ``detail`` is for people on this machine: an address, or a file's name."""
+    """The work that a program waits for. ``detail`` is for people on this machine: an address, or a file's name."""
 
     kind: str
     detail: str = ""
 
 
 class WorkInFlight:
-    """The sense for work in flight of one desktop.
+    """Detects the work in flight of one desktop.
 
-    ``clients`` returns the processes that have windows, None if that is unknown. ``table`` makes the table of
-    connections when it is first read: it may raise `NotTold`. ``busy`` returns the elements that say to be busy, as
-    documents do while they load. ``steady`` returns the places that repaint themselves at a pace of their own.
-    ``own_network`` is false if the programs are meant to have another network than this process.
+    ``clients`` returns the processes that have windows, ``None`` if they are unknown. ``table`` makes the table of
+    connections when it is first read, and may raise `NotTold`. ``busy`` returns the elements that report to be busy, as
+    documents do while they load. ``steady`` returns the areas that repaint at a pace of their own. ``own_network`` is
+    false if the programs are meant to have another network than this process.
     """
 
     def __init__(
@@ -101,23 +105,23 @@ class WorkInFlight:
         self._started: frozenset[int] = frozenset()
         self._files: frozenset[str] = frozenset()
         self._lasting: set[str] = set()
-        """Programs that the input started before, and that stayed: they are not waited for."""
+        """File names of programs that an earlier input started and that kept running. They are not waited for."""
         self._said_busy: tuple[bool, Set[object]] = (False, frozenset())
         self._slept_s = 0.0
         self._children: dict[int, float] = {}
-        """When each process that the input started was last seen at work."""
+        """When each process that the input started was last found at work."""
         self._waited_s = 0.0
-        """When the programs were last seen to wait for something."""
+        """When the programs were last found waiting."""
         self._at: Point | None = None
         self.unseen: dict[str, str] = {}
-        """The signs that cannot be seen here, each with the reason."""
+        """The signs that cannot be read here, each with the reason."""
         if not pointer.seen:
             self.unseen["pointer"] = "the X server has no XFIXES"
         threading.Thread(target=self._learn, name="background-talk", daemon=True).start()
 
     @property
     def ended_ns(self) -> int:
-        """When the last work that was waited for ended (monotonic nanoseconds), zero if there was none."""
+        """When the last awaited work ended, in monotonic nanoseconds; zero without such work."""
         return round(1e9 * max(self._ended_s, self._exchanges.ended_s, 0.0))
 
     @property
@@ -127,15 +131,15 @@ class WorkInFlight:
 
     @property
     def computed(self) -> bool:
-        """Whether the programs used CPU time since the last input, beyond what is usual."""
+        """Whether the programs used more CPU time than usual since the last input."""
         return self._cpu.computed
 
     def begin(self, at: Point | None = None, *, starting: bool = False) -> None:
-        """Note that an input is about to be sent, to a point or to the keyboard's focus.
+        """Record that an input is about to be sent, to a point or to the focus.
 
-        Work that is already under way does not count as work on this input. Inputs without a look between them count
-        as one. With ``starting``, a program is about to be started: then only requests are waited for, because to
-        start means to compute and to start processes.
+        Work that is already in flight does not count as work on this input. Inputs without a look between them count as
+        one. With ``starting``, a program is about to be started. Then only requests are waited for, because every start
+        computes and starts processes.
         """
         with self._turn:
             another = self._programs.touch(at)
@@ -155,7 +159,7 @@ class WorkInFlight:
             self._began_s, self._looked_s, self._starting = now_s, None, starting
 
     def waits_for(self, patience_s: float) -> Wait | None:
-        """Return what the programs wait for at this moment because of the last input; None if they are done."""
+        """Return the work on the last input that the programs wait for now. Returns ``None`` if they are done."""
         with self._turn:
             now_s, pids = self._sampled()
             wait = self._wait(now_s, pids, patience_s)
@@ -166,12 +170,14 @@ class WorkInFlight:
             return wait
 
     def sample(self) -> None:
-        """Bring `sent` and `computed` up to this moment, where nothing is waited for any more."""
+        """Update `sent` and `computed` once nothing is waited for any more."""
         with self._turn:
             self._sampled()
 
     def looked(self, *, gave_up: Wait | None) -> None:
-        """Note that the picture was taken; ``gave_up`` is what was still waited for when the patience was over."""
+        """Record that the picture was taken. ``gave_up`` is the work that was still awaited when the patience was
+        over.
+        """
         with self._turn:
             self._looked_s = time.monotonic()
             if gave_up is not None:
@@ -181,7 +187,7 @@ class WorkInFlight:
         self._wake.set()
 
     def _sampled(self) -> tuple[float, Collection[int]]:
-        """Take a sample after an input; return its time and the processes of the programs."""
+        """Take a sample after an input. Return its time and the processes of the programs."""
         now_s, pids = time.monotonic(), self._programs.pids()
         self._read_table(lambda sockets: self._exchanges.update(now_s, sockets), pids)
         self._cpu.update(cpu_sample(pids, now_s))
@@ -207,25 +213,25 @@ class WorkInFlight:
         return Wait(CPU) if self._cpu.is_busy() else None
 
     def _has_not_slept(self, now_s: float, pids: Collection[int]) -> bool:
-        """Say whether some thread is at work, and all have not slept at once since the input or the last answer.
+        """Return whether a thread is at work, and the threads were never all asleep since the input or the last answer.
 
-        A program that has just got an input or an answer hands it from thread to thread, and draws in the end. On a
-        busy machine its threads wait long for a core, while nothing is drawn and nothing sent.
+        A program that gets an input or an answer passes it from thread to thread, and draws in the end. On a busy
+        machine its threads wait long for a core. Meanwhile nothing is drawn and nothing is sent.
         """
         since_s = max(self._began_s, self._exchanges.ended_s)
         if self._slept_s >= since_s or now_s > since_s + AWAKE_S or self._cpu.is_usually_awake:
             return False
-        # A thread that was read as asleep may have been woken by one that was not read yet: all are read twice.
+        # All are read twice: a thread that was read as asleep may be woken by one that is read later.
         if awake(pids) or awake(pids):
             return True
         self._slept_s = now_s
         return False
 
     def _child(self, now_s: float, pids: Collection[int]) -> str:
-        """Return the file of a process that the input started and that is at work, empty if there is none.
+        """Return the file name of a process at work that the input started, or an empty string.
 
-        A process that shows a window is not waited for, nor one that has slept for a while. A process that runs the
-        same file as its program did before is a part of it, as those of browsers are.
+        A process with a window, or one that has slept for a while, is not waited for. A file that the programs already
+        ran before the input belongs to them, as a browser's own processes do.
         """
         new = [pid for pid in pids if pid not in self._started]
         if not new:
@@ -274,12 +280,12 @@ class WorkInFlight:
         return any(not (self._repeats_itself(box) or (elsewhere and self._is_of_button(box))) for box in drawn)
 
     def _repeats_itself(self, box: Box) -> bool:
-        """Say whether a repaint may be that of a text caret, or of something that repaints itself all the time."""
+        """Return whether a repaint may be that of a text caret, or of a self-repainting area."""
         caret = box.width <= CARET_WIDE and box.height <= CARET_TALL
         return caret or any(place.encloses(box) for place in self._repeats)
 
     def _is_of_button(self, box: Box) -> bool:
-        """Say whether a repaint may be that of the button alone that was pressed."""
+        """Return whether a repaint may be that of the pressed button alone."""
         at = self._at
         return (
             at is not None and box.grown(NEAR).contains(at) and box.width <= BUTTON_WIDE and box.height <= BUTTON_TALL
@@ -307,7 +313,7 @@ class WorkInFlight:
 
 
 def _file(pid: int) -> str:
-    """Return the file that a process runs, empty if it has ended or may not be read."""
+    """Return the file that a process runs. Returns an empty string if it has ended or may not be read."""
     try:
         return os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
     except OSError:
@@ -315,7 +321,7 @@ def _file(pid: int) -> str:
 
 
 def _has_other_network(pid: int) -> bool:
-    """Say whether a process has another network than this one; false if that may not be read."""
+    """Return whether a process has another network than this one. Returns false if that may not be read."""
     try:
         return os.stat(f"/proc/{pid}/ns/net").st_ino != os.stat("/proc/self/ns/net").st_ino  # noqa: PTH116
     except OSError:
