@@ -29,10 +29,10 @@ CARET = 3
 CHARACTER = 28
 """The widest selected character, in pixels; a cell is wider."""
 DRAWN_S, SLOW_DRAWN_S, UNASKED_S, NAP_S = 0.15, 1.0, 0.1, 0.02
-"""Seconds that a program may take to draw a selection after it has read the keys. ``SLOW_DRAWN_S`` applies where a
-selection is expected.
+"""Seconds that a program may take to draw a selection after it has read the keys.
 
-A program that answers no pings gets ``UNASKED_S`` to read the keys.
+``SLOW_DRAWN_S`` applies to another machine's screen, and where a selection is expected. A program that answers no pings
+gets ``UNASKED_S`` to read the keys.
 """
 PINGS, SLOWER = 3, 4
 """Toolkits draw when they have nothing else to do: before the next answer or, on a busy machine, a few answers

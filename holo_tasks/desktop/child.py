@@ -161,15 +161,14 @@ class Child:
             self._channel.send(ipc_messages.packed({"ask": "stop", "of": self._last_id}))
 
     def pixels(self, count: int) -> bytes:
-        """Return the first ``count`` bytes of the shared memory, into which the host wrote the pixels of its last
-        answer.
-        """
+        """Return the first ``count`` bytes of the shared memory. They are the pixels of the host's last answer."""
         with mmap.mmap(self._pixels, count, prot=mmap.PROT_READ) as memory:
             return memory[:]
 
     async def close(self) -> list[str]:
-        """End the desktop in good order or, after `GRACE_S`, by force. Return the titles of dialogs that programs
-        opened.
+        """End the desktop in good order or, after `GRACE_S`, by force.
+
+        Return the titles of dialogs that programs opened.
         """
         asked: list[str] = []
         try:

@@ -104,7 +104,10 @@ class FieldClearing:
         self._press(keynames.DELETE)
 
     def _clear_unknown(self, *, far: bool) -> None:
-        """Clear a field of a program without an accessibility tree. Delete only if the arrow keys move in a text."""
+        """Clear a field of a program without an accessibility tree. Delete only if the arrow keys move in a text.
+
+        If they have no effect, only another machine's field is cleared, because its answer may be late.
+        """
         found = self._probe.around_caret(far=far)
         if found == "nothing":
             if far:  # its answer may be late

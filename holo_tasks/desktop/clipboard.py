@@ -27,8 +27,9 @@ def pasted_by(keys: Collection[str]) -> tuple[str, ...]:
 
 
 def text_of(display: str, selection: str) -> str:
-    """Return the text of a selection. Returns an empty string if it has none, or if its owner does not answer in
-    time.
+    """Return the text of a selection.
+
+    Returns an empty string if it has none, or if its owner does not answer in time.
     """
     link = XLink(display)
     try:

@@ -256,8 +256,9 @@ class Desktop(Sharing):
         return self._holders > 0
 
     async def by_hand(self, inputs: Sequence[ByHand]) -> None:
-        """Carry out the inputs of a remote person in this order. Raises `PolicyRefused` unless a person has the
-        screen.
+        """Carry out the inputs of a remote person in this order.
+
+        Raises `PolicyRefused` unless a person has the screen.
         """
         child = self._running()
         async with child.turn:

@@ -41,8 +41,9 @@ class Direct:
             self._xkb.UseExtension(1, 0).reply()
 
     def press(self, button: int, at: Point, synced: Callable[[], Any]) -> None:
-        """Press a button at a point. ``synced`` returns once the pointer is there. Raises if the press is not
-        allowed.
+        """Press a button at a point.
+
+        ``synced`` returns once the pointer is there. Raises if the press is not allowed.
         """
         self._gate.belongs(at)
         managed = self._managed(at)

@@ -37,8 +37,9 @@ def asked(link: XLink) -> DoubleClick:
 
 
 def numbers_in(settings: bytes) -> dict[str, int]:
-    """Return the numeric settings by name from the bytes of an XSETTINGS property. Raises `struct.error` if they are
-    cut off.
+    """Return the numeric settings by name from the bytes of an XSETTINGS property.
+
+    Raises `struct.error` if they are cut off.
     """
     order = ">" if settings[0] else "<"
     (count,) = struct.unpack_from(f"{order}I", settings, 8)

@@ -44,8 +44,9 @@ class Ear:
         """Whether nothing can be recorded, because the X server lacks X RECORD."""
 
     def asked(self, *, until_now: bool = False) -> str | None:
-        """Return the program that first asked for GLX. Returns "" if its name is unknown, and ``None`` if none is
-        recorded.
+        """Return the program that first asked for GLX.
+
+        Returns "" if its name is unknown, and ``None`` if none is recorded.
 
         With ``until_now``, first wait until all earlier requests to the server are recorded.
         """

@@ -15,8 +15,9 @@ from holo_tasks.desktop.ipc_messages import Message, understood
 
 
 def from_tree(tree: ElementTree, known: ElementTree | None = None) -> Message:
-    """Convert a tree to plain values. If the receiver's tree ``known`` has as many elements, include only the changed
-    ones.
+    """Convert a tree to plain values.
+
+    If the receiver's tree ``known`` has as many elements, include only the changed ones.
     """
     kinds: dict[frozenset[str], int] = {}
     programs: dict[tuple[str, int], int] = {}

@@ -1,6 +1,4 @@
-"""Reads the elements of a desktop's programs, in the host process: in a thread, and compared with the X server's
-windows.
-"""
+"""Reads the elements of a desktop's programs in a thread of the host process, and compares them with the X windows."""
 
 from __future__ import annotations
 
@@ -78,14 +76,16 @@ class Elements:
 
     @property
     def busy(self) -> frozenset[tuple[str, str]]:
-        """The role and name of each busy element, such as a document that loads. Empty if elements were never asked
-        for.
+        """The role and name of each busy element, such as a document that loads.
+
+        Empty if elements were never asked for.
         """
         return self._reader.busy if self._reader is not None else frozenset()
 
     def told(self, known: int, interrupt: Interrupt) -> Message:
-        """Return the message with the current tree. If the receiver's tree ``known`` is current, the message only says
-        so.
+        """Return the message with the current tree.
+
+        If the receiver's tree ``known`` is current, the message only says so.
         """
         self._wanted = LATELY
         tree = self._read(interrupt)
@@ -133,8 +133,9 @@ class Elements:
         return reading.result()
 
     def _view(self) -> View:
-        """Return the windows of the screen and the areas drawn since. Without exact repaints, say that all was drawn
-        just now.
+        """Return the windows of the screen and the areas drawn since.
+
+        Without exact repaints, say that all was drawn just now.
         """
         size = self._link.size()
         windows, bound, now = top_windows(self._link, size, self._clients), self._bound(), time.monotonic_ns()

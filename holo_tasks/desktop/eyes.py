@@ -74,8 +74,9 @@ class Eyes:
         unseen: Sequence[str] = (),
         repeats: Callable[[], Sequence[Box]] = tuple,
     ) -> None:
-        """``work`` detects work in flight. It is ``None`` if work cannot be detected, and ``unseen`` then gives the
-        reasons.
+        """``work`` detects work in flight.
+
+        It is ``None`` if work cannot be detected, and ``unseen`` then gives the reasons.
 
         ``repeats`` returns the areas that repaint at a pace of their own, independently of the agent.
         """
@@ -201,8 +202,9 @@ class Eyes:
         return before is not None or self._wait is not None
 
     def _judge(self, began: int, acted: int | None) -> Verdict:
-        """Decide whether the screen is ready. If no program is known to be busy, also check whether all clients
-        sleep.
+        """Decide whether the screen is ready.
+
+        If no program is known to be busy, also check whether all clients sleep.
         """
         ping = self._ping
         seen = Situation(

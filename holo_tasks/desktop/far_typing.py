@@ -1,9 +1,9 @@
 """Typing into the screen of another machine: what its client passes on reliably, and which texts are refused.
 
 Measured with xfreerdp 2.11 on xrdp, and with TigerVNC's viewer on Xtigervnc. The RDP client passes keys on by their
-position, and drops keys that are lent to other characters. The VNC client passes characters on. Its server has no key
-for some. After some tens of such characters it drops all further ones until it is restarted. Neither reports the loss.
-So only text that needs no lent key is typed by keys.
+position, and drops keys that are lent to other characters. The VNC client passes characters on, and its server drops
+characters that it has no key for. After some tens of such characters it does so until it is restarted. Neither reports
+the loss. So only text that needs no lent key is typed by keys.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class FarTyping:
         self._paste_s = paste_s
 
     def client(self, at: Point | None) -> str:
-        """Return the name of the viewer that gets a press at a point or, without a point, the keys. Empty for other
-        programs.
+        """Return the name of the viewer that gets a press at a point or, without a point, the keys.
+
+        Empty for other programs.
         """
         owner = self._owner_of(at)
         return Path(owner.executable).name if is_viewer(owner) else ""
@@ -80,8 +81,9 @@ class FarTyping:
                 )
 
     def paste(self, text: str, press: Callable[[Sequence[int]], None], keyboard: Keyboard) -> str:
-        """Send a text by the clipboard. Return a warning if the other machine did not fetch it, otherwise an empty
-        string.
+        """Send a text by the clipboard.
+
+        Return a warning if the other machine did not fetch it, otherwise an empty string.
         """
         with Offer(self._display, text) as offer:
             self._interrupt.sleep(SETTLES_S)

@@ -80,8 +80,9 @@ class Gate(Interrupt):
             threading.Thread(target=self._watch, name="gate", daemon=True).start()
 
     def admit(self, gesture: Gesture, slip: Slip | None) -> None:
-        """Begin a gesture. Raises `PolicyRefused` if its slip is not valid for it. The caller calls `leave` in any
-        case.
+        """Begin a gesture.
+
+        Raises `PolicyRefused` if its slip is not valid for it. The caller calls `leave` in any case.
         """
         self._busy = True
         self.check()
@@ -205,8 +206,7 @@ class Gate(Interrupt):
 
     @contextmanager
     def typing(self, secrets: Sequence[Secret], at: Point | None) -> Iterator[None]:
-        """Let input pass only where these secrets may be typed: at the point that is pressed first or, without one, at
-        the focus.
+        """Let input pass only where these secrets may be typed: at the first press or, without one, at the focus.
 
         Raises `SecretRefused`, before any input event, if they may not be typed there at the beginning.
         """

@@ -25,7 +25,7 @@ QUIET_NS = 40_000_000
 SHOWN_NS = 300_000_000
 """Longest wait for a screen that keeps moving. Two presses further apart are no longer a double click."""
 SIDE = 48
-"""Width and height in pixels of the area around the pointer in which a dragged object shows."""
+"""Distance from the pointer in pixels within which a dragged object shows."""
 BUSY_NS = 1_500_000_000
 """Longest wait for a program that does not answer. The next press would reach whatever the program shows then."""
 
@@ -60,8 +60,9 @@ class Glance:
         self._gate = gate
 
     def at(self, point: Point) -> Spot | None:
-        """Look at a point. Returns ``None`` if the gesture was not decided on by a frame, so that nothing is
-        compared.
+        """Look at a point.
+
+        Returns ``None`` if the gesture was not decided on by a frame, so that nothing is compared.
         """
         if not self._gate.decided:
             return None

@@ -77,8 +77,9 @@ def popup(link: XLink) -> int:
 
 
 def _is_held(link: XLink, *, keyboard: bool) -> bool:
-    """Request a grab that cannot succeed, because its window is unmapped. Servers report an existing grab before that
-    error.
+    """Request a grab that cannot succeed, because its window is unmapped.
+
+    Servers report an existing grab before that error.
 
     A successful grab would take the focus away for a moment, and programs show that.
     """
@@ -98,9 +99,7 @@ def _is_held(link: XLink, *, keyboard: bool) -> bool:
 
 
 def _input(link: XLink) -> Any:
-    """Return the XInput extension, by which programs grab keys of single devices; ``None`` if the server lacks version
-    2.
-    """
+    """Return the XInput extension for passive grabs on single devices. ``None`` if the server lacks version 2."""
     if link not in _inputs:
         inputs = link.conn(xcffib.xinput.key) if link.has("XInputExtension") else None
         version = inputs.XIQueryVersion(2, 0).reply() if inputs is not None else None

@@ -191,7 +191,7 @@ class Hands:
                 [_with_possible_value(part) if isinstance(part, Secret) else part for part in parts], client
             )
         are_lost = not client and self._wide.are_lost(parts, gesture.at)
-        said = ""
+        warning = ""
         secrets = [part for part in parts if isinstance(part, Secret)]
         for secret in secrets:
             self._typist.check_alone(_with_possible_value(secret))
@@ -206,21 +206,21 @@ class Hands:
                 if self._clear(gesture, client=client) and not secrets:
                     text = gesture.text + "\n" * gesture.press_enter
                     self._sheet.type(text, replaces=gesture.overwrite)
-                    return said
+                    return warning
                 for part in parts:
-                    if said:
+                    if warning:
                         break
                     if isinstance(part, Secret):
                         self._write_secret(self._with_value(part, tickets), self._gate.field)
                     elif client and untypable(part):
-                        said = self._far.paste(part, self._press_codes, self._keyboard)
+                        warning = self._far.paste(part, self._press_codes, self._keyboard)
                     elif are_lost:
-                        said = self._wide.write(part, self._typist.type, self._press_codes, self._keyboard)
+                        warning = self._wide.write(part, self._typist.type, self._press_codes, self._keyboard)
                     else:
                         self._typist.type(part)
-                if gesture.press_enter and not said:
+                if gesture.press_enter and not warning:
                     self._typist.type("\n")
-        return said
+        return warning
 
     def _press_codes(self, codes: Sequence[int]) -> None:
         self._press_together([Stroke(code) for code in codes])
@@ -258,15 +258,15 @@ class Hands:
         self.typed += shown
 
     def _write_in_field(self, field: Box, secret: Secret) -> None:
-        landing, rest, some = Landing(self._fields, field, secret.name), secret.value.replace("\r\n", "\n"), 1
+        landing, rest, count = Landing(self._fields, field, secret.name), secret.value.replace("\r\n", "\n"), 1
         while rest:
             began_ns = time.monotonic_ns()
-            self._typist.type(rest[:some])
-            rest = rest[some:]
+            self._typist.type(rest[:count])
+            rest = rest[count:]
             only = landing.check(began_ns, self.last_event_ns)
             # Other changes may be a hint, or the next field, into which the program moved the focus. The next
             # character, typed alone, decides.
-            some = BATCH if only or some == 1 else 1
+            count = BATCH if only or count == 1 else 1
 
     def _press_keys(self, *keys: int) -> None:
         """Press keys of the layout together, by their keysyms."""
@@ -274,8 +274,9 @@ class Hands:
         self._press_together([Stroke(self._keyboard.keycode(key)) for key in keys])
 
     def _clear(self, gesture: Write, *, client: str) -> bool:
-        """Clear the field if the text replaces its content. Return whether the text goes into cells of an office
-        sheet.
+        """Clear the field if the text replaces its content.
+
+        Return whether the text goes into cells of an office sheet.
         """
         last, enters = self.last_event_ns, gesture.press_enter or not {"\t", "\n"}.isdisjoint(gesture.text)
         if not gesture.overwrite:

@@ -37,8 +37,9 @@ GRACE_S = CLOSES_S + 3.0
 
 
 def main() -> None:
-    """Serve one desktop. The arguments are the descriptors of the socket, the pixels and the flags, and the parent's
-    ID.
+    """Serve one desktop.
+
+    The arguments are the descriptors of the socket, the pixels and the flags, and the parent's ID.
     """
     close_process()  # this process holds the values of secrets
     narrow_umask()
@@ -122,7 +123,10 @@ class Host:
 
     @contextmanager
     def _looking(self, request: Message) -> Iterator[None]:
-        """With ``looks_on``, allow a look while a person has the screen. The look counts as one after input."""
+        """With ``looks_on``, allow a look while a person has the screen.
+
+        It first waits until the program has read its input.
+        """
         if not request.get("looks_on"):
             yield
             return
@@ -219,8 +223,9 @@ class Host:
             self._requests.put(None)  # the other process has ended
 
     def _read(self) -> Message | None:
-        """Read one message. Returns ``None`` if the other process has closed the socket or ended, or sent no valid
-        message.
+        """Read one message.
+
+        Returns ``None`` if the other process has closed the socket or ended, or sent no valid message.
         """
         head = self._receive(ipc_messages.HEADER.size)
         try:

@@ -55,8 +55,9 @@ class Started:
 
 
 def script(pid: int, executable: Path, started: Started | None) -> tuple[str, tuple[str, ...]]:
-    """Return the script of a process that runs an interpreter. Returns an empty string without a script or if it is
-    ambiguous.
+    """Return the script of a process that runs an interpreter.
+
+    Returns an empty string without a script or if it is ambiguous.
 
     Of an ambiguous command the second result has the names of possible scripts. A relative path counts only in the
     command of a program that this process started, relative to its start folder.

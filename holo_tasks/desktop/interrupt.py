@@ -1,6 +1,4 @@
-"""Stops a gesture before it is complete: at its deadline, by a request of the other process, or at that process's
-end.
-"""
+"""Stops a gesture before it is complete: at its deadline, or when the other process requests it or ends."""
 
 from __future__ import annotations
 

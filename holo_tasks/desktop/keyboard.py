@@ -70,8 +70,9 @@ class Keyboard:
 
     @contextmanager
     def plain(self, *, keep_locks: bool = False) -> Iterator[None]:
-        """Type as if CapsLock were off, no key were held and the layout were the Latin one. Restores the locks
-        afterwards.
+        """Type as if CapsLock were off, no key were held and the layout were the Latin one.
+
+        Restores the locks afterwards.
         """
         self.layout = self.read()
         group = self.layout.best_group()
@@ -169,8 +170,9 @@ class Keyboard:
         self.last_event_ns = time.monotonic_ns()
 
     def release_all(self, *, held_by_others: bool = False) -> None:
-        """Release every key that this object pressed. With ``held_by_others``, also keys that other programs left
-        pressed.
+        """Release every key that this object pressed.
+
+        With ``held_by_others``, also keys that other programs left pressed.
         """
         for keycode in reversed(self._down):
             self._send(RELEASE, keycode)

@@ -74,8 +74,9 @@ class Request:
 
 @dataclass(slots=True)
 class _Talk:
-    """The state of one connection. ``answers`` counts the answers since it was made. The first ones may be part of a
-    TLS handshake.
+    """The state of one connection.
+
+    ``answers`` counts the answers since it was made. The first ones may be part of a TLS handshake.
     """
 
     last: TcpSocket
@@ -167,8 +168,9 @@ class Exchanges:
         self._judge_answers(now_s, LEARNT_S)
 
     def waiting_for(self, now_s: float, patience_s: float) -> str:
-        """Return the server that a program waits for since the last input, such as ``10.0.0.5:443``, or an empty
-        string.
+        """Return the server that a program waits for since the last input, or an empty string.
+
+        An example is ``10.0.0.5:443``.
         """
         for talk in (self._talks or {}).values():
             request = talk.request

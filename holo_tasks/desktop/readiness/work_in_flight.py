@@ -175,8 +175,9 @@ class WorkInFlight:
             self._sampled()
 
     def looked(self, *, gave_up: Wait | None) -> None:
-        """Record that the picture was taken. ``gave_up`` is the work that was still awaited when the patience was
-        over.
+        """Record that the picture was taken.
+
+        ``gave_up`` is the work that was still awaited when the patience was over.
         """
         with self._turn:
             self._looked_s = time.monotonic()
@@ -292,7 +293,7 @@ class WorkInFlight:
         )
 
     def _learn(self) -> None:
-        """Take samples while the agent is idle."""
+        """Take samples for `IDLE_FOR_S` after each look, and learn the usual state from them."""
         while True:
             self._wake.wait()
             self._wake.clear()
