@@ -1,7 +1,4 @@
-"""Desktops as the calling process uses them: `VirtualDesktop` and `AttachedDesktop`, with their base `Desktop`.
-
-Each method sends a request to the host process of the desktop, through `child`.
-"""
+"""Desktops as the calling process uses them. Each method sends a request to the host process, through `child`."""
 
 from __future__ import annotations
 
@@ -47,9 +44,7 @@ from holo_tasks.desktop.windows import Window
 
 LARGEST = 16384
 USUAL_SIZE = Size(1280, 800)
-BEGINS_AGAIN = (
-    "The program asks for OpenGL, so its desktop is restarted with it. Set HOLO_OPENGL=1 to avoid the restart."
-)
+BEGINS_AGAIN = "The program asks for OpenGL, so its desktop is restarted with it. HOLO_OPENGL=1 avoids the restart."
 MISSES_OPENGL = "asks for OpenGL, but its desktop has none. If the program needs it, set HOLO_OPENGL=1."
 
 ASKED = "While its desktop closed, a program opened the dialog ‘{}’. It got no answer and was ended without saving."
@@ -62,8 +57,7 @@ class Desktop(Sharing):
     """The common base of `VirtualDesktop` and `AttachedDesktop`; use one of those.
 
     Either ``async with VirtualDesktop(...) as desktop`` or ``desktop = await VirtualDesktop.start(...)`` and later
-    ``await desktop.close()``. All methods may be called from several tasks; their requests are carried out one after
-    the other.
+    ``await desktop.close()``. Several tasks may call its methods; the requests are carried out one after the other.
     """
 
     def __init__(
@@ -113,8 +107,7 @@ class Desktop(Sharing):
         self.scale = 1.0
         self.started_s: Mapping[str, float] = {}
         self.tells_windows = False
-        self.looks_on = False
-        """Whether pictures are taken while a person has the screen, to record the person's input."""
+        self.looks_on = False  # whether to take pictures while a person has the screen, to record their input
         self._tree: tuple[int, ElementTree] | None = None
 
     @property
@@ -166,13 +159,13 @@ class Desktop(Sharing):
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
         """Carry out a gesture.
 
-        ``deadline`` is a time of `time.monotonic`. The host checks it before each input event. Once it has passed, the
-        host sends no more events, releases all keys and buttons, and raises `LimitReached`. Cancelling the task stops
-        the gesture in the same way.
+        ``deadline`` is a time of `time.monotonic`, checked before each input event. Once it has passed, no more events
+        are sent, all keys and buttons are released, and `LimitReached` is raised. Cancelling the task stops the gesture
+        likewise.
 
-        Once the desktop serves a run (`serve`), each gesture needs a ``slip`` that was made for it. Without a valid one
-        `PolicyRefused` is raised, and after the kill switch was used, `Killed`. A slip can name a frame. It is valid
-        only while the screen around the target looks as in that frame; otherwise `ScreenChanged` is raised.
+        Once the desktop serves a run (`serve`), a ``slip`` for this gesture is needed. `PolicyRefused` is raised
+        without a valid one, and `Killed` after the kill switch was used. A slip can name a frame. It is valid only
+        while the screen around the target looks as in that frame; otherwise `ScreenChanged` is raised.
         """
         child = self._running()
         async with child.turn:
@@ -201,8 +194,7 @@ class Desktop(Sharing):
     async def elements(self) -> ElementTree:
         """Return the elements that the programs publish, read within two seconds.
 
-        Without an accessibility bus, or if no program publishes elements, the tree is empty and ``why_not`` gives the
-        reason.
+        An empty tree has the reason in ``why_not``, such as a missing accessibility bus.
         """
         child, began = self._running(), time.perf_counter()
         async with child.turn:
@@ -256,16 +248,14 @@ class Desktop(Sharing):
         return self._holders > 0
 
     async def by_hand(self, inputs: Sequence[ByHand]) -> None:
-        """Carry out the inputs of a remote person in this order.
-
-        Raises `PolicyRefused` unless a person has the screen.
-        """
+        """Carry out a remote person's inputs in order. Raises `PolicyRefused` unless a person has the screen."""
         child = self._running()
         async with child.turn:
             await child.ask("by_hand", inputs=ipc_messages.from_inputs(inputs))
 
     async def open_vnc(self) -> Path:
-        """Start a VNC server for watching this screen. Return the path of its socket, which only this user can open.
+        """Start a VNC server for watching this screen, and return the path of its socket, which only this user can
+        open.
 
         The server ends with the desktop at the latest.
         """
@@ -315,10 +305,7 @@ class Desktop(Sharing):
         return self._child is None or self._child.page.seen
 
     async def close(self) -> None:
-        """End the desktop and all that was started for it. Repeated calls have no effect.
-
-        Its programs are asked to close first, and are ended after two seconds.
-        """
+        """Ask programs to close, end those left after two seconds, and end the desktop. May be called again."""
         for title in await self._child.close() if self._child is not None else ():
             self._tell(ASKED.format(one_line(title, TITLE) or "something"))
 
@@ -466,33 +453,28 @@ class VirtualDesktop(Desktop):
     ) -> Self:
         """Start a desktop. If a program is named, return when its window has appeared and settled.
 
-        ``app`` is a command, or a remote screen (`Vnc` or `Rdp`) that a client shows on the whole desktop. A command is
-        a list, or a text that is split as in a shell. ``env`` is added to the environment of the program. From this
-        process the program inherits only the variables that any program needs. With ``inherits="plain"`` it also gets
-        all variables that look like no key and no login (`environment`).
+        ``app`` is a command (a list, or a text that is split as in a shell) or a remote screen, `Vnc` or `Rdp`, which a
+        client shows on the whole desktop. ``env`` is added to the environment of the program. From this process it
+        inherits only the variables that any program needs. With ``inherits="plain"`` it also gets all that look like no
+        key and no login (`environment`). ``secrets`` are the values for ``{{secret:NAME}}`` in typed texts. One without
+        a binding is typed only into windows of this program and of its child processes. ``run_as`` is the name or
+        number of another user, as whom the program runs. It then cannot read this user's private files. This takes root
+        (`other_user`).
 
-        ``secrets`` are the values for ``{{secret:NAME}}`` in typed texts. A secret without a binding of its own is
-        typed only into windows of this program and of its child processes.
-
-        ``run_as`` is the name or number of another user of this machine, as whom the program runs. It then cannot read
-        this user's private files. This takes root (`other_user`).
-
-        ``opengl`` says whether programs can draw by OpenGL (GLX), which takes 50 MB. If neither ``opengl`` nor
-        HOLO_OPENGL is set, programs have it if the program asks for it while it starts. Unless that was to be expected,
-        the program is then started a second time.
-
-        ``tell`` gets messages about that restart, about programs that ask for OpenGL later in vain, and about dialogs
-        that programs open while the desktop closes. Without ``tell`` these messages are logged.
+        ``opengl`` says whether programs can draw by OpenGL (GLX), which takes 50 MB. If neither it nor HOLO_OPENGL is
+        set, they can if the program asks for it while it starts. Unless that was to be expected, it is then started a
+        second time. ``tell`` gets messages about that, about programs that ask for OpenGL later in vain, and about
+        dialogs that programs open while the desktop closes. Without ``tell`` they are logged.
 
         ``profiles`` applies to programs that would otherwise pass their document to a running instance, such as an
         office program or a browser. A ``new`` profile is deleted with the desktop. A ``kept`` one (``kept:NAME``) is
-        used again by the next desktop of that name. A command that names a profile itself is not changed.
+        used again by the next desktop with its name. A command that names a profile itself is not changed.
 
         ``network`` isolates the program by bubblewrap, unless it is "host". The program then reaches no host ("none"),
         or only the listed ones (``["portal.example:443"]``). It sees only its own processes. It can read the system's
-        files, the files that its command names, and ``folders``, each granted to "read" or to "write". Its home folder
-        is empty and is deleted with the desktop. ``memory_mb`` and ``cpus`` limit its memory and processors by control
-        groups. Without control groups it is not started.
+        files, the files that its command names, and ``folders``, each granted to "read" or to "write". Its home is
+        empty and deleted with the desktop. ``memory_mb`` and ``cpus`` limit it by control groups; without control
+        groups it is not started.
         """
         desktop = cls(
             size=size,
@@ -582,13 +564,11 @@ class AttachedDesktop(Desktop):
     ) -> Self:
         """Attach to a display. A program named in ``app`` is started on it, and ended with the desktop.
 
-        Keys and buttons that were left pressed there, for instance by a killed run, are released first. Those that a
-        person holds on a mouse or keyboard stay pressed. With ``touches=False`` nothing is changed, for a caller who
-        only looks.
-
-        ``monitor`` is the name or the number of the monitor that is used (`monitors` lists them). The other monitors
-        are black in every picture, repaints there are ignored, and input there is refused. With ``accessibility`` the
-        elements of the programs are read over the bus that the display names.
+        Keys and buttons that were left pressed there, as by a killed run, are released first, unless a person holds
+        them on a mouse or keyboard. With ``touches=False`` nothing is changed, for a caller who only looks. ``monitor``
+        is the name or the number of the monitor that is used (`monitors` lists them). The others are black in every
+        picture, repaints there are ignored, and input there is refused. With ``accessibility`` elements are read over
+        the bus that the display names.
         """
         desktop = cls(
             display,

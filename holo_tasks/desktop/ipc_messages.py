@@ -60,7 +60,7 @@ def understood(read: Callable[P, R]) -> Callable[P, R]:
             return read(*args, **kwargs)
         except (ValueError, TypeError, AttributeError, LookupError, StopIteration, RecursionError) as error:
             raise Garbled(
-                f"The desktop's process and this one do not understand each other ({type(error).__name__} in "
+                f"The desktop's process and this one exchanged an invalid message ({type(error).__name__} in "
                 f"{read.__name__}): start the desktop again."
             ) from error
 

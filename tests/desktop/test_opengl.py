@@ -63,7 +63,7 @@ async def test_one_that_asks_as_it_comes_up_is_started_again_with_it(start, star
         assert len(await desktop.windows()) == 1
     assert starts.read_text() == f"{kind}\n{kind}\n"
     assert told == [
-        "The program asks for OpenGL, so its desktop is restarted with it. Set HOLO_OPENGL=1 to avoid the restart."
+        "The program asks for OpenGL, so its desktop is restarted with it. HOLO_OPENGL=1 avoids the restart."
     ]
 
 
