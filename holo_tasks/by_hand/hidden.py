@@ -1,4 +1,8 @@
-"""Which of what a person typed is a secret: what the program does not show, or says that nobody is to see."""
+"""Find the secrets among the texts that a person typed, and mask what was drawn while they were typed.
+
+A text counts as secret if the screen does not show it, or if the accessibility tree marks its field as protected.
+`secrets_in` finds them, `Inked` masks them, and the recording command uses both.
+"""
 
 from __future__ import annotations
 
@@ -22,31 +26,36 @@ from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.screen_text import Line, Sight, matches, plain
 
 SHORTEST = 3
-"""Fewer characters are keys that do something, such as a letter that chooses from a list."""
+"""Shorter texts, in characters, are not secrets: such keys are commands, for example a letter that selects a list
+entry.
+"""
 PIECE = 4
-"""Of a text that is longer than its field so many characters in a row are enough."""
+"""If a text is longer than its field, this many visible characters in a row show that it is not hidden."""
 STILL_THERE = 0.8
-"""What was drawn as a secret was typed is still there where so much of it is."""
+"""Smallest share of a secret's drawn pixels that must be unchanged for the secret to count as still visible."""
 EDITING = frozenset({"ctrl", "shift", "a", "home", "end", "left", "right", "backspace", "delete"})
-"""Keys that stay in the field that was pressed."""
+"""Keys that do not move the keyboard focus out of the pressed field."""
 TABULAR = frozenset({"table", "tree table", "row", "cell"})
 JOINT = 4
-"""Cells of a table lie so near to each other, in pixels; fields of a form are farther apart."""
+"""Cells of a table are at most this far apart, in pixels. Fields of a form are farther apart."""
 ROW = 24
-"""A field of which nothing else is known is so high above and below where it was pressed, in pixels."""
+"""Height in pixels above and below the pressed point that is searched if the field's box is unknown."""
 KIND = "typed"
 
 
 @dataclass(frozen=True)
 class Ink:
-    """What was drawn as a secret was typed, of which nothing but its length can be told; that is no one's, too."""
+    """The pixels that changed while a secret was typed.
+
+    They are masked because they reveal at least the secret's length.
+    """
 
     box: Box
     drawn: Image.Image
     after: Image.Image
 
     def shows(self, frame: Frame) -> bool:
-        """Say whether most of it is still there."""
+        """Return whether at least 80 % of these pixels are unchanged on a frame."""
         if not Box(0, 0, frame.size.width, frame.size.height).encloses(self.box):
             return False
         here = _picture(frame).crop(_corners(self.box))
@@ -57,7 +66,7 @@ class Ink:
 
 @dataclass(frozen=True)
 class Typed:
-    """A secret that was typed in a step; ``sure`` is whether the program itself says that it is one."""
+    """A secret that was typed in a step. ``sure`` is true if the program itself marks the field as a password."""
 
     step: int
     secret: Secret
@@ -66,10 +75,10 @@ class Typed:
 
 
 def secrets_in(steps: Sequence[HandStep], last: Shown, reader: Reader, told: Collection[str] = ()) -> list[Typed]:
-    """Return the secrets that were typed.
+    """Return the secrets that were typed in the steps, in order.
 
-    A text is none if it is to be read where it was typed, or is one of those that are ``told`` not to be; of what
-    nobody can read it is taken to be one. What the program says is a password is one in any case.
+    A text is not secret if it is shorter than three characters, is visible where it was typed, or is in ``told``. A
+    text that OCR cannot find counts as secret. A text in a protected field is always secret.
     """
     found: list[Typed] = []
     pressed: Point | None = None
@@ -77,7 +86,7 @@ def secrets_in(steps: Sequence[HandStep], last: Shown, reader: Reader, told: Col
         if isinstance(step.gesture, Click):
             pressed = step.gesture.at
         elif isinstance(step.gesture, Hotkey) and not EDITING.issuperset(step.gesture.keys):
-            pressed = None  # another field may have the keyboard now
+            pressed = None  # another field may have the focus now
         if not isinstance(step.gesture, Write):
             continue
         after = step.typed or (steps[place + 1].before if place + 1 < len(steps) else last)
@@ -96,7 +105,7 @@ def secrets_in(steps: Sequence[HandStep], last: Shown, reader: Reader, told: Col
 
 
 def by_name(steps: Sequence[HandStep], secrets: Sequence[Typed]) -> list[HandStep]:
-    """Return the steps with placeholders where secrets were typed."""
+    """Return the steps with a placeholder in place of each secret."""
     names = {each.step: each.secret.name for each in secrets}
     return [
         replace(step, gesture=replace(step.gesture, text=placeholder(names[step.number])))
@@ -107,8 +116,10 @@ def by_name(steps: Sequence[HandStep], secrets: Sequence[Typed]) -> list[HandSte
 
 
 def into_empty(steps: Sequence[HandStep], reader: Reader) -> list[HandStep]:
-    """Return the steps so that what was typed into an empty field replaces what it holds: it may be typed again, where
-    it did not show at once. A cell of a table is no such field: typing replaces its text by itself.
+    """Return the steps with ``overwrite`` set for texts that were typed into an empty field.
+
+    Such a text can be typed again if it does not show at once. Cells of a table are left unchanged, because typing
+    replaces their text anyway.
     """
     found: list[HandStep] = []
     for step in steps:
@@ -120,23 +131,23 @@ def into_empty(steps: Sequence[HandStep], reader: Reader) -> list[HandStep]:
 
 
 class Inked:
-    """Masks what was drawn as secrets were typed, for as long as it is there."""
+    """Redactor that masks the pixels of typed secrets for as long as they are visible."""
 
     def __init__(self, secrets: Sequence[Typed]) -> None:
         self._drawn = [each.ink for each in secrets if each.ink is not None]
 
     async def masks(self, frame: Frame) -> list[Mask]:
-        """Return where it is on a frame."""
+        """Return the masks of the secrets that a frame shows."""
         return [Mask(KIND, ink.box) for ink in self._drawn if ink.shows(frame)]
 
 
 def read(shown: Shown, reader: Reader) -> Sight:
-    """Return what is written on a screen."""
+    """Return the OCR result of a screen."""
     return reader.read(_picture(shown.whole())).sight
 
 
 def _is_empty(at: Point, step: HandStep, reader: Reader) -> bool:
-    """Say whether a field was pressed there, no cell of a table, in which nothing is written."""
+    """Return whether the point is in an empty field that is not a table cell, before the step."""
     sight, field = read(step.before, reader), _field(at, step, reader)
     if field is None or _is_cell(at, step, reader):
         return False
@@ -145,7 +156,9 @@ def _is_empty(at: Point, step: HandStep, reader: Reader) -> bool:
 
 
 def _is_cell(at: Point, step: HandStep, reader: Reader) -> bool:
-    """Say whether a cell of a table was pressed there: the tree says so, or such boxes lie beside and below it."""
+    """Return whether the point is in a table cell: by the tree, or by adjacent boxes of the same size beside and below
+    it.
+    """
     element = step.before.tree.at(at)
     if element is not None and (element.role in TABULAR or "editable" in element.states):
         return element.role in TABULAR
@@ -155,7 +168,7 @@ def _is_cell(at: Point, step: HandStep, reader: Reader) -> bool:
 
 
 def _has_neighbor(box: Box, others: Iterable[Box]) -> bool:
-    """Say whether another box of the same height begins where this one ends, or ends where it begins."""
+    """Return whether another box of the same height is adjacent on the left or right."""
     return any(
         max(abs(other.top - box.top), abs(other.height - box.height)) <= JOINT
         and min(abs(other.left - box.right), abs(box.left - other.right)) <= JOINT
@@ -172,15 +185,16 @@ def _field(at: Point, step: HandStep, reader: Reader) -> Box | None:
 
 
 def _fields(step: HandStep, reader: Reader) -> list[Box]:
-    """Return what looks like a field before a step, small ones first: there may be one around others."""
+    """Return the boxes that look like fields before a step, the smallest first, because fields may contain others."""
     sight = read(step.before, reader)
     return sorted((*sight.fields, *sight.colored_fields), key=lambda box: box.area)
 
 
 def _come_to(text: str, step: HandStep, after: Shown, reader: Reader) -> Point | None:
-    """Return where a field is that was come to by keys, if it shows a sign for each character; None for any other.
+    """Return the center of a field that was reached by keys, or ``None``.
 
-    More may have changed than that field, such as a button that the pointer is over by now.
+    Only a field that shows one sign for each character is found. The changed area alone does not identify the field: a
+    button under the pointer may have changed too.
     """
     return next((box.center for box in _fields(step, reader) if _hides(box, text, step, after)), None)
 
@@ -196,7 +210,7 @@ def _is_protected(step: HandStep, after: Shown) -> bool:
 
 
 def _shows_signs(text: str, at: Point | None, step: HandStep, after: Shown, reader: Reader) -> bool:
-    """Say whether the field that was pressed shows one and the same sign for each character."""
+    """Return whether the field at a point shows the same sign for each character of the text."""
     field = _field(at, step, reader) if at is not None else None
     return field is not None and _hides(field, text, step, after)
 
@@ -209,7 +223,7 @@ def _hides(field: Box, text: str, step: HandStep, after: Shown) -> bool:
 
 
 def _is_read(text: str, before: Shown, after: Shown, reader: Reader) -> bool:
-    """Say whether a text is to be read on a screen where that looked otherwise before it was typed."""
+    """Return whether OCR finds a text after the typing, in a place that looked different before it."""
     old, new = before.whole(), after.whole()
     lines = [line for line in read(after, reader).lines if _holds(line, text)]
     return any(_crop(old, line.box) != _crop(new, line.box) for line in lines)
@@ -232,8 +246,9 @@ def _name(label: str, taken: Collection[str]) -> str:
 
 
 def _inside(step: HandStep, after: Shown, at: Point | None, reader: Reader) -> Box:
-    """Return where a field is that was typed into: elsewhere there may be something new by chance. Everywhere, if it is
-    not known which one that is.
+    """Return the box of the field that was typed into. Changes outside of it may have other causes.
+
+    Without a known field, returns the row around the pressed point, or the whole screen without a point.
     """
     told = next((element.box for element in _focused(step, after) if element.protected and element.box.area), None)
     field = told or (_field(at, step, reader) if at is not None else None)

@@ -1,4 +1,7 @@
-"""Says what a person has just done, in words that a playbook would find it by; never what they typed."""
+"""Print each step that a person has just done, with the words by which a playbook would find its target.
+
+`Teller` is used by the recording command. Typed texts are never printed.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
 from holo_tasks.core.pressed_elements import hit_by
 from holo_tasks.vision.ocr_reader import Reader
 
-NO_PLAYBOOK = "No playbook comes of this recording: end it, and begin anew."
+NO_PLAYBOOK = "No playbook can be made from this recording: stop it and start again."
 NOTHING = "something without words"
 NAME_CHARACTERS = 60
 
 
 class Teller:
-    """Reads, beside everything else, what each step was done to, and says it."""
+    """Finds the target of each step in the background and reports the step with ``say``."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.reader = Reader()
@@ -31,18 +34,18 @@ class Teller:
         self._field = ""
 
     def tell(self, step: HandStep) -> None:
-        """Have a step told soon."""
+        """Queue a step for its report."""
         self._steps.put_nowait(step)
 
     async def work(self) -> None:
-        """Tell one step after the other until cancelled."""
+        """Report the queued steps one after the other until cancelled."""
         while True:
             step = await self._steps.get()
             await self._tell(step)
             self._steps.task_done()
 
     async def caught_up(self) -> None:
-        """Wait until all steps were told."""
+        """Wait until all queued steps are reported."""
         await self._steps.join()
 
     async def _tell(self, step: HandStep) -> None:
@@ -56,7 +59,7 @@ class Teller:
         self._field = words if is_field else "" if not isinstance(step.gesture, Hotkey) else self._field
 
     def _called(self, step: HandStep) -> str:
-        """Return what a step was done to; empty for keys, and where there are no words."""
+        """Return the words for a step's target. Returns an empty string for keys and for a target without text."""
         at = getattr(step.gesture, "at", None) or getattr(step.gesture, "start", None)
         if not isinstance(at, Point):
             return ""

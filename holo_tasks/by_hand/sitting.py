@@ -1,4 +1,7 @@
-"""A person at work on a screen, watched: what they do, step by step, and how the screen looked before each step."""
+"""Watch a person at work on a screen: collect the inputs into steps, each with the screen before it.
+
+`Sitting` collects the steps. `Watched` delays inputs of a live view until the screen before them is known.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +24,28 @@ from holo_tasks.core.hand_steps import DOUBLE_S, HandSteps, Made
 from holo_tasks.core.remote_input import ByHand, Key
 
 FRESH_S = 0.3
-"""A person decides on what they have seen for longer than this."""
+"""Oldest age of a frame, in seconds, at which it still counts as the current screen. A person needs longer to decide.
+"""
 IDLE_S, PAUSE_S = 0.5, 0.06
-"""So often the screen is looked at while nobody does anything, where input cannot be held up until it was; and how long
-after a key it is, at the soonest."""
+"""Seconds between two frames while the person does nothing, and the shortest time between a key and the next frame.
+
+The first is used if inputs cannot be delayed until a frame was taken.
+"""
 MOST_LOOKS = 20
-"""After so many, each of which somebody acted during, the newest picture has to do."""
+"""Most attempts to take a frame without an input during it. After that the newest frame is used."""
 
 
 class Screen(ports.Held, ports.Shown, ports.TellsElements, Protocol):
-    """A desktop that can be looked at while a person has it."""
+    """A desktop whose frames can be taken while a person uses it."""
 
     async def look(self, after_action: bool = False) -> Frame:
-        """Wait until the screen is at rest, then take its picture."""
+        """Wait until the screen has settled, then take a frame."""
         ...
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A screen at rest: its picture, the elements that programs told of, and after how many acts it was taken."""
+    """A settled screen: its frame, its elements, and the number of inputs that came before it."""
 
     size: Size
     tree: ElementTree
@@ -47,11 +53,14 @@ class Shown:
     at: str
     _packed: bytes = field(repr=False)
     _told: Mapping[str, Any] = field(repr=False)
-    """What else there is to say of the frame."""
+    """The fields of the frame other than its pixels."""
 
     @classmethod
     def of(cls, frame: Frame, tree: ElementTree, acts: int, at: str) -> Shown:
-        """Keep a picture: there are many in an hour, and most of each is of one color."""
+        """Return a compressed copy of a frame.
+
+        An hour of work has many frames, and most of each frame is one color.
+        """
         told = {each.name: getattr(frame, each.name) for each in fields(frame) if each.name != "rgb"}
         return cls(frame.size, tree, acts, at, zlib.compress(frame.rgb, 1), told)
 
@@ -60,16 +69,16 @@ class Shown:
         return Frame(zlib.decompress(self._packed), **self._told)
 
     def is_like(self, other: Shown) -> bool:
-        """Say whether both show the very same."""
+        """Return whether both screens have identical pixels."""
         return self.size == other.size and self._packed == other._packed
 
 
 @dataclass
 class Moment:
-    """When something was begun, after how many acts, and what was shown before it.
+    """The beginning of an input: its time, the number of inputs before it, and the screen before it.
 
-    It is ``hurried`` as long as no picture is known of the screen at rest between the act before and this: then nobody
-    can tell what it was done to. One that was being taken may be there a little later.
+    ``hurried`` is true as long as no settled screen is known between the previous input and this one. The target is
+    then unknown. A frame that is being taken may still resolve it.
     """
 
     at_s: float
@@ -79,14 +88,14 @@ class Moment:
     hurried: bool = True
 
     def resolve(self, shown: Shown, taken_s: float) -> None:
-        """Take a picture for what was shown before it, if it is of then."""
+        """Use a frame as the screen before the input, if it was taken between the previous input and this one."""
         if self.hurried and shown.acts == self.acts and taken_s < self.at_s:
             self.before, self.hurried = shown, False
 
 
 @dataclass(frozen=True)
 class HandStep:
-    """One thing that was done, and when that was begun; ``sent`` is when the key went down that sent off a text."""
+    """One action of a person. ``sent`` is the moment of the key that submitted a typed text."""
 
     number: int
     gesture: Gesture
@@ -95,20 +104,20 @@ class HandStep:
 
     @property
     def before(self) -> Shown:
-        """What was shown before it."""
+        """Screen before the step."""
         return self.begun.before
 
     @property
     def typed(self) -> Shown | None:
-        """What was shown when it was typed, and not yet sent off."""
+        """Screen with the typed text before it was submitted; ``None`` if unknown."""
         return None if self.sent is None or self.sent.hurried else self.sent.before
 
 
 class Sitting:
-    """Takes in what a person does as `heard`, looks on, and keeps the steps that this comes to.
+    """Collects a person's inputs, as `heard` reports them, into steps in ``done``.
 
-    ``tell`` is told of each step as it is over, ``clock`` is the time of day for the trace. Where what is done is heard
-    of only afterwards, ``catch_up`` returns once all was heard that was done until then.
+    ``tell`` is called with each finished step. ``clock`` returns the time of day for the trace. ``catch_up`` is given
+    if inputs are reported late. It returns when all inputs up to now are reported.
     """
 
     def __init__(
@@ -132,7 +141,7 @@ class Sitting:
         self.done: list[HandStep] = []
 
     def heard(self, one: ByHand, at_s: float) -> None:
-        """Take in one input, before or as it arrives; from the loop's own thread."""
+        """Take one input, before or when it arrives. Call it in the thread of the event loop."""
         assert self._shown is not None
         at_s = self._last_s = max(at_s, self._last_s + 1e-6)
         if self._steps.begins(one, at_s):
@@ -146,11 +155,11 @@ class Sitting:
             self._keep(made)
 
     def begins(self, one: ByHand) -> bool:
-        """Say whether the screen has to be looked at before an input arrives."""
+        """Return whether a frame is needed before an input arrives."""
         return self._steps.begins(one, time.monotonic())
 
     async def fresh(self) -> Shown:
-        """Return the screen as it is after all that was done."""
+        """Return the current screen after all inputs so far."""
         async with self._turn:
             for _ in range(MOST_LOOKS):
                 shown = self._shown
@@ -161,33 +170,33 @@ class Sitting:
             return self._shown
 
     async def watch(self) -> None:
-        """Look on until cancelled."""
+        """Take frames until cancelled."""
         idle_s = None if self._catch_up is None else IDLE_S
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(DOUBLE_S if idle_s is None else idle_s):
                     await self._news.wait()
-            if self._news.is_set() or idle_s is not None:  # else whoever acts next waits until it was looked at
+            if self._news.is_set() or idle_s is not None:  # otherwise the next input waits for a frame
                 self._news.clear()
                 await self._paused()
                 await self.fresh()
             self._settle()
 
     async def ended(self) -> Shown:
-        """Return the screen at the end; all that was done is a step by then."""
+        """Finish the last steps and return the screen at the end."""
         last = await self.fresh()
         for made in self._steps.ended():
             self._keep(made)
         return last
 
     async def _paused(self) -> None:
-        """Wait a moment for whoever types, or holds a button."""
+        """Wait until no button is held and no key was pressed for a moment, at most half a second."""
         until_s = time.monotonic() + IDLE_S
         while time.monotonic() < until_s and (self._steps.buttons or time.monotonic() - self._last_s < PAUSE_S):
             await asyncio.sleep(PAUSE_S / 2)
 
     def _settle(self) -> None:
-        """A click that no second one followed in time is one."""
+        """Finish a single click after the time for a second click is over."""
         if time.monotonic() - self._last_s > DOUBLE_S:
             for made in self._steps.ended_if(Click):
                 self._keep(made)
@@ -203,7 +212,7 @@ class Sitting:
         self._tell(step)
 
     async def _look(self) -> None:
-        """Take a picture; it is one of the screen at rest unless somebody acted meanwhile."""
+        """Take a frame and its elements. They are used only if no input came while the frame was taken."""
         began_s = time.monotonic()
         frame = await self._screen.look()
         taken_s = time.monotonic() - max(0, time.time_ns() - frame.taken_at_ns) / 1e9
@@ -213,7 +222,7 @@ class Sitting:
         acts = bisect(self._acts, began_s)
         if bisect(self._acts, taken_s) != acts:
             return
-        tree = tree if acts == len(self._acts) else ElementTree(complete=False)  # it may be of later
+        tree = tree if acts == len(self._acts) else ElementTree(complete=False)  # an input came before the tree
         shown = Shown.of(frame, tree, acts, self._clock())
         if self._shown is not None and self._shown.is_like(shown):
             shown = replace(self._shown, tree=tree, acts=acts)
@@ -223,7 +232,7 @@ class Sitting:
 
 
 class Watched:
-    """A desktop as a live view uses it: each step waits until it is known how the screen looked before it."""
+    """A desktop for a live view that delays each step until the screen before it is known."""
 
     def __init__(self, screen: Screen, sitting: Sitting) -> None:
         self._screen = screen
@@ -231,11 +240,11 @@ class Watched:
         self._turn = asyncio.Lock()
 
     async def open_vnc(self) -> Path:
-        """Start a VNC server on the screen; return its socket."""
+        """Start a VNC server on the screen and return its socket."""
         return await self._screen.open_vnc()
 
     async def close_vnc(self, path: Path) -> None:
-        """End a VNC server."""
+        """Stop a VNC server."""
         await self._screen.close_vnc(path)
 
     async def hold(self) -> None:
@@ -243,16 +252,16 @@ class Watched:
         await self._screen.hold()
 
     async def release(self) -> None:
-        """Take it back."""
+        """Take the screen back from the person."""
         await self._screen.release()
 
     @property
     def held(self) -> bool:
-        """Whether the person has it."""
+        """Whether the person has the screen."""
         return self._screen.held
 
     async def by_hand(self, inputs: Sequence[ByHand]) -> None:
-        """Do what the person does."""
+        """Pass a person's inputs on to the desktop, and report them to the `Sitting`."""
         async with self._turn:
             ready: list[ByHand] = []
             for one in inputs:

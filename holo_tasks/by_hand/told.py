@@ -1,4 +1,7 @@
-"""What a person did, written down as a run is: pictures, steps and the answer, in a trace that is signed."""
+"""Write a person's steps as the signed trace of a run: pictures, steps and the answer.
+
+`check_steps` rejects steps that no playbook can do, and `write_down` writes the trace. Used by the recording command.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +41,12 @@ BY_HAND = "Done by hand."
 
 
 class Kept(Protocol):
-    """A trace that takes events with the time at which they were."""
+    """A trace that takes events with their time."""
 
     run_id: str
 
     async def keep(self, shot: Shot | Attachment) -> None:
-        """Keep the bytes of a picture."""
+        """Store a picture."""
         ...
 
     async def record(self, event: Event, at: str = "") -> None:
@@ -53,7 +56,7 @@ class Kept(Protocol):
 
 @dataclass(frozen=True)
 class Story:
-    """All that was done: the steps, the screen at the end, what it was for, and what the answer is."""
+    """A recorded session: the steps, the screen at the end, the goal and the answer."""
 
     steps: Sequence[HandStep]
     last: Shown
@@ -61,31 +64,34 @@ class Story:
     answer: str
     display: str
     words: Mapping[int, str]
-    """What steps were done to, by their numbers."""
+    """Words for the targets of steps, by step number."""
     wrong: str = ""
-    """What was done that no playbook can do again: nothing is compiled of such a trace."""
+    """Reasons why no playbook can repeat the steps. Such a trace is not compiled."""
 
 
 @dataclass(frozen=True)
 class _Pictured:
-    """A screen as it is known outside: its picture's name, and what was masked."""
+    """The redacted picture of a screen: its digest, and the masks."""
 
     sha256: str
     masks: tuple[Mask, ...]
 
 
 def check_steps(steps: Sequence[HandStep]) -> str:
-    """Return all that was done which no playbook can do again, in sentences; empty if there is no such thing.
+    """Return the reasons why no playbook can repeat the steps, as sentences. Returns an empty string without any.
 
-    Raises `InvalidUsage` if nothing was done.
+    Raises `InvalidUsage` if there are no steps.
     """
     if not steps:
-        raise InvalidUsage("Nothing was done on the screen: there is nothing to make a playbook of.")
+        raise InvalidUsage("Nothing was done on the screen, so no playbook can be made. Record at least one step.")
     return " ".join(said for place, step in enumerate(steps) if (said := _wrong(step, steps[place + 1 :])))
 
 
 def merged(steps: Sequence[HandStep]) -> list[HandStep]:
-    """Return the steps as an agent would have done them: what is typed after three presses replaces what was there."""
+    """Return the steps as an agent would do them.
+
+    A triple click before a text becomes a single click, and the text overwrites the field.
+    """
     found: list[HandStep] = []
     for step in steps:
         before = found[-1].gesture if found else None
@@ -97,18 +103,18 @@ def merged(steps: Sequence[HandStep]) -> list[HandStep]:
 
 
 async def write_down(story: Story, trace: Kept, redactor: Redactor, encoder: Encoder, tell: Tell) -> None:
-    """Write a trace of it, from its first event to its last."""
+    """Write the trace of a session, from its first event to its last."""
     await _Writer(story, trace, redactor, encoder, tell).write()
 
 
 class Both:
-    """Redacts by what somebody asked for, then paints over what was drawn as secrets were typed."""
+    """Redactor that applies the redactor of the user, then masks the pixels of typed secrets."""
 
     def __init__(self, asked_for: Redactor, inked: Redactor) -> None:
         self._asked_for, self._inked = asked_for, inked
 
     async def redact(self, frame: Frame) -> RedactedFrame:
-        """Return a frame as it may be known."""
+        """Return a frame with the masks of both redactors."""
         first = await self._asked_for.redact(frame)
         second = await self._inked.redact(first.frame)
         return replace(first, frame=second.frame, masks=(*first.masks, *second.masks))
@@ -185,7 +191,7 @@ class _Writer:
         await self._trace.record(decided, at)
 
     async def _show(self, number: int, shown: Shown) -> _Pictured:
-        """Keep the picture of a screen, unless it is the one that was kept last."""
+        """Store the picture of a screen, unless it is the one stored last."""
         if self._newest is not None and self._newest[0] is shown:
             return self._newest[1]
         frame = shown.whole()
@@ -209,7 +215,7 @@ class _Writer:
 
 
 def call_of(gesture: Gesture, size: Size, words: str) -> AnyCall:
-    """Return the call that a model would have made for what was done."""
+    """Return the call with which a model would make a gesture."""
     element = words or "what is there"
 
     def at(point: Point, across: str = "x", down: str = "y") -> dict[str, int]:
@@ -235,26 +241,26 @@ def call_of(gesture: Gesture, size: Size, words: str) -> AnyCall:
 
 
 def _wrong(step: HandStep, later: Sequence[HandStep]) -> str:
-    """Say in a sentence why a step cannot be done again; empty if nothing is wrong with it."""
+    """Return why a step cannot be repeated, as a sentence. Returns an empty string if it can be."""
     number = step.number
     match step.gesture:
         case Click() | Drag() | Scroll() if step.begun.hurried:
             return (
-                f"Step {number} was begun before the screen had come to rest after what was done before it, so nobody "
-                "can tell what it was done to: do it again, a little slower."
+                f"Step {number} was begun before the screen had come to rest after the step before it. So its target "
+                "is unknown. Record the steps again, a little slower."
             )
         case Click(count=count) if count > 2 and not (later and isinstance(later[0].gesture, Write)):
-            return f"Step {number} is {count} presses in a row: mark a text by Ctrl+A, a word by a double click."
+            return f"Step {number} is {count} presses in a row. Select a text by Ctrl+A, or a word by a double click."
     return in_no_playbook(step)
 
 
 def in_no_playbook(step: HandStep) -> str:
-    """Say in a sentence why no playbook does what a step does, whatever follows it; empty if one does."""
+    """Return why a playbook cannot do a step, whatever follows it. Returns an empty string if it can."""
     match step.gesture:
         case Click(button=button) | Drag(button=button) if button == "middle":
-            return f"Step {step.number} is a press of the middle button, which no playbook does."
+            return f"Step {step.number} is a press of the middle button, which a playbook cannot do."
         case Hotkey(keys) if unknown := next(_unknown(keys), ""):
-            return f"Step {step.number} presses a key that has no name here ({unknown}): do it in another way."
+            return f"Step {step.number} presses a key that has no name here ({unknown}). Do the step in another way."
     return ""
 
 
