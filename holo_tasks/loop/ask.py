@@ -1,4 +1,7 @@
-"""Asking a model one question and reading the JSON object it replies with."""
+"""Ask a model one question and read the JSON object in its reply.
+
+`ask` is used for questions outside of steps, such as the verdict of a judge.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, about which pictures, and the JSON schema of the reply."""
+    """A question with its pictures and the JSON schema of the reply."""
 
     purpose: Purpose
     text: str
@@ -30,7 +33,9 @@ class Question:
 
 @dataclass
 class Asked:
-    """How often a question was asked, and how often the model was corrected. Outlives a task that is retried."""
+    """Counts the calls and corrections of a question. Keep it when a task is retried, so that retries give no extra
+    attempts.
+    """
 
     corrections: Corrections = field(default_factory=Corrections)
     attempts: int = 0
@@ -39,10 +44,11 @@ class Asked:
 async def ask(
     model: Model, question: Question, till: Till, read: Callable[[dict[str, Any]], T], asked: Asked | None = None
 ) -> T:
-    """Return what ``read`` makes of the reply; it raises `UnusableReply` for one that will not do.
+    """Return the result of ``read`` for the reply; ``read`` raises `UnusableReply` for a reply that it rejects.
 
-    Such a reply is sent back. May be called again with the same ``asked`` after a transient fault. Raises
-    `ModelFailed` when that was done as often as it may be, and `InvalidUsage` if the question does not fit the context.
+    A rejected reply is corrected: the model is asked again. Call this function again with the same
+    ``asked`` after a transient fault. Raises `ModelFailed` after too many corrections, and `InvalidUsage` if the
+    question does not fit the model's context.
     """
     asked = asked or Asked()
     corrections = asked.corrections
@@ -62,11 +68,13 @@ async def ask(
 
 
 def fit(request: Request, context_tokens: int) -> None:
-    """Allow no longer reply than the context has room for; raise `InvalidUsage` if that is too little for one."""
+    """Limit the length of the reply to the room in the context. Raises `InvalidUsage` if the room is too small for a
+    reply.
+    """
     most, room = int(request.body["max_tokens"]), context_tokens - prompt_tokens(request)
     if room < min(most, MIN_OUTPUT_TOKENS):
         raise InvalidUsage(
             f"The question and its pictures do not fit the {context_tokens} tokens that {request.body['model']} can "
-            "read; ask in fewer words, give fewer facts, or show a region of the screen."
+            "read. Ask in fewer words, give fewer facts, or show a region of the screen."
         )
     request.body["max_tokens"] = min(most, room)

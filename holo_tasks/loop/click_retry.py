@@ -1,4 +1,4 @@
-"""Whether a click that changed nothing may be done once more, a little beside."""
+"""Decide whether a click that changed nothing may be repeated a few pixels away."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from holo_tasks.core.recheck import NEAR
 from holo_tasks.core.verdicts import changed_box
 
 OFFSET = 3
+"""Pixels between the first click and its repetition, in both directions."""
 
 
 def beside(click: Click, screen: Size) -> tuple[Click, int, int]:
-    """Return the same click a few pixels away, on the screen, and by how much it is away."""
+    """Return the same click a few pixels away, within the screen, and its offset in x and y."""
     dx = OFFSET if click.at.x + OFFSET < screen.width else -OFFSET
     dy = OFFSET if click.at.y + OFFSET < screen.height else -OFFSET
     return Click(Point(click.at.x + dx, click.at.y + dy), click.button, click.count), dx, dy
@@ -26,9 +27,10 @@ def beside(click: Click, screen: Size) -> tuple[Click, int, int]:
 async def may_repeat(
     gesture: Gesture | None, before: Frame, after: Frame, labels: Sequence[str], reader: TextReader | None
 ) -> bool:
-    """Say whether a gesture that changed nothing is a plain click on something that was declared safe to click twice.
+    """Return whether a gesture that changed nothing is a plain left click on a target that was declared safe to repeat.
 
-    What is read on the target decides, not what the model calls it. What cannot be read is not safe.
+    The text that is read on the target decides. The model's description does not count. A target without readable text
+    is not safe.
     """
     if not (isinstance(gesture, Click) and gesture.button == "left" and gesture.count == 1 and labels and reader):
         return False
@@ -44,7 +46,7 @@ async def may_repeat(
 
 
 def fits(label: str, text: str) -> bool:
-    """Say whether a text is a label as a whole, in any case and spacing; ``*`` in a label stands for anything."""
+    """Return whether the whole text equals a label, ignoring case and spacing. ``*`` in the label matches any text."""
     pieces = [re.escape(" ".join(piece.split())) for piece in label.casefold().split("*")]
     seen = " ".join(text.casefold().split())
     return bool(seen) and re.fullmatch(".*".join(pieces), seen) is not None

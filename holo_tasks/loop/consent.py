@@ -1,4 +1,7 @@
-"""A person's yes to one action on one screen."""
+"""Ask a person to approve one action on one screen.
+
+`consent` waits for the approval. `words_for` describes the action. Used by `Walk` for actions that need a yes.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,19 @@ from holo_tasks.core.permit import ReadsTargets, TextReader
 from holo_tasks.core.recheck import aim
 
 PATIENCE_S = 1.5
-"""For a screen to look again as it did when a person said yes: a blinking caret is there only half of the time."""
+"""Seconds to wait until the screen looks as it did at the approval. A blinking caret is visible only half of the time.
+"""
 AGAIN_S = 0.1
+"""Seconds between two looks."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a person is asked: may ``action`` be done on the screen ``frame``, for the business item ``token``?
+    """The question to a person: may ``action`` be done on the screen ``frame``, for the business item ``token``?
 
-    Both are digests, of everything the action is and of every pixel that is not masked: what is kept of a yes must not
-    tell what was masked. ``words`` say it for people; ``picture`` is the SHA-256 of the picture in the trace, and
-    ``points`` are where on the screen the action goes.
+    ``action`` and ``frame`` are digests: of the whole action, and of every pixel that is not masked. So a stored
+    approval reveals nothing that was masked. ``words`` describe the action for people. ``picture`` is the SHA-256 of
+    the picture in the trace, and ``points`` are the action's points on the screen.
     """
 
     token: str
@@ -39,14 +44,16 @@ class Asked:
 
 
 class Approver(Protocol):
-    """Where persons say yes."""
+    """A place where people give approvals."""
 
     async def take(self, asked: Asked) -> str | None:
-        """Use up a yes to exactly this; return whose it was, None if there is none. It is never there again."""
+        """Use up an approval for exactly this action; return the person's name, or ``None`` without an approval."""
         ...
 
     async def ask(self, asked: Asked) -> None:
-        """Return when a person has answered; raise `NeedsPerson` with what to do if that is not waited for."""
+        """Ask a person and return after the answer. Raises `NeedsPerson` with instructions if nobody waits for the
+        answer.
+        """
         ...
 
 
@@ -57,10 +64,10 @@ async def words_for(
     reader: TextReader | None,
     called: Callable[[Point], Awaitable[str]] | None = None,
 ) -> tuple[str, tuple[Point, ...]]:
-    """Say to a person what needs their yes, and where it goes: the model's words for a target are the model's.
+    """Return the description of an action for a person, and the points of the action.
 
-    What is read there is what is ``shown``, the screen as it may be known outside this machine; ``called`` tells what
-    the program calls what is there, as far as that may be known.
+    The model's words for a target are not part of it. Text is read on ``shown``, the redacted screen. ``called``
+    returns the accessible name at a point, as far as it may leave this machine.
     """
     where = aim(gesture)
     points = where.points if where is not None else ()
@@ -73,17 +80,17 @@ async def words_for(
     read = reader.on_target if isinstance(reader, ReadsTargets) else reader
     for point in points:
         said = ""
-        with suppress(Exception):  # a reader that fails says nothing
+        with suppress(Exception):  # without a reading, the sentence below says so
             said = named(await read(shown, point))
         told += f"; there the screen says ‘{said}’" if said else "; nothing can be read there"
     return told, points
 
 
 async def consent(approver: Approver, asked: Asked, look: Callable[[], Awaitable[Frame]]) -> str:
-    """Return who said yes to an action; the yes is used up.
+    """Return the name of the person who approved an action, and use up the approval.
 
-    ``look`` takes a fresh redacted frame: a yes counts only while that is, pixel by pixel, the one it was given for.
-    Raises `NeedsPerson` if nobody was asked yet, `PolicyRefused` if the answer was not yes to this.
+    ``look`` takes a new redacted frame. An approval is valid only while that frame is identical to the approved one.
+    Raises `NeedsPerson` if nobody was asked yet, and `PolicyRefused` if the answer was not yes to this.
     """
     by = await _taken(approver, asked, look)
     if by is None:

@@ -1,4 +1,7 @@
-"""A reply that breaks the contract is sent back with what is wrong with it, a few times a step."""
+"""Count how often a model's unusable replies are sent back with a correction.
+
+`Corrections` is used for steps (`Walk.decide`) and questions (`ask`).
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,19 @@ from holo_tasks.core.transcript import Correction
 from holo_tasks.core.visible_text import exact
 
 CORRECTIONS, MOST_CORRECTIONS = 3, 20
-"""How often that is done unless somebody says otherwise, and the most that can be said. Each is a call, and is paid."""
+"""Default number of corrections per step or question, and the largest number that can be configured.
+
+Each correction costs one call.
+"""
 SHOWN = 200
-"""How much of what came is shown."""
+"""Number of characters of a reply that messages show."""
 
 
 @dataclass
 class Corrections:
-    """How often the model was corrected in a step or about a question, and what it is told about its last reply.
+    """The number of corrections in a step or for a question, and the newest correction.
 
-    Outlives a task that is retried: an endpoint that fails in between gives the model no more chances.
+    Keep it when a task is retried. Otherwise a failing endpoint would give the model more attempts.
     """
 
     most: int = CORRECTIONS
@@ -28,9 +34,9 @@ class Corrections:
     last: Correction | None = None
 
     def count(self, error: UnusableReply, reply: Reply, what: str) -> None:
-        """Count a reply that will not do, to be corrected; raise `ModelFailed` if it was the last chance.
+        """Count an unusable reply and set its correction. Raises `ModelFailed` after the last attempt.
 
-        ``what`` was wanted.
+        ``what`` names the wanted kind of reply in the message.
         """
         if self.made >= self.most:
             raise ModelFailed(
@@ -41,26 +47,26 @@ class Corrections:
 
 
 def often(corrections: int) -> str:
-    """Say how often a model was corrected."""
+    """Return a clause that says how often a model was corrected. Returns an empty string for 0."""
     return f", though it was corrected {corrections} time{'s' if corrections > 1 else ''}" if corrections else ""
 
 
 def check_corrections(name: str, value: int) -> None:
-    """Raise `InvalidUsage` for what is no number of corrections."""
+    """Raise `InvalidUsage` unless a value is an integer from 0 to 20."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_CORRECTIONS:
         raise InvalidUsage(f"{name} must be from 0 to {MOST_CORRECTIONS}, not {value!r}.")
 
 
 def shown(reply: Reply) -> str:
-    """Return what a model wrote, short and on one line, to be read by people."""
+    """Return a model's reply for people: shortened, and on one line."""
     calls = (f"{call.name}({call.arguments})" for call in reply.tool_calls)
     return came(" ".join([reply.content, *calls])) or "empty"
 
 
 def came(text: str) -> str:
-    """Return the beginning of a text that others have sent, in quotation marks and fit for a terminal.
+    """Return the beginning of a foreign text in quotation marks, safe for a terminal.
 
-    Empty if there is nothing in it.
+    Returns an empty string for a blank text.
     """
     line = " ".join(text[: 10 * SHOWN].split())
     return f"‘{shortened(exact(shortened(line, SHOWN)), 2 * SHOWN)}’" if line else ""

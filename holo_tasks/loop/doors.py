@@ -1,4 +1,7 @@
-"""The outside world as one sub-goal sees it: the doors that its walk goes through."""
+"""The outside services that one sub-goal uses: desktop, redactor, model, policy, recorder and others.
+
+`Doors` holds them. Every `Walk` has one.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ from holo_tasks.loop.element_tree import Elements
 
 @dataclass(frozen=True)
 class FieldText:
-    """The text that OCR reads in a field. ``was_empty`` is about the screen before; a text that reaches the field's end
-    ``is_full``, so that some of it may be out of sight.
+    """The text that OCR reads in a field. ``was_empty`` is whether the field was empty on the screen before.
+    ``is_full`` is whether the text reaches the field's end, so that some of it may be hidden.
     """
 
     text: str
@@ -41,21 +44,20 @@ class ReadsField(Protocol):
 
 
 class Person(Protocol):
-    """Somebody who is waited for."""
+    """Help of a person that the run waits for."""
 
     async def help(self, walk: Any, question: str) -> str:
-        """Give a person the screen because the model asks for one; return what the model is told afterwards.
+        """Give the screen to a person because the model asks for one; return the text for the model afterwards.
 
-        ``walk`` is the `Walk` that goes through these doors.
-
-        Raises `NeedsPerson` if nobody comes in time, or who comes gives up.
+        ``walk`` is the `Walk` that uses these doors. Raises `NeedsPerson` if nobody comes in time, or if the person
+        gives up.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Doors:
-    """The outside world as one sub-goal sees it."""
+    """The outside services that one sub-goal uses. ``None`` stands for a service that is not available."""
 
     desktop: Desktop
     redactor: Redactor
@@ -69,44 +71,44 @@ class Doors:
     approver: Approver | None = None
     reader: TextReader | None = None
     spots: ReadsSpots | None = None
-    """Reads the control at a point where no program tells of it, if anything can."""
+    """Reads the control at a point if no program reports an element there."""
     typed: Callable[[Sequence[Typed]], None] = lambda fields: None
-    """Told where secrets show, before the next frame is taken."""
+    """Called with the places where typed secrets are visible, before the next frame is taken."""
     codes: Codes = NO_CODES
-    """The one-time codes that are private; told when one was typed."""
+    """The private one-time codes. It is notified when a code was typed."""
     one_time: SetsAside | None = None
-    """Who sets one-time codes aside before they are typed, where a secret is a seed."""
+    """Reserves one-time codes before they are typed, if a secret is a seed."""
     secret_fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The labels of the only fields that a secret is typed into, by its name."""
+    """Labels of the only fields that a secret may be typed into, by the secret's name."""
     person: Person | None = None
-    """Whom the model can ask for, if somebody is waited for."""
+    """A person whom the model can ask for, if the run waits for people."""
     recheck: bool = True
-    """Whether the screen is compared, right before input lands, with the frame it was decided on."""
+    """Whether the screen is compared with the frame of the decision right before an input."""
     corrections: int = CORRECTIONS
-    """How often a reply that is not a step is sent back, each step, before the sub-goal fails."""
+    """How often an unusable reply is sent back in each step before the sub-goal fails."""
     correction: Correction | None = None
     elements: Elements | None = None
-    """What programs tell of their elements, where the desktop can be asked for that."""
+    """The accessibility tree, if the desktop reports one."""
     field_text: ReadsField | None = None
-    """OCR of the field that was typed into, where no program tells of it."""
+    """Reads the typed-into field by OCR if no program reports the field."""
 
     @property
     def tell(self) -> Tell | None:
-        """What programs' own words go through before they are known outside; None where they are not to be."""
+        """Filter for texts of programs before they leave this machine; ``None`` if they must not leave it."""
         return None if self.elements is None else self.elements.tell
 
 
 @dataclass(frozen=True)
 class Intent:
-    """An action in the journal, by its number there."""
+    """An entry for an action in the journal, with its number."""
 
     journal: Journal
     number: int
 
     async def done(self) -> None:
-        """Write down that input of it was sent."""
+        """Record that input of the action was sent."""
         await self.journal.done(self.number)
 
     async def void(self) -> None:
-        """Write down that nothing of it was sent."""
+        """Record that no input of the action was sent."""
         await self.journal.void(self.number)

@@ -1,4 +1,7 @@
-"""Writing down what happens without waiting for the disk each time: it is waited for where it matters."""
+"""Record events without waiting for the disk each time, except before input or a request is sent.
+
+`Notes` is used by `Walk`.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,25 @@ from collections.abc import Coroutine
 
 
 class Notes:
-    """What is on its way to the disk, in order.
+    """Events that are being written, in order.
 
-    A recorder makes durable what it is given in the order in which it is given. So whoever waits for the last note has
-    waited for all: before input is sent, or a request, nothing that led to it can be lost any more.
+    A recorder makes events durable in the order of their arrival. So a wait for the last one covers all. Before an
+    input or a request is sent, everything that led to it is durable.
     """
 
     def __init__(self) -> None:
         self._writing: list[asyncio.Task[None]] = []
 
     async def begin(self, writing: Coroutine[None, None, None]) -> None:
-        """Hand something over to be written; it is in its place when this returns, though perhaps not yet durable."""
+        """Start writing an event. On return the event has its place in the order, but may not be durable yet."""
         self._writing.append(asyncio.ensure_future(writing))
         await asyncio.sleep(0)  # a task begins when the loop has its next turn
 
     async def written(self) -> None:
-        """Return when all that was handed over is durable; raise what kept any of it from being so."""
+        """Wait until all events are durable. Raises the first error of a write."""
         if not self._writing:
             return
-        # Nobody who is cancelled here takes a note back.
+        # `wait` does not cancel the writes if this coroutine is cancelled.
         done, _ = await asyncio.wait(writing := tuple(self._writing))
         self._writing = [task for task in self._writing if task not in done]
         for error in [task.exception() for task in writing]:

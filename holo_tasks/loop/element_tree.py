@@ -1,4 +1,7 @@
-"""The tree of elements as one run asks for it: only where it is needed, and never longer than is worth it."""
+"""Read the accessibility tree for a run, only when needed, with short time limits.
+
+`Elements` belongs to a run's desktop. It names the element that an action hits, for the trace and for approvals.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,21 @@ from holo_tasks.core.ports import TellsElements
 from holo_tasks.core.pressed_elements import hit_by, pressed_at
 
 LONGEST_S = 3.0
-"""A desktop bounds the reading by itself; one that does not is left alone after this."""
+"""Time limit of a reading in seconds, for desktops that have no limit of their own."""
 FIRST_S, AT_HAND_S = 0.3, 0.02
-"""What a name in the trace is worth waiting for: once, as nothing is loaded yet, and from then on."""
+"""Seconds to wait for the tree before an action: the first time, when nothing is loaded yet, and later."""
 MOVING_S, AGAIN_S = 1.0, 0.05
-"""How long it is waited until a program tells where things are, not where they were, and how often it is asked."""
+"""Seconds to wait for an element tree that still reports old positions, and seconds between two readings."""
 SLOW_S = 0.1
-"""Where reading ahead took longer, nobody reads once more right before the action."""
+"""If reading ahead took longer, the tree is not read again right before the action."""
 MOST_MISSES, RESTS = 3, 10
-"""After so many times that it was not at hand, and where programs told nothing, so many actions go without a name."""
+"""After this many actions without a tree in time, or if programs report nothing, the next ``RESTS`` actions skip it."""
 NAME_CHARACTERS = 80
 
 
 @dataclass(frozen=True)
 class Newest:
-    """The newest tree that is at hand. ``is_fresh`` is true if it was read just now, and says where things are."""
+    """The newest available tree. ``is_fresh`` is true if it was read just now and reports current positions."""
 
     tree: ElementTree
     is_fresh: bool
@@ -39,26 +42,26 @@ class Newest:
 
 @dataclass
 class Elements:
-    """What the programs on a run's desktop tell of their elements.
+    """The accessibility tree of a run's desktop.
 
-    ``tell`` is what their words go through before they are known outside this machine, ``unseen`` whether what is not
-    on the screen may be known there at all.
+    ``tell`` filters the programs' texts before they leave this machine. ``unseen`` is whether elements that are not on
+    the screen may leave it.
     """
 
     desktop: TellsElements
     tell: Tell = as_it_is
     unseen: bool = True
     latest: ElementTree | None = field(default=None, repr=False)
-    """The tree that the last action was decided on, if it was at hand."""
+    """The tree of the last action's decision, if it was available."""
     _asked: bool = False
     _misses: int = 0
     _rests: int = 0
     _ahead: asyncio.Task[tuple[ElementTree, float]] | None = field(default=None, repr=False)
     _newest: tuple[Newest | None, float] | None = field(default=None, repr=False)
-    """The result of the last `newest`, and when it came; ``None`` once an action was named by it."""
+    """The result of the last `newest` and its time; ``None`` after an action was named by it."""
 
     async def read(self) -> ElementTree:
-        """Return the elements of this moment, as programs tell them: for rules on this machine only."""
+        """Return the current elements with the programs' unfiltered texts, for use on this machine only."""
         try:
             async with asyncio.timeout(LONGEST_S):
                 tree = await self._settled()
@@ -68,14 +71,14 @@ class Elements:
         return tree
 
     async def _settled(self) -> ElementTree:
-        """Return the elements where they are now: of a page that was just scrolled they are told late."""
+        """Return the elements at their current positions. Programs report positions late after scrolling."""
         until = asyncio.get_running_loop().time() + MOVING_S
         while (tree := await self.desktop.elements()).moving and asyncio.get_running_loop().time() < until:
             await asyncio.sleep(AGAIN_S)
         return tree
 
     def ahead(self) -> None:
-        """Have the tree read while nobody waits for the desktop, as when a model is asked."""
+        """Start reading the tree while nothing else uses the desktop, for example during a model call."""
         self._newest = None
         if not self._rests and (self._ahead is None or self._ahead.done()):
             self._ahead = asyncio.create_task(self._timed())
@@ -84,16 +87,16 @@ class Elements:
         began = asyncio.get_running_loop().time()
         try:
             tree = await self.read()
-        except HoloError:  # whoever uses the desktop next is told
+        except HoloError:  # the next use of the desktop raises the error
             tree = ElementTree(complete=False)
         return tree, asyncio.get_running_loop().time() - began
 
     async def known(self, masks: Sequence[Mask]) -> ElementTree:
-        """Return what of the elements of this moment may be known outside, where these masks are on the screen."""
+        """Return the current elements as far as they may leave this machine, given the masks on the screen."""
         return known(await self.read(), masks, self.tell, unseen=self.unseen)
 
     def once(self) -> Callable[[], Awaitable[ElementTree]]:
-        """Return what reads the tree when it is first asked for it, and goes by that from then on."""
+        """Return a function that reads the tree at its first call and returns the same tree later."""
         read: list[ElementTree] = []
 
         async def tree() -> ElementTree:
@@ -104,13 +107,13 @@ class Elements:
         return tree
 
     def namer(self, masks: Sequence[Mask]) -> Callable[[Point], Awaitable[str]]:
-        """Return what tells what a program calls what is at a point, as far as that may be known outside."""
+        """Return a function that returns the accessible name at a point, as far as it may leave this machine."""
         tree = self.once()
 
         async def called(at: Point) -> str:
             try:
                 element = pressed_at(found := await tree(), at)
-            except HoloError:  # whoever uses the desktop next is told
+            except HoloError:  # the next use of the desktop raises the error
                 return ""
             if element is None:
                 return ""
@@ -119,9 +122,10 @@ class Elements:
         return called
 
     async def hit(self, gesture: Gesture, masks: Sequence[Mask]) -> dict[str, str]:
-        """Return what an action hits, as the trace holds it: role, name and application; empty if that is not at hand.
+        """Return role, name and application of the element that an action hits. Returns an empty dict without a tree in
+        time.
 
-        Nobody waits for a program that hangs: what is not there at once is left out.
+        An action does not wait for a program that hangs.
         """
         known, self._newest, self.latest = self._newest, None, None
         if isinstance(gesture, Pause):
@@ -141,13 +145,13 @@ class Elements:
         return self._told(known_element(newest.tree, element, masks, self.tell, unseen=self.unseen))
 
     async def newest(self) -> Newest | None:
-        """Return the newest tree if it is at hand, ``None`` otherwise. `hit` names the next action by it."""
+        """Return the newest tree if it is available in time, otherwise ``None``. `hit` names the next action by it."""
         found = await self._read_newest()
         self._newest = found, asyncio.get_running_loop().time()
         return found
 
     async def _read_newest(self, *, again: bool = False) -> Newest | None:
-        """Read the tree right before an action; with ``again`` once more for the same action."""
+        """Read the tree right before an action. ``again`` is set for a second reading for the same action."""
         self._rests -= self._rests > 0 and not again
         ahead, self._ahead = self._ahead, None
         before = await self._finished(ahead) if ahead else None
@@ -163,7 +167,9 @@ class Elements:
         return None if tree is None else Newest(tree, fresh is not None and not fresh.moving)
 
     async def _finished(self, ahead: asyncio.Task[tuple[ElementTree, float]]) -> tuple[ElementTree, float] | None:
-        """Return what was read ahead, and how long that took; what is still being read is given up: hands are next."""
+        """Return the tree that was read ahead and its duration in seconds. A reading that is not finished in time is
+        cancelled.
+        """
         await asyncio.wait([ahead], timeout=AT_HAND_S if self._asked else FIRST_S)
         if ahead.done():
             return ahead.result()
@@ -173,13 +179,13 @@ class Elements:
         return None
 
     async def _at_hand(self) -> ElementTree | None:
-        """Return the tree if it is there at once."""
+        """Return the tree if it is available within a short time limit."""
         patience_s = AT_HAND_S if self._asked else FIRST_S
         self._asked = True
         try:
             async with asyncio.timeout(patience_s):
                 return await self.desktop.elements()
-        except (TimeoutError, HoloError):  # the hands say themselves what is wrong with a desktop
+        except (TimeoutError, HoloError):  # the next input raises the error
             return None
 
     def _told(self, element: Element) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Values as events hold them."""
+"""Convert values to the types that events may hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """Write fractions as strings: events hold no floats."""
+    """Return a value with all floats as strings, because events hold no floats."""
     match value:
         case float():
             return f"{value:g}"

@@ -1,4 +1,7 @@
-"""Carries out what the guards of the loop ask for: whatever looks at the screen or acts on it for them is here."""
+"""Carry out the instructions of the loop's guards.
+
+`Executor` does every look at the screen and every action for them.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,15 @@ T = TypeVar("T")
 
 Act = Callable[[Walk, Step], Awaitable[str]]
 Perform = Callable[[Do, str, Screens], Awaitable[Any]]
-"""Does what was declared, a script or a whole sub-goal; the text says what for, the screens what may come up."""
+"""Does a declared script or sub-goal. The text names its purpose, and the screens are those that may come up."""
 
 
 @dataclass
 class Executor:
     """Looks and acts in one sub-goal, for one layer.
 
-    ``recognizer`` tells the states of the screens and ``perform`` does what was declared for them; without declared
-    screens nobody asks for either.
+    ``recognizer`` recognizes the states of screens, and ``perform`` does the declared scripts. Both are used only if
+    screens are declared.
     """
 
     walk: Walk
@@ -40,9 +43,10 @@ class Executor:
     perform: Perform | None = None
 
     async def follow(self, course: do.Course[T]) -> T:
-        """Carry out one instruction of a course after another; return what it comes to.
+        """Carry out the instructions of a course one after another; return the course's result.
 
-        Raises what an instruction raises, and `GaveUp` where the course gives up: it is not gone on with then.
+        Raises the errors of the instructions, and `GaveUp` for the instruction `GiveUp`. The course does not continue
+        then.
         """
         answer: Any = None
         while True:
@@ -54,7 +58,7 @@ class Executor:
             answer = await self._carry_out(wanted)
 
     async def _carry_out(self, wanted: do.Instruction) -> Any:
-        """Do what one instruction says; return what the course is sent for it."""
+        """Carry out one instruction; return the value that is sent to the course."""
         walk, doors = self.walk, self.walk.doors
         match wanted:
             case do.Look():
@@ -92,12 +96,12 @@ class Executor:
 
     @property
     def seen(self) -> Seen:
-        """What was looked at last."""
+        """The newest look at the screen."""
         assert self.walk.seen is not None
         return self.walk.seen
 
     async def escape(self) -> str:
-        """Press Escape, by the same doors as every action; return what came of it, in a sentence."""
+        """Press Escape with the same checks as every action; return the outcome as a sentence."""
         walk, before = self.walk, self.seen
         call = HotkeyCall(tool_name="hotkey", keys=["esc"])
         started = walk.doors.now_s()
@@ -105,7 +109,7 @@ class Executor:
         await walk.record(events.Backtracked(by="Escape"))
         step = Step(thought="Nothing came of it; going back.", tool_call=call)
         await walk.decided(step, scripted=True)
-        doors, walk.doors = walk.doors, replace(walk.doors, approver=None)  # nobody is asked about a way back
+        doors, walk.doors = walk.doors, replace(walk.doors, approver=None)  # going back needs no approval
         try:
             await self.act(walk, step)
         except ScreenChanged as error:
@@ -119,7 +123,7 @@ class Executor:
         return "Escape was pressed to get back."
 
     async def _perform(self, wanted: do.Perform) -> None:
-        """Do what was declared. Raises `NeedsPerson` if a person was asked there and gave up."""
+        """Do a declared script or sub-goal. Raises `NeedsPerson` if a person was asked in it and gave up."""
         assert self.perform is not None
         said = await self.perform(wanted.do, wanted.what, wanted.screens)
         if isinstance(said, Answer) and said.choice == GIVE_UP:

@@ -1,4 +1,4 @@
-"""How long the hands may take for a gesture, and where the secrets in it show once it was cut short."""
+"""Compute the time limit of a gesture, and the places of its secrets if it was interrupted."""
 
 from __future__ import annotations
 
@@ -11,28 +11,32 @@ from holo_tasks.core.secret import CODE_BEGINS, PLACEHOLDER
 from holo_tasks.core.totp import LONGEST_S
 
 SLIP_S, SLOW_KEY_S = 10.0, 0.1
-"""How long the hands may take for an action, and for each key of it in a program that is slow to read its keys."""
+"""Seconds for an action, and for each of its keys. The second is for programs that read their keys slowly."""
 SLOW_SECRET_S, SLOW_FIELD_S = 12.0, 60.0
-"""And for each secret, on a screen that never rests: one looks before and after, and in between if it has a field."""
+"""Additional seconds for each secret, and for a secret that is bound to a field.
+
+A screen that never settles is looked at before and after each secret, and also in between if the secret has a field.
+"""
 SLOW_CODE_S = 2 * LONGEST_S + 5.0
-"""And for each one-time code, which may be waited for: those of others who type them, too."""
+"""Additional seconds for each one-time code, which may have to wait for the next code, or for other users of the seed.
+"""
 _INVERTED = bytes(range(255, -1, -1))
 
 
 def secrets_in(gesture: Gesture) -> int:
-    """Count the secrets that a gesture types."""
+    """Return the number of secrets that a gesture types."""
     return len(PLACEHOLDER.findall(gesture.text)) if isinstance(gesture, Write) else 0
 
 
 def seconds_for(gesture: Gesture, field: Box | None) -> float:
-    """Return how long the hands may take; ``field`` is the one that a secret in it is bound to."""
+    """Return the time limit of a gesture in seconds. ``field`` is the field that its secret is bound to."""
     codes = gesture.text.count(CODE_BEGINS) if isinstance(gesture, Write) else 0
     seconds = SLOW_CODE_S * codes + SLIP_S + SLOW_KEY_S * keys(gesture) + SLOW_SECRET_S * secrets_in(gesture)
     return seconds + (SLOW_FIELD_S if field else 0.0)
 
 
 def typed_until(error: BaseException, gesture: Gesture, frame: Frame) -> Sequence[Typed]:
-    """Return where secrets show after a gesture was cut short: all of the screen, if nobody can say."""
+    """Return the places where secrets may be visible after an interrupted gesture: the whole screen if unknown."""
     told: Sequence[Typed] | None = getattr(error, "typed", None)
     if told is not None:
         return told

@@ -1,8 +1,7 @@
-"""What goes before every decision: is this a screen to act on, and if not, what is done about it?
+"""Bring the screen into a state to act on before each decision.
 
-Popups are cleared, a program that works is waited for, and a screen that nobody declared is never acted on where the
-declared ones are all there are. The guide itself neither looks nor acts: its courses say what should happen next, and
-the loop does it.
+The guide clears popups and waits for a busy program. If all states are declared, it never acts on an unknown screen.
+`Guide` neither looks nor acts itself: its courses yield instructions, and the loop carries them out.
 """
 
 from __future__ import annotations
@@ -38,18 +37,22 @@ from holo_tasks.loop.unexpected_windows import Windows
 from holo_tasks.loop.walk import STILL_S
 
 MOST_LOST = 2
-"""So often one sub-goal may be taken back from a screen that nobody knows."""
+"""How often one sub-goal may go back from an unknown screen."""
 MOST_SAME_WAY = 2
+"""How often the same way may be taken to reach one state."""
 UNEXPECTED, MOST_UNEXPECTED = "unexpected window", 10
-"""Windows that nobody declared, and how many may come up in one sub-goal, whatever their titles are."""
+"""Name for windows that no state declares. At most `MOST_UNEXPECTED` may come up in one sub-goal, whatever their
+titles.
+"""
 
 
 @dataclass
 class Guide:
-    """Knows the screens of a program, and where one layer of a sub-goal is among them.
+    """Knows the screens of a program, and the current state of one layer's work.
 
-    ``before`` is the state the work begins in, ``after`` those that it may end in; empty where it does not matter.
-    ``expect`` tells which one the last decision is to lead to, empty if it does not say.
+    ``before`` is the state in which the work begins, and ``after`` those in which it may end. Both are empty if any
+    state will do. ``expect`` returns the state that the last decision promised, or an empty string. ``here`` is the
+    current state.
     """
 
     screens: Screens
@@ -62,6 +65,7 @@ class Guide:
     unexpected: int = 0
     _surprised: bool = field(default=False, repr=False)
     _said: list[str] = field(default_factory=list, repr=False)
+    """Sentences for the decider about the actions of the guide."""
     _told: str | None = field(default=None, repr=False)
     _windows: Windows = field(default_factory=Windows, repr=False)
 
@@ -70,13 +74,13 @@ class Guide:
             self.screens.state(name)
 
     def begin(self) -> Course[None]:
-        """Bring the program where the work begins. Gives up if it does not get there."""
+        """Bring the program to the state in which the work begins. Gives up if this fails."""
         yield from self.clear()
         if self.before:
             yield from self.reach(self.before)
 
     def prepare(self, expected: str) -> Course[None]:
-        """Before a decision, clear the screen, wait for the state that was promised, tell what was done meanwhile."""
+        """Clear the screen before a decision, wait for the promised state, and tell the decider what was done."""
         yield from self.clear()
         if expected:
             yield from self._arrive(expected)
@@ -84,13 +88,13 @@ class Guide:
         yield Tell(words)
 
     def clear(self) -> Course[None]:
-        """End when the newest screen is one to act on; give up if it does not become one."""
+        """Finish when the newest screen is one to act on. Gives up if it does not become one."""
         was, cleared, waited = self.here, False, False
         while True:
             view = yield from self._see()
             interruption = yield from self._interrupting(view)
             if isinstance(interruption, str) and view.state is None and not waited:
-                # It may come of the last action, and be on the way to a screen that is known.
+                # It may be an effect of the last action that leads to a known screen.
                 yield from self._wait()
                 waited = True
             elif interruption is not None:
@@ -112,7 +116,7 @@ class Guide:
                 waited = False
 
     def accept(self) -> Course[str]:
-        """Look whether the program is where the work may end; return what is wrong, empty if nothing is."""
+        """Check whether the program is in a state where the work may end; return the problem, or an empty string."""
         if not self.after:
             return ""
         yield Look()
@@ -126,9 +130,9 @@ class Guide:
         return f"The screen is not {wanted}; the work does not end before it is."
 
     def promised(self) -> Course[str]:
-        """Return the state that the last decision is to lead to, empty if it does not say.
+        """Return the state that the last decision promises, or an empty string.
 
-        Gives up if nobody declared it: nothing has been done by then.
+        Gives up if that state is not declared. Nothing was done at that time.
         """
         name = self.expect()
         try:
@@ -138,11 +142,11 @@ class Guide:
             raise
 
     def arrived(self) -> Course[bool]:
-        """Wait for a state that the work may end in; say whether it is there."""
+        """Wait for a state in which the work may end; return whether it is reached."""
         return bool(self.after) and (yield from self._until(self.after))
 
     def backtrack(self) -> Course[str]:
-        """Take the program back to where one can go on from; return what was done, in a sentence."""
+        """Go back to the home state, or press Escape; return the outcome as a sentence."""
         home = self.screens.home
         if home and self.here != home and plan(self.screens, self.here or None, home):
             return (yield from self._go_home(home))
@@ -150,13 +154,13 @@ class Guide:
         return came
 
     def surprised(self) -> None:
-        """Be told that the screen changed by itself, between a decision and its input."""
+        """Note that the screen changed by itself between a decision and its input."""
         self._surprised = True
 
     def whereabouts(self) -> Course[tuple[str, bool]]:
-        """Return the state that the screen shows after an action, empty if none, and whether it is one to be in.
+        """Return the state after an action, empty if unknown, and whether this state is acceptable.
 
-        What is busy or was interrupted is no wrong state: what comes after it may be.
+        A busy or interrupted screen is acceptable, because the next screen may be the right one.
         """
         view: View = yield Recognize(self.screens.candidates)
         expected, state = self.expect(), view.state
@@ -175,9 +179,9 @@ class Guide:
             yield GiveUp(f"The screen is not ‘{wanted}’, and no declared way led there.")
 
     def _arrive(self, wanted: str) -> Course[None]:
-        """Wait for the state that an action was to lead to. Gives up if it does not come.
+        """Wait for the state that an action promised. Gives up if it does not come.
 
-        What is busy or an interruption has been waited for, or cleared, by `clear`: it is not to be seen any more.
+        Busy states and interruptions are over at that time, because `clear` has handled them.
         """
         if self._passing(self.screens.state(wanted)):
             return
@@ -186,7 +190,7 @@ class Guide:
             yield GiveUp(f"The screen is not ‘{wanted}’, which the last step was to lead to.")
 
     def _settled(self, view: View) -> None:
-        """Take a screen for the one that is acted on next."""
+        """Accept a screen as the one to act on next."""
         self.here = view.state.name if view.state else ""
         if view.state is not None:
             self._windows.learn(view.frame)
@@ -204,14 +208,15 @@ class Guide:
         return view
 
     def _interrupting(self, view: View) -> Course[Interruption | str | None]:
-        """Return what is in the way: a declared interruption, or the title of a window that nobody declared.
+        """Return the obstacle: a declared interruption, or the title of an undeclared window. Returns ``None`` without
+        one.
 
-        Beside a state that can be told, a window is one only if it came up by itself over the state that was there:
-        what an action opened is its effect, and for whoever decides. So is a window that stays, and one that would not
-        get the key.
+        Beside a known state, a window counts only if it came up by itself over the previous state. A window that an
+        action opened is the action's effect, and is left to the decider. So is a window that stays, and one without the
+        keyboard.
         """
         frame, state = view.frame, view.state
-        if frame.hung:  # it would take what is done about it for something else, later
+        if frame.hung:  # it would process the input later, on another screen
             return None
         declared = self.screens.interruption(state) if state else None
         if declared is not None:
@@ -237,7 +242,7 @@ class Guide:
             yield GiveUp(f"‘{name}’ came up more than {most} times.")
         yield Record(events.Interrupted(name=name, times=self.times[name]))
         if isinstance(by, str):
-            self.unexpected += 1  # by itself: a title that is another one each time is never there too often
+            self.unexpected += 1  # a window with a new title each time never exceeds the limit per title
             if self.unexpected > MOST_UNEXPECTED:
                 yield GiveUp(f"More than {MOST_UNEXPECTED} windows came up that nobody declared.")
             yield Escape()
@@ -246,10 +251,10 @@ class Guide:
         self._said.append(f"‘{name}’ had come up and was dealt with.")
 
     def _went_back(self, state: State, was: str) -> Course[bool]:
-        """After an interruption, go back to where the work was; say whether that was tried.
+        """Go back to the state before an interruption; return whether this was tried.
 
-        Only from the home state, where a program begins anew, for example after its session: any other may be what came
-        of the last action, and to go back from there would be to do it again.
+        This is done only from the home state, where a program begins anew, for example after a log-in. Any other state
+        may be the effect of the last action, and to go back from there would repeat that action.
         """
         if state.name == was or state.name != self.screens.home or not plan(self.screens, state.name, was):
             return False
@@ -258,7 +263,7 @@ class Guide:
         return True
 
     def _go(self, wanted: str) -> Course[bool]:
-        """Take declared ways until the wanted state is there, each at most twice; say whether it is."""
+        """Take declared ways until the wanted state is reached, each at most twice; return whether it is reached."""
         taken: list[Way] = []
         while True:
             if (yield Shows(self.screens.state(wanted))):
@@ -291,7 +296,7 @@ class Guide:
         return "The program was to be brought back, but did not get there."
 
     def _lost(self) -> Course[None]:
-        """On a screen that nobody knows: Escape, then the way home, then it is for the next layer."""
+        """Leave an unknown screen: first by Escape, then by the declared way home. After that, give up."""
         self.lost += 1
         home, self.here = self.screens.home, ""
         if self.lost > MOST_LOST:
@@ -305,13 +310,13 @@ class Guide:
             self._said.append((yield Escape()))
 
     def _over(self, view: View) -> bool:
-        """Say whether a screen is one that may be acted on, be it on a popup; a hung program would do it all later."""
+        """Return whether a screen may be acted on, apart from popups. A hung program would do all input later."""
         if view.frame.hung:
             return False
         return not self.screens.closed if view.state is None else not view.state.busy
 
     def _until(self, names: Collection[str]) -> Course[bool]:
-        """Wait for one of some states, and clear what comes up meanwhile; say whether one is there."""
+        """Wait for one of some states, and clear interruptions meanwhile; return whether one of them is reached."""
         end = (yield Now()) + self.screens.timeout_seconds
         while (yield from self._wait(names, end)):
             interruption = yield from self._interrupting((yield from self._see()))
@@ -323,18 +328,18 @@ class Guide:
                 if (yield Shows(self.screens.state(name))):
                     self.here = name
                     return True
-            yield Wait(STILL_S)  # it was there for a moment only
+            yield Wait(STILL_S)  # it was visible only for a moment
         return False
 
     def _wait(self, names: Collection[str] = (), end: float | None = None) -> Course[bool]:
-        """Wait until the screen shows one of some states, or without names until it is one that may be acted on.
+        """Wait until the screen shows one of some states. Without ``names``, wait until the screen may be acted on.
 
-        That is for as long as the program is given; the newest screen is then a fresh one. No model is asked about a
-        screen that is still changing: every one would cost a call.
+        The wait lasts at most the program's timeout, and the newest screen is a fresh one afterwards. No model is asked
+        about a screen that is still changing, because each question costs a call.
         """
         candidates = self.screens.candidates
         cheap = [state for state in candidates if not any(isinstance(mark, Asked) for mark in marks_in(state.marks))]
-        glanced: Frame | None = None  # the first look is at what was looked at already
+        glanced: Frame | None = None  # the first check uses the last look
         still = True
         end = (yield Now()) + self.screens.timeout_seconds if end is None else end
         while True:
@@ -350,7 +355,7 @@ class Guide:
         return ready
 
     def _ready(self, view: View, names: Collection[str]) -> Course[bool]:
-        """Say whether a screen is one that is waited for, or an interruption that keeps it from coming."""
+        """Return whether a screen is the awaited one, or shows an interruption that prevents it."""
         if not names:
             return self._over(view)
         if view.frame.hung:
@@ -369,13 +374,13 @@ class Guide:
 
 @dataclass(frozen=True)
 class Unguided:
-    """Stands in for a guide where no screens are declared: every screen is left to who works on it."""
+    """Guide for a sub-goal without declared screens: accepts every screen."""
 
     here: str = ""
     after: tuple[str, ...] = ()
 
     def begin(self) -> Course[None]:
-        """Begin wherever the program is."""
+        """Begin in any state."""
         yield from ()
 
     def prepare(self, expected: str) -> Course[None]:
@@ -397,20 +402,20 @@ class Unguided:
         return ""
 
     def arrived(self) -> Course[bool]:
-        """Say no: nothing tells that the work has ended."""
+        """Return false: without declared states, the end of the work cannot be detected."""
         yield from ()
         return False
 
     def backtrack(self) -> Course[str]:
-        """Press Escape; return what came of it, in a sentence."""
+        """Press Escape; return the outcome as a sentence."""
         came: str = yield Escape()
         return came
 
     def surprised(self) -> None:
-        """Make nothing of a screen that changed by itself."""
+        """Ignore a screen that changed by itself."""
 
     def whereabouts(self) -> Course[tuple[str, bool]]:
-        """Return no state, and that it is one to be in."""
+        """Return no state, and that it is acceptable."""
         yield from ()
         return "", True
 

@@ -1,8 +1,8 @@
-"""What a guard of the loop can ask for: the loop alone looks at the screen and acts on it.
+"""Instructions of the loop's guards. Only the loop looks at the screen and acts on it.
 
-A guard (the screens' guide, the buttons pressed once, the recovery of a stuck agent) is a plain generator, a *course*:
-it yields one instruction after another, is sent what came of each, and returns what it comes to. So it takes values and
-returns values, and a test can drive it without a desktop, a model or a walk.
+A guard is a plain generator, a *course*: the screens' guide, the buttons pressed once, the recovery of a stuck agent.
+It yields one instruction after another, gets each result back, and returns its own result. So a test can drive it
+without a desktop, a model or a walk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class View:
-    """A screen, and which of the states asked for it shows."""
+    """A screen, and the requested state that it shows, if any."""
 
     frame: Frame
     state: State | None
@@ -29,14 +29,14 @@ class View:
 
 @dataclass(frozen=True)
 class Look:
-    """Take a fresh picture through all doors: it is what the next decision sees. Sends nothing back."""
+    """Take a new picture with all checks. The next decision sees it. Has no result."""
 
 
 @dataclass(frozen=True)
 class Glance:
-    """Take a fresh picture for the guard alone: it is neither kept nor sent to a model. Sends back the `Frame`.
+    """Take a new picture for the guard alone. It is neither stored nor sent to a model. The result is the `Frame`.
 
-    ``redacted`` paints over what must not leave the machine.
+    ``redacted`` applies the masks.
     """
 
     redacted: bool = False
@@ -44,7 +44,9 @@ class Glance:
 
 @dataclass(frozen=True)
 class Recognize:
-    """Tell which of some states a screen shows: a glance's, or the one looked at last. Sends back a `View`."""
+    """Recognize which of some states a screen shows: the screen of a glance, or of the last look. The result is a
+    `View`.
+    """
 
     states: Sequence[State]
     glanced: Frame | None = None
@@ -52,7 +54,7 @@ class Recognize:
 
 @dataclass(frozen=True)
 class Shows:
-    """Tell whether a screen shows a state: a glance's, or the one looked at last. Sends back a truth value."""
+    """Check whether a screen shows a state: the screen of a glance, or of the last look. The result is a boolean."""
 
     state: State
     glanced: Frame | None = None
@@ -60,26 +62,26 @@ class Shows:
 
 @dataclass(frozen=True)
 class TitleWithKeyboard:
-    """Tell the title of the window that has the keyboard. Sends back a text."""
+    """Get the title of the window that has the keyboard focus. The result is a string."""
 
 
 @dataclass(frozen=True)
 class Now:
-    """Tell the time. Sends back seconds."""
+    """Get the time. The result is in seconds."""
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Let the program work for so many seconds, but not past a deadline. Sends nothing back."""
+    """Let the program work for some seconds, but not past a deadline. Has no result."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Perform:
-    """Do what was declared, a script or a whole sub-goal, then look.
+    """Do a declared script or sub-goal, then look. Has no result.
 
-    ``what`` says what for, ``screens`` what may come up meanwhile. Sends nothing back.
+    ``what`` is its purpose, and ``screens`` are those that may come up meanwhile.
     """
 
     do: Do
@@ -89,42 +91,42 @@ class Perform:
 
 @dataclass(frozen=True)
 class Escape:
-    """Press Escape, by the same doors as every action. Sends back a sentence that says what came of it."""
+    """Press Escape with the same checks as every action. The result is a sentence about the outcome."""
 
 
 @dataclass(frozen=True)
 class LookForEffect:
-    """Ask who knows whether an effect is there. Sends back true if it certainly is not, false if nobody can say."""
+    """Look for an effect. The result is true if the effect is certainly missing, and false if this is unknown."""
 
     not_done: Callable[[], Awaitable[bool]]
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Ask a question about the newest screen. Sends back a truth value."""
+    """Ask a question about the newest screen. The result is a boolean."""
 
     question: Callable[[], Awaitable[bool]]
 
 
 @dataclass(frozen=True)
 class Record:
-    """Write an event into the trace. Sends nothing back."""
+    """Write an event into the trace. Has no result."""
 
     event: Event
 
 
 @dataclass(frozen=True)
 class Tell:
-    """Tell whoever decides next some words, beside the newest screen. Sends nothing back."""
+    """Add text to the newest screen for the next decision. Has no result."""
 
     words: str
 
 
 @dataclass(frozen=True)
 class TakeStock:
-    """Tell whoever decides that they go round in circles, with ``pictures`` of what they did.
+    """Tell the decider that it is stuck, with ``pictures`` of its last actions.
 
-    Sends back the digest of that picture, empty if there is none.
+    The result is the digest of that picture, or an empty string.
     """
 
     pictures: bool
@@ -132,7 +134,7 @@ class TakeStock:
 
 @dataclass(frozen=True)
 class GiveUp:
-    """End the work of this layer. The loop raises `GaveUp`; nothing is sent back, ever."""
+    """End the work of this layer. The loop raises `GaveUp`, and the course does not continue."""
 
     why: str
 
@@ -155,4 +157,4 @@ Instruction: TypeAlias = (
     | GiveUp
 )
 Course: TypeAlias = Generator[Instruction, Any, T]
-"""What a guard asks for, step by step, and what it comes to."""
+"""Generator that yields instructions, gets their results, and returns a result."""

@@ -1,4 +1,7 @@
-"""The loop: look, decide, act, verify, until the model answers or a limit is reached."""
+"""The loop of a sub-goal: look, decide, act, verify, until the model answers or a limit is reached.
+
+`pursue` is the entry point. It is used by each layer that decides steps.
+"""
 
 from __future__ import annotations
 
@@ -37,20 +40,22 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class AnswerReader(Protocol[T_co]):
-    """Turns an answer's text into the sub-goal's return type; raises ValueError with what is wrong."""
+    """Converts the text of an answer to the sub-goal's return type. Raises `ValueError` with the problem."""
 
     def __call__(self, text: str) -> T_co: ...
 
 
 Decide = Callable[[Walk, bool], Awaitable[Step]]
 DoMacro = Callable[[Walk, MacroCall, Once, int], Awaitable[tuple[str, bool]]]
-"""Does a sequence that the model has called, in so many steps at the most; returns what the model is told of it, and
-whether it went wrong."""
+"""Does a sequence that the model has called, with a maximal number of steps.
+
+Returns the text for the model, and whether the sequence failed.
+"""
 
 
 @dataclass(frozen=True)
 class Answered(Generic[T]):
-    """What a sub-goal came to: the value, the text it was read from, and how many steps it took."""
+    """The result of a sub-goal: the value, the text of the answer, and the number of steps."""
 
     value: T
     text: str
@@ -59,10 +64,10 @@ class Answered(Generic[T]):
 
 @dataclass(frozen=True)
 class Working:
-    """Where a sub-goal stands between two steps.
+    """The state of a sub-goal between two steps.
 
-    ``rejected`` counts answers that did not fit; ``unfinished`` says that one came on a screen where the work may not
-    end; ``expected`` is the state that the last action was to lead to.
+    ``rejected`` counts answers that did not fit. ``unfinished`` is set after an answer on a screen where the work may
+    not end. ``expected`` is the state that the last action promised.
     """
 
     rejected: int = 0
@@ -72,7 +77,7 @@ class Working:
 
 @dataclass(frozen=True)
 class Decided:
-    """A step, the screen it was decided on, and when that began."""
+    """A step, the screen that it was decided on, and the time at which the step began."""
 
     step: Step
     before: Seen
@@ -92,10 +97,12 @@ async def pursue(
 ) -> Answered[T]:
     """Work on a sub-goal until it is answered.
 
-    ``decide``, and what the ``executor`` acts by, are the walk's own methods, possibly wrapped into tasks. ``guide``
-    knows the program's screens, ``once`` the actions that are not done twice, and ``macro`` does the sequences that the
-    model is offered as tools. Of a layer that is not the ``last`` no best answer so far is asked for. Raises a
-    `HoloError` whose status is how the run ends; at the step limit its ``partial_answer`` is the best answer so far.
+    ``decide`` and the executor's ``act`` are methods of the walk, possibly wrapped in tasks. ``guide`` knows the
+    program's screens, ``once`` the actions that must not be repeated, and ``macro`` does the sequences that are the
+    model's tools. At the step limit, only the ``last`` layer is asked for its best answer so far.
+
+    Raises a `HoloError` whose status is the status of the run. At the step limit its ``partial_answer`` is the best
+    answer so far.
     """
     loop = _Loop(executor, read, decide, max_steps, guide or Unguided(), once or Once(), last, macro)
     state: Working | Answered[T] = await loop.begin()
@@ -116,7 +123,7 @@ async def pursue(
 
 @dataclass
 class _Loop(Generic[T]):
-    """The steps of the loop; each returns where the sub-goal stands after it."""
+    """The phases of a step. Each of the last ones returns the state of the sub-goal after the step."""
 
     executor: Executor
     read: AnswerReader[T]
@@ -129,7 +136,7 @@ class _Loop(Generic[T]):
     first: int = field(init=False)
 
     def __post_init__(self) -> None:
-        # Words and pictures do not help a script that is stuck: it is taken back at once.
+        # Hints and pictures do not help a script that is stuck, so it goes back at once.
         self.stuck = StuckRecovery(times=BACK - 1 if self.scripted else 0)
         self.first = self.walk.step
         self.named = NamedClicks()
@@ -143,7 +150,7 @@ class _Loop(Generic[T]):
         return self.executor.layer != "model"
 
     async def begin(self) -> Working:
-        """Take the first picture, and bring the program where the work begins."""
+        """Take the first picture, and bring the program to the state in which the work begins."""
         await self.walk.look()
         self.walk.whereabouts = lambda: self.executor.follow(self.guide.whereabouts())
         await self.executor.follow(self.guide.begin())
@@ -151,23 +158,23 @@ class _Loop(Generic[T]):
         return Working()
 
     async def prepare(self, state: Working) -> None:
-        """See to it that the screen is one to decide on. Raises at the step limit."""
+        """Bring the screen into a state to decide on. Raises an error at the step limit."""
         await self.executor.follow(self.guide.prepare(state.expected))
         if self.walk.step - self.first >= self.max_steps:
             raise await self._out_of_steps()
 
     async def decided(self) -> Decided:
-        """Have the next step decided, and write it down."""
+        """Get the next step, and record it."""
         walk = self.walk
         walk.step += 1
         started_s = walk.doors.now_s()
         step = await self.decide(walk, self.once.ended(self.guide))
-        before = self.executor.seen  # by now: a model that was unsure was shown the screen again
+        before = self.executor.seen  # after `decide`, because an unsure model was shown the screen again
         await walk.decided(step, scripted=self.scripted)
         return Decided(step, before, started_s)
 
     async def answered(self, state: Working, decided: Decided, text: str) -> Working | Answered[T]:
-        """Take an answer if it fits, and the screen is one where the work may end."""
+        """Accept an answer if it fits the return type and the screen shows a state where the work may end."""
         try:
             value = self.read(text)
         except ValueError as error:
@@ -181,7 +188,7 @@ class _Loop(Generic[T]):
         return Working(state.rejected, unfinished=True)
 
     async def _rejected(self, state: Working, step: Step, text: str, problem: str) -> Working:
-        """Send back an answer that does not fit what was asked for, unless that was done often enough."""
+        """Send back an answer that does not fit the return type. Raises `ModelFailed` after too many corrections."""
         if state.rejected >= self.walk.doors.corrections:
             raise ModelFailed(
                 f"The model's answer does not fit what was asked for{often(state.rejected)}: {problem}. "
@@ -193,7 +200,7 @@ class _Loop(Generic[T]):
         return Working(state.rejected + 1, state.unfinished)
 
     async def handed_over(self, state: Working, decided: Decided, question: str) -> Working:
-        """Give the screen to a person because the agent asks for one. Raises `GaveUp` if nobody is waited for."""
+        """Give the screen to a person at the agent's request. Raises `GaveUp` if the run waits for no person."""
         walk = self.walk
         if walk.doors.person is None:
             await walk.record(events.HandedOver(question=question))
@@ -205,7 +212,7 @@ class _Loop(Generic[T]):
         return Working(state.rejected, state.unfinished)
 
     async def macro_done(self, state: Working, decided: Decided, call: MacroCall) -> Working:
-        """Do a whole sequence that the model has called, and tell it what came of that."""
+        """Do a whole sequence that the model has called, and tell the model the outcome."""
         assert self.macro is not None
         walk = self.walk
         told, is_error = await self.macro(walk, call, self.once, self.max_steps - (walk.step - self.first))
@@ -214,7 +221,7 @@ class _Loop(Generic[T]):
         return Working(state.rejected, state.unfinished)
 
     async def acted(self, state: Working, decided: Decided) -> Working:
-        """Do a step that is one for hands, unless it would press once more what is pressed once only."""
+        """Do a step that needs input, unless a guard withholds or refuses it."""
         step, before, once = decided.step, decided.before, self.once
         after = Working(state.rejected, state.unfinished)
         if why := await self._contradiction(step, before):
@@ -246,7 +253,7 @@ class _Loop(Generic[T]):
             await self._unstick()
             return after
         except (InvalidUsage, SecretRefused) as error:
-            # The model asked for something hands cannot do. Nothing was sent, or a few signs of a secret at most.
+            # The requested input is impossible. Nothing was sent, or at most a few characters of a secret.
             once.take_back(pressed)
             told, is_error = str(error), True
         verdict = await self.walk.verify(before, step.tool_call, started_s=decided.started_s, repeat=not pressed)
@@ -257,9 +264,9 @@ class _Loop(Generic[T]):
         return after if is_error else Working(state.rejected, state.unfinished, promised)
 
     async def _contradiction(self, step: Step, before: Seen) -> str:
-        """Return why a model's step is not done whose words name another control than the one at its point.
+        """Return why a model's step is withheld if its words name another control than the one at its point.
 
-        A script finds its targets by their names: it has no words beside a point.
+        Returns an empty string otherwise, and for scripts, which find targets by name and have no separate point.
         """
         if self.scripted:
             return ""
@@ -273,7 +280,9 @@ class _Loop(Generic[T]):
         return await shows_as_text(gesture, before.frame, after.frame, self.walk.doors.reader)
 
     async def _repeats(self, step: Step, before: Seen) -> Withheld | None:
-        """Return why a step is not done that presses once more what was pressed on a screen which has not changed."""
+        """Return why a press is withheld that repeats an earlier one on an unchanged screen; ``None`` if it may be
+        made.
+        """
         walk, gesture = self.walk, to_gesture(step.tool_call, before.shot)
         scene = walk.scene(before.frame)
         made = await repeated(walk.presses, gesture, before.redacted, scene)
@@ -285,7 +294,7 @@ class _Loop(Generic[T]):
         return await self.executor.follow(course)
 
     async def _withhold(self, decided: Decided, withheld: Withheld) -> None:
-        """Do not press once more; tell whoever decided why, or show them the screen as it is by now."""
+        """Skip a press, and tell the decider why. If the screen has changed, show it instead of an error."""
         if withheld.changed:
             await self.walk.record(events.LookedAgain(reason=withheld.why))
             self.guide.surprised()
@@ -295,7 +304,7 @@ class _Loop(Generic[T]):
         await self._unstick()
 
     async def _refuse(self, step: Step, why: str) -> None:
-        """Do nothing of a step, and tell whoever decided it why."""
+        """Skip a step, and tell the decider why."""
         await self.walk.record(events.Corrected(reason=why))
         self.walk.remember(step, why, is_error=True)
 
@@ -303,7 +312,10 @@ class _Loop(Generic[T]):
         await self.executor.follow(self.stuck.check(self.walk.transcript, self.guide))
 
     async def _out_of_steps(self) -> LimitReached | GaveUp:
-        """Ask once for the best answer so far; whatever comes of that but a kill, the limit was reached."""
+        """Return the error of the step limit, with the best answer so far if this is the last layer.
+
+        Only a kill is raised instead of it. Other errors of the last question are recorded.
+        """
         walk, max_steps = self.walk, self.max_steps
         if not self.last:
             return GaveUp(f"The goal was not reached within {max_steps} steps.", layer=self.executor.layer)

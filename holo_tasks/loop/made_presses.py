@@ -1,6 +1,7 @@
-"""The newest presses of a sub-goal, and what was seen of their effects.
+"""Remember the newest presses of a sub-goal, and which changes on the screen followed each of them.
 
-All frames here are redacted ones: a change under a mask is not told, so nobody may act on it either.
+`MadePresses` is used by `repeated_press`. All frames here are redacted: a change under a mask must not be revealed, so
+it must not influence an action either.
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ from holo_tasks.core.pressing import LINE_ENDS, focus_after
 from holo_tasks.core.visible_change import Tile, around, effect_tiles, is_large
 
 NEAR = 8
-"""Two presses this near to each other, in pixels, are on the same thing."""
+"""Two presses at most this far apart, in pixels, are on the same control."""
 MOST_KEPT = 3
-"""So many presses are remembered. Each keeps a frame."""
+"""Number of remembered presses. Each keeps a frame."""
 MOST_EFFECTS = 64
-"""So many places are remembered in which effects have shown."""
+"""Number of remembered places where effects have shown."""
 MOST_LOOKS = 2
-"""So many later frames are kept for a press until they are compared."""
+"""Number of later frames that are kept for a press until they are compared."""
 SPACE, ALT = keysym("space"), MODIFIERS["alt"]
 
 
 @dataclass(frozen=True)
 class Press:
-    """A gesture that presses something, reduced to what makes it the same press as another one.
+    """A gesture that presses a control, reduced to the fields that make two presses the same.
 
-    ``kind`` names the button of the mouse or the keys. ``at`` is the point of a click; ``None`` for keys. ``count`` is
-    2 for a double click. ``focus`` is the place that keys go to: the point of the last click, or a number that is new
-    each time that keys may have moved the focus. ``written`` is the point that text was written at before the key.
-    ``text`` stands for that text; ``None`` for no text.
+    ``kind`` names the mouse button or the keys. ``at`` is the point of a click; ``None`` for keys. ``count`` is 2 for a
+    double click. ``focus`` is the place that keys go to: the point of the last click, or a number that is new each time
+    that keys may have moved the focus. ``written`` is the point that text was written at before the key. ``text`` is a
+    hash of that text; ``None`` without text.
     """
 
     kind: str
@@ -49,11 +50,11 @@ class Press:
 
 @dataclass
 class Made:
-    """A press that was made: the screen before it, and everything that was seen of its effect.
+    """A press that was made: the screen before it, and all changes since.
 
-    ``since_s`` is when the newest of them was made or refused, in seconds. ``tiles`` are the places that looked
-    different from ``before`` at any look since. ``times`` counts the presses on
-    the unchanged screen. ``told`` says that whoever decides was told once that it is not made again.
+    ``since_s`` is when the newest of the repeated presses was made or refused, in seconds. ``tiles`` are the places
+    that looked different from ``before`` at any look since. ``times`` counts the presses on the unchanged screen.
+    ``told`` is whether the decider was already told that the press is not repeated.
     """
 
     press: Press
@@ -63,23 +64,23 @@ class Made:
     activity: Activity = UNKNOWN
     tiles: set[Tile] = field(default_factory=set)
     looks: list[Frame] = field(default_factory=list, repr=False)
-    """Looks at the screen that were not compared yet: most presses are never made again, so nobody needs it."""
+    """Looks that were not compared yet. Most presses are never repeated, so most looks need no comparison."""
     times: int = 1
     told: bool = False
 
     @property
     def had_no_effect(self) -> bool:
-        """Whether the desktop is certain that nothing came of any of the presses."""
+        """Whether the desktop is certain that none of the presses had an effect."""
         return self.activity.nothing_came and not self.activity.waiting_for
 
     @property
     def is_at_risk(self) -> bool:
-        """Whether a change on the screen need not be the whole effect of the press."""
+        """Whether a change on the screen may be only part of the press's effect."""
         activity = self.activity
         return not activity.known or activity.sent or bool(activity.waiting_for)
 
     def follow(self, activity: Activity) -> None:
-        """Take in the signs of work that a new frame has of this press."""
+        """Add the signs of work that a new frame reports about this press."""
         if activity.known:
             known = self.activity
             self.activity = replace(
@@ -90,7 +91,7 @@ class Made:
             )
 
     def reason(self) -> str:
-        """Return why the press is not made again, as one sentence."""
+        """Return why the press is not repeated, as one sentence."""
         if self.had_no_effect:
             return f"{self.called} does nothing: it was pressed {self.times} times, and nothing came of it."
         activity, twice = self.activity, "pressing it again might submit it twice"
@@ -111,18 +112,18 @@ class MadePresses:
 
     made: list[Made] = field(default_factory=list)
     restless: set[Tile] = field(default_factory=set)
-    """Places that were seen to change by themselves at least twice."""
+    """Places that changed by themselves at least twice."""
     _focus: Point | int = 0
     _moved_focus: int = 0
     newest: Made | None = None
-    """The press that was the last gesture, so that the activity of the next frames is about it."""
+    """The press that was the last gesture. The activity of the next frames belongs to it."""
     again: Made | None = None
-    """The press that may be made once more."""
+    """The press that may be repeated once."""
     effects: deque[tuple[Press, set[Tile]]] = field(default_factory=lambda: deque(maxlen=MOST_EFFECTS))
-    """Where the effects of presses were seen to show, so that nobody waits there again."""
+    """Places where the effects of presses have shown. The guard does not wait there again."""
 
     def press_of(self, gesture: Gesture | None) -> Press | None:
-        """Return the press that a gesture is; ``None`` if it is none that this guard holds back."""
+        """Return the press that a gesture makes; ``None`` if this guard does not apply to the gesture."""
         match gesture:
             case Click(at, button, count) if button != "right":
                 return Press(f"{button} click", at, count)
@@ -139,11 +140,11 @@ class MadePresses:
                 return None
 
     def like(self, press: Press) -> list[Made]:
-        """Return the remembered presses that may be the same as another one, the newest first."""
+        """Return the remembered presses that may equal another one, the newest first."""
         return [made for made in reversed(self.made) if may_be_same(made.press, press)]
 
     def shows_effect(self, made: Made, frame: Frame) -> bool | None:
-        """Say whether the screen has shown an effect of a press; ``None`` if a change there may be none."""
+        """Return whether the screen has shown an effect of a press; ``None`` if a change may have another cause."""
         rest = self.changed_in(made)
         if not rest:
             return False
@@ -153,7 +154,7 @@ class MadePresses:
         return None
 
     def forget_all(self) -> None:
-        """Drop all presses: a person was asked, and their word counts."""
+        """Drop all presses, because a person has had the screen."""
         self.made = []
 
     def forget(self, made: Made) -> None:
@@ -161,7 +162,7 @@ class MadePresses:
         self.made = self.made[self.made.index(made) + 1 :] if made in self.made else self.made
 
     def record(self, gesture: Gesture, frame: Frame, now_s: float) -> None:
-        """Remember a gesture that was made, and the screen that it was made on."""
+        """Remember a gesture that was made, and the screen before it."""
         press, again = self.press_of(gesture), self.again
         self._focus, self.again, self.newest = self._focus_after(gesture), None, None
         if press is None:
@@ -177,7 +178,7 @@ class MadePresses:
         self.newest = again
 
     def looked(self, frame: Frame) -> None:
-        """Take in a new look at the screen. A person who had it since knows what they pressed."""
+        """Take in a new look at the screen. Presses from before a person had the screen are dropped."""
         self.made = [made for made in self.made if made.before.holds == frame.holds]
         if self.newest is not None:
             self.newest.follow(frame.activity)
@@ -189,7 +190,7 @@ class MadePresses:
                 self._compare_oldest(made)
 
     def _compare_oldest(self, made: Made) -> None:
-        """Let go of the oldest look; it is compared only if no change was found before."""
+        """Remove the oldest look. It is compared only if no change was found before."""
         oldest = made.looks.pop(0)
         if made.tiles:
             return
@@ -198,14 +199,14 @@ class MadePresses:
             self.forget(made)
 
     def changed_in(self, made: Made) -> set[Tile]:
-        """Return the places that looked different since a press was made, but for those that change by themselves."""
+        """Return the places that changed since a press, without those that change by themselves."""
         for look in made.looks:
             made.tiles |= self.tiles_of(made, look)
         made.looks.clear()
         return made.tiles - around(self.restless)
 
     def tiles_of(self, made: Made, frame: Frame) -> frozenset[Tile]:
-        """Return the places in which a screen shows an effect since a press was made."""
+        """Return the places in which a frame shows an effect since a press."""
         pressed = [each.press.at for each in self.made if each.press.at is not None]
         return effect_tiles(made.before, frame, pressed, made.press.written)
 
@@ -226,7 +227,7 @@ class MadePresses:
 
 
 def may_be_same(one: Press, other: Press) -> bool:
-    """Say whether two presses may be of the same thing: if they are clicks apart, `same_control` decides."""
+    """Return whether two presses may be on the same control. For clicks that are apart, `same_control` decides."""
     if one.kind != other.kind:
         return False
     if one.text is not None and other.text is not None and one.text != other.text:
@@ -237,7 +238,7 @@ def may_be_same(one: Press, other: Press) -> bool:
 
 
 def is_same_place(one: Press, other: Press) -> bool:
-    """Say whether two presses are surely of the same thing, by their points and their focus alone."""
+    """Return whether two presses are certainly on the same control, by their points and their focus alone."""
     if one.at is None or other.at is None:
         return True
     return one.count == other.count and are_near(one.at, other.at)
@@ -250,14 +251,14 @@ def are_near(one: Point | int | None, other: Point | int | None) -> bool:
 
 
 def _key_kind(gesture: Gesture) -> str:
-    """Return the name of a key press that presses a button or submits; empty for other keys.
+    """Return the name of a key press that presses a button or submits a form. Returns an empty string for other keys.
 
-    Enter and Space do, with modifiers, too, and so does Alt with the letter of a button.
+    These are Enter and Space, also with modifiers, and Alt with a letter or digit.
     """
     modifiers = frozenset(MODIFIERS.values()) | {SHIFT}
     try:
         chords = list(chords_in(gesture))
-    except InvalidUsage:  # no key is called so: the hands say it
+    except InvalidUsage:  # unknown key name: sending the input raises the error
         return ""
     for chord in chords:
         main = chord.keys - modifiers

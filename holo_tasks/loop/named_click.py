@@ -1,7 +1,7 @@
 """Withholds a press whose description clearly names another control than the one at its point.
 
-The model's words and its point are two answers to one question. Where they contradict each other, nothing is pressed,
-and the model is told both. A model that gives the same call again has decided: it is carried out.
+The model's words and its point are two answers to one question. If they contradict each other, nothing is pressed, and
+the model is told both. If the model repeats the call, it is carried out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Record = Callable[[events.Event], Awaitable[None]]
 
 @dataclass(frozen=True)
 class _End:
-    """A point of a press, with the words that describe it; ``whole`` are those of both ends of a drag."""
+    """A point of a press, with the words for it. ``whole`` has the words for both ends of a drag."""
 
     words: str
     at: Point
@@ -63,9 +63,10 @@ class NamedClicks:
     _withheld: AnyCall | None = None
 
     async def contradiction(self, doors: Doors, call: AnyCall, seen: Seen, record: Record) -> str:
-        """Return the reason for withholding a call, in sentences for the model. Returns an empty text if there is none.
+        """Return the reason for withholding a call, in sentences for the model. Returns an empty string without a
+        contradiction.
 
-        The same call is withheld once. If the model repeats it at once, ``record`` gets an event that says so.
+        A call is withheld once. If the model repeats it at once, ``record`` gets an event that says so.
         """
         insists, self._withheld = call == self._withheld, None
         found = [await _mismatch(doors, end, seen) for end in _ends(call, seen.shot)]
@@ -93,7 +94,7 @@ def _ends(call: AnyCall, shot: Shot) -> list[_End]:
 
 
 async def _mismatch(doors: Doors, end: _End, seen: Seen) -> Mismatch | None:
-    """Return the contradiction at one point, by the tree if it has an element there, otherwise by the text there."""
+    """Return the contradiction at one point: by the tree if it has an element there, otherwise by the text there."""
     newest = await doors.elements.newest() if doors.elements is not None else None
     spot = None if newest is None else spot_in(newest.tree, end.at)
     if newest is None or spot is None:
@@ -125,7 +126,7 @@ def _by_tree(elements: Elements, tree: ElementTree, end: _End, seen: Seen) -> Mi
 async def _is_unsure(doors: Doors, tree: ElementTree, mismatch: Mismatch, end: _End, seen: Seen) -> bool:
     """Say whether the pixels or the X server contradict the tree: then the press may be right."""
     if mismatch.spot.is_bare and doors.spots is None:
-        return True  # GTK 4 tells the boxes of buttons without their padding: only pixels show where a button ends
+        return True  # GTK 4 reports buttons without their padding, so only the pixels show where a button ends
     if mismatch.spot.is_bare and not _is_flat(seen.frame, end.at, FLAT_BESIDE if mismatch.off else FLAT):
         return True
     owner = await doors.desktop.owner_at(end.at)
@@ -157,7 +158,7 @@ def _is_flat(frame: Frame, at: Point, around: int) -> bool:
 
 
 def _sentence(mismatch: Mismatch, shot: Shot, space: Space) -> str:
-    """Return the message for the model, empty if the named control is not on the picture that was sent."""
+    """Return the message for the model. Returns an empty string if the named control is not on the sent picture."""
     place = to_thousandths(mismatch.named.box.center, shot)
     if place is None:
         return ""

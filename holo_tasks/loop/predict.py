@@ -1,4 +1,7 @@
-"""One call to a model, paid for: hold the worst case, ask, charge what the bill says."""
+"""Make one paid call to a model: reserve the worst case, send the request, charge the bill.
+
+`predict` is used for steps and questions. `Till` has the places where calls are charged and recorded.
+"""
 
 from __future__ import annotations
 
@@ -18,35 +21,38 @@ from holo_tasks.core.overbilling import ALONE_S, Overbilling, Quote, meter
 from holo_tasks.core.ports import BudgetStore, Reply
 
 MIN_OUTPUT_TOKENS = 256
-"""A reply may be made shorter to be affordable, but not shorter than this."""
+"""A reply may be shortened to be affordable, but not below this number of tokens."""
 FAIR_OUTPUT_TOKENS = 1024
-"""Nor than this to leave money for later calls: most replies have some 150 tokens, and with thinking they have more."""
+"""Lower limit in tokens if a reply is shortened to leave money for later calls.
+
+Most replies have about 150 tokens, and more with thinking.
+"""
 
 
 @dataclass(frozen=True)
 class Till:
-    """Where calls are charged and written down."""
+    """The guard that calls are charged to, and the recorder that they are recorded with."""
 
     guard: Guard
     record: Callable[[events.Event], Awaitable[None]]
     now_s: Callable[[], float]
     purse: BudgetStore | None = None
     note: Callable[[events.Event], Awaitable[None]] | None = None
-    """Writes down what need not be durable before the next thing is that has to be; as ``record`` if there is none."""
+    """Records an event without waiting until it is durable. Without it, ``record`` is used."""
 
 
 async def predict(model: Model, request: Request, till: Till, *, attempt: int, purpose: events.Purpose) -> Reply:
-    """Send a request and return the reply, already charged: what is wrong with it is found out after that.
+    """Send a request and return the reply, which is already charged. The caller checks the reply's contents.
 
-    Raises `LimitReached` before the call if its worst case does not fit a limit, and `InvalidUsage` if money is limited
-    and its price is not known; `TransientModelFault`, `ModelFailed` or `InvalidUsage` after it.
+    Before the call, raises `LimitReached` if its worst case exceeds a limit, and `InvalidUsage` if there is a cost
+    limit and the price is unknown. After it, raises `TransientModelFault`, `ModelFailed` or `InvalidUsage`.
     """
     guard, price = till.guard, model.price
     guard.check_time(till.now_s())
     guard.check_calls(till.now_s())
     hold = await _reserve(model, request, till)
     try:
-        guard.check_calls(till.now_s())  # others may have called meanwhile: from here to the count nobody can
+        guard.check_calls(till.now_s())  # other tasks may have called meanwhile; the count follows at once
         guard.count_call(till.now_s())
         await till.record(_request_sent(model, request, attempt, purpose))
     except BaseException:
@@ -68,8 +74,8 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
         outcome.still_held = hold.worst_micro
         raise
     finally:
-        # Charged when the bill arrives, before anything is read from the reply. What may still be billed
-        # stays held: all of it, or where a server sends no bill what the estimate may fall short of.
+        # Charged when the bill arrives, before anything is read from the reply. The amount that may still be billed
+        # stays reserved: all of the hold, or without a bill the difference between the hold and the estimate.
         await _settle(till, hold, outcome)
     if price is None:
         guard.count_unpriced()
@@ -114,7 +120,8 @@ class _Hold:
 
 @dataclass
 class _Outcome:
-    """What a call has cost, what it may cost yet, and what its bill tells of the server, None if there was none."""
+    """The bill of a call, the amount that may still be billed, and the observed overbilling; ``None`` without a bill.
+    """
 
     billed: int = 0
     still_held: int = 0
@@ -122,7 +129,7 @@ class _Outcome:
 
 
 async def _reserve(model: Model, request: Request, till: Till) -> _Hold:
-    """Hold the worst case of a call; shorten the reply that is allowed if that makes it affordable."""
+    """Reserve the worst case of a call. The reply is limited to a shorter length if that makes the call affordable."""
     guard, purse, counted = till.guard, till.purse, meter(model.client.endpoint, model.name)
     quote = Quote()
     if purse is not None and model.price is not None:
@@ -151,7 +158,7 @@ async def _reserve(model: Model, request: Request, till: Till) -> _Hold:
 
 
 def _fits_but_for_what_is_known(model: Model, request: Request, guard: Guard, quote: Quote, meter: str) -> bool:
-    """Say whether a call could be afforded if others had not been billed so much."""
+    """Return whether a call is unaffordable only because of known overbilling."""
     room, own = _room(guard, quote), guard.expected(meter)
     if room is None or not quote.known.any:
         return False
@@ -161,12 +168,12 @@ def _fits_but_for_what_is_known(model: Model, request: Request, guard: Guard, qu
 
 
 def _explained(error: LimitReached, expected: Overbilling, *, shared: bool) -> LimitReached:
-    """Say what makes a call dear where that is its server, and what there is to do about it."""
+    """Add to an error of a cost limit that the server overbills, and how to proceed."""
     if error.limit != "max_cost_usd" or not expected.any:
         return error
     out = (
-        f" Once there was no such bill for {ALONE_S / 60:.0f} minutes, one call is let through to see whether it still "
-        "does so: mend the server and try again then."
+        f" After {ALONE_S / 60:.0f} minutes without such a bill, one call is let through as a test. "
+        "Repair the server and try again then."
         if shared
         else ""
     )
@@ -174,14 +181,14 @@ def _explained(error: LimitReached, expected: Overbilling, *, shared: bool) -> L
 
 
 def _patience(model: Model, till: Till) -> float:
-    """Return the seconds that a call has at the most."""
+    """Return the time limit of a call in seconds."""
     deadline_s = till.guard.deadline_s
     left_s = model.call_timeout_s if deadline_s is None else max(0.001, deadline_s - till.now_s())
     return min(model.call_timeout_s, left_s)
 
 
 async def _settle(till: Till, hold: _Hold, outcome: _Outcome) -> None:
-    """Replace a hold by the bill and what may be billed yet, and remember what the bill tells of the server."""
+    """Replace a reservation by the bill and the amount that may still be billed, and store the observed overbilling."""
     guard, billed, still_held = till.guard, outcome.billed, outcome.still_held
     guard.settle(hold.worst_micro, billed, still_held)
     if outcome.seen is not None:
@@ -205,12 +212,13 @@ def _seen(request: Request, usage: Usage) -> Overbilling:
 
 
 def _room(guard: Guard, quote: Quote) -> int | None:
-    """Return the micro-USD that may still be spent; None where nothing limits money."""
+    """Return the micro-USD that may still be spent; ``None`` without a cost limit."""
     return min((room for room in (guard.headroom_micro, quote.headroom_micro) if room is not None), default=None)
 
 
 def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected: Overbilling) -> tuple[int, int]:
-    """Return the highest bill that a call can bring, and how long a reply is allowed for that."""
+    """Return the highest possible bill of a call in micro-USD, and the length of the reply that it allows, in tokens.
+    """
     price, most = model.price, int(request.body["max_tokens"])
     if price is None:
         if guard.has_cost_limit:
@@ -221,7 +229,7 @@ def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected:
     if room is not None and price.output > 0:
         affordable = expected.allowed(int((room - prompt) / price.output))
         if guard.in_doubt or not guard.cut_off:
-            # It leaves most of what there is: calls that fail stay held, and some must not use up all.
+            # A call may use a quarter of the money: failed calls stay reserved, and a few must not use up all.
             fair = expected.allowed(int((room // 4 - prompt) / price.output))
             least = MIN_OUTPUT_TOKENS if guard.in_doubt else FAIR_OUTPUT_TOKENS
             affordable = min(affordable, max(fair, least))
@@ -231,18 +239,18 @@ def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected:
 
 
 def prompt_tokens(request: Request) -> int:
-    """Estimate a request's prompt tokens, rather high: three characters a token, images by their formula."""
+    """Return an estimate of a request's prompt tokens: three characters per token, and images by their formula."""
     images, characters = _size(request)
     return images + -(-characters // 3)
 
 
 def most_prompt_tokens(request: Request) -> int:
-    """Bound a request's prompt tokens from above: no tokenizer makes more than one token of a byte."""
+    """Return an upper bound of a request's prompt tokens. No tokenizer makes more than one token of a byte."""
     return sum(_size(request))
 
 
 def _size(request: Request) -> tuple[int, int]:
-    """Return the tokens of the images and the bytes of the text."""
+    """Return the tokens of the images, and the bytes of the text."""
     images = sum(image_tokens(shot.sent_size.width, shot.sent_size.height) for shot in request.shots)
     characters = len(json.dumps(request.body["tools"])) if "tools" in request.body else 0
     for message in request.body["messages"]:
@@ -255,7 +263,7 @@ def _size(request: Request) -> tuple[int, int]:
 
 
 def estimate(request: Request, reply: Reply) -> Usage:
-    """Return a bill for a server that sent none: high rather than low."""
+    """Return an estimated bill for a server that sent none. It is rather too high than too low."""
     written = -(-reply.written_bytes // 3)
     most = int(request.body["max_tokens"])
     return Usage(prompt_tokens(request), most if reply.finish_reason == "length" else max(1, written))

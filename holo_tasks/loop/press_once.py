@@ -1,7 +1,7 @@
-"""Actions with an effect are not done twice, whatever a model makes of a screen that shows nothing of it.
+"""Press a button with an effect once only, even if the screen shows no effect of the press.
 
-A button that seems to do nothing may be slow, or deaf, or on a page that looks like the one before. Only a look at what
-came of the first press tells, so the second one waits for that look.
+A button that seems to do nothing may be slow or broken, or may lead to a page that looks like the one before. So a
+second press waits until the effect of the first one was looked up. `Once` is used by the loop.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from holo_tasks.loop.walk import PATIENCE_S
 SPACE, ALT = keysym("space"), MODIFIERS["alt"]
 _BLANKS = LINE_ENDS | {" "}
 ENTER = "Enter"
-"""How the key that submits a form is declared."""
+"""Label that declares the key which submits a form."""
 AGREES, SHORTEST_RUN = 0.9, 2
-"""Least share of a text's characters that OCR must read in order, and the fewest that count in one run."""
+"""Smallest share of a text's characters that OCR must read in order, and the shortest run of characters that counts."""
 
 
 async def _nobody_knows() -> bool:
@@ -41,10 +41,10 @@ async def _nobody_knows() -> bool:
 
 @dataclass
 class Once:
-    """The buttons of a sub-goal that have an effect, by what is written on them, and which of them were pressed.
+    """The labels of the buttons with an effect, and those that were pressed in this sub-goal.
 
-    Without labels it holds nothing back. ``not_done`` looks whether an effect is there: it returns true if it is
-    certain that it is not, false if nobody can say, and raises where the effect was found.
+    Without labels nothing is withheld. ``not_done`` looks for the effect. It returns true if the effect is certainly
+    missing and false if that is unknown, and raises an error if the effect was found.
     """
 
     labels: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Once:
         self.declared = self.labels
 
     async def pressed_by(self, step: Step, seen: Seen, scene: Scene) -> frozenset[str]:
-        """Return which of the buttons a step may press: all of them where nobody can say which."""
+        """Return the labels of the buttons that a step may press: all of them if that cannot be determined."""
         gesture = to_gesture(step.tool_call, seen.shot) if self.labels else None
         if gesture is None:
             return frozenset()
@@ -72,11 +72,11 @@ class Once:
         return entered
 
     def _among(self, names: Sequence[str]) -> frozenset[str]:
-        """Return the buttons that are called one of some names."""
+        """Return the buttons that have one of the names."""
         return frozenset(label for label in self._buttons for name in names if fits(label, name))
 
     async def _on(self, frame: Frame, at: Point, called: str, reader: TextReader | None) -> frozenset[str]:
-        """Return the button at a point; any of them if reading fails, and what the model calls it does not tell."""
+        """Return the button at a point. If reading fails and the model's words name no button, return all buttons."""
         text, unknown = "", frozenset[str]()
         if reader is not None:
             try:
@@ -84,7 +84,7 @@ class Once:
                 text = await reading(frame, at)
             except Exception:
                 unknown = self._buttons
-        if not text.strip():  # then what the model calls it has to do
+        if not text.strip():  # nothing was read, so the model's words decide
             found = next((label for label in self.labels if fits(f"*{label}*", called)), "")
         else:
             found = next((label for label in self.labels if fits(label, text)), "")
@@ -95,17 +95,17 @@ class Once:
         return frozenset(self.labels) - {ENTER}
 
     async def _by_keys(self, gesture: Gesture, scene: Scene) -> bool:
-        """Say whether keys may press one of the buttons, without saying which.
+        """Return whether keys may press some of the buttons.
 
-        The rule is that of `Rules.confirm`: keys that may press something mean all that their window shows. A space,
-        right behind a tab even from within a field, and Alt with a letter of a button's, count whatever is read there:
-        a button may have no text. Escape presses none of them: it leaves.
+        The rule is that of `Rules.confirm`: keys that may press a control count for all buttons that their window
+        shows. A space right after a tab, and Alt with a letter of a label, always count, because a button may have no
+        text. Escape never counts, because it cancels.
         """
         if not self._buttons or _escapes(gesture):
             return False
         if _spaces_behind_tab(gesture) or (self._presses_some(gesture) and not await scene.in_field(None)):
             return True
-        if scene.reader is None:  # and nobody knows what is shown, nor what is a field
+        if scene.reader is None:  # neither texts nor fields are known
             if not isinstance(gesture, Write):
                 return False
             nowhere = await scene.written_at(gesture.at) is None
@@ -120,18 +120,18 @@ class Once:
         return not text.strip() or any(fits(f"*{label}*", text) for label in self._buttons)
 
     def _presses_some(self, gesture: Gesture) -> bool:
-        """Say whether keys press a button without saying which: Space does, and Alt with a letter of a button's."""
+        """Return whether keys press a button that they do not name: Space, or Alt with a letter of a button's label."""
         if isinstance(gesture, Write):
             return " " in gesture.text and _is_blank(gesture)
         letters = {keysym(letter) for label in self._buttons for letter in label.casefold() if letter.isalnum()}
         return any(SPACE in chord.keys or (ALT in chord.keys and chord.keys & letters) for chord in chords_in(gesture))
 
     def was_pressed(self, labels: Set[str]) -> bool:
-        """Say whether one of some buttons may have been pressed before."""
+        """Return whether one of the buttons may have been pressed before."""
         return not self.pressed.isdisjoint(labels)
 
     def too_often(self, step: Step, seen: Seen) -> bool:
-        """Say whether a step alone would press a button more than once, as a double click does."""
+        """Return whether a single step would press a button more than once, as a double click does."""
         match gesture := to_gesture(step.tool_call, seen.shot):
             case Click(count=count):
                 return count > 1
@@ -148,20 +148,20 @@ class Once:
                 return False
 
     def press(self, labels: Set[str]) -> None:
-        """Count buttons as pressed: before the press, so that they are whatever comes of it."""
+        """Count buttons as pressed. Call it before the press, so that they count whatever happens."""
         self.pressed |= labels
 
     def take_back(self, labels: Set[str]) -> None:
-        """Count buttons as not pressed after all: nothing was sent, or their effect is certainly not there."""
+        """Count buttons as not pressed: no input was sent, or their effect is certainly missing."""
         self.pressed -= labels
 
     def again(self, labels: Set[str], guide: AnyGuide) -> Course[str]:
-        """Say what is to be made of a second press, which is not done: it may be in vain, or one too many.
+        """Return the message about a second press, which is not made.
 
-        Waits for a state that the work may end in, then looks for the effect. Gives up if nobody can say.
+        Waits for a state in which the work may end, then looks for the effect. Gives up if the effect is unknown.
         """
         if not guide.after:
-            yield Wait(PATIENCE_S)  # nothing tells when a slow effect would be there
+            yield Wait(PATIENCE_S)  # no final state is declared that would show a slow effect
         pressed = named(labels & self.pressed)
         if (yield from guide.arrived()):
             return f"{pressed} was pressed before, and it worked: the program is at ‘{guide.here}’. Answer now."
@@ -173,22 +173,22 @@ class Once:
         return f"{pressed} was pressed before and had no effect: that was looked up. Begin again."
 
     def declare(self, labels: Sequence[str]) -> None:
-        """Have more buttons hold an effect, whoever works from now on."""
+        """Declare more labels of buttons with an effect, for all layers from now on."""
         self.labels = tuple(dict.fromkeys((*self.labels, *labels)))
         self.declared = tuple(dict.fromkeys((*self.declared, *labels)))
 
     def hold_back(self, labels: Sequence[str]) -> None:
-        """Count buttons as pressed from now on, whatever was declared: nobody knows what came of a press."""
+        """Count buttons as pressed, even if they were not declared, because the outcome of a press is unknown."""
         self.labels = (*self.labels, *(label for label in labels if label not in self.labels))
         self.press(frozenset(labels))
 
     def let_go(self, labels: Sequence[str]) -> None:
-        """Hold buttons back no longer that nobody declared."""
+        """Stop withholding the buttons that were not declared."""
         self.labels = tuple(label for label in self.labels if label not in labels or label in self.declared)
         self.pressed -= frozenset(labels) - frozenset(self.declared)
 
     def ended(self, guide: AnyGuide) -> bool:
-        """Say whether the effect is there to be seen, so that nothing but the answer is left."""
+        """Return whether a button was pressed and the program is in a final state, so that only the answer is left."""
         return bool(self.pressed) and guide.here in guide.after
 
 
@@ -218,10 +218,12 @@ def _agrees(text: str, read: str) -> bool:
 
 
 async def _keyed(gesture: Gesture, scene: Scene) -> Keyed:
-    """Return what programs say of the button that a key presses; nothing where they cannot be asked."""
+    """Return the button that a key presses, according to the programs. Returns an empty `Keyed` if they cannot be
+    asked.
+    """
     try:
         return await scene.keyed(gesture)
-    except Exception:  # of names there may be more than are known: what can be read decides alone
+    except Exception:  # the text on the screen decides alone
         return Keyed()
 
 
@@ -233,22 +235,22 @@ async def _called(at: Point, scene: Scene) -> tuple[str, ...]:
 
 
 def named(labels: Set[str]) -> str:
-    """Name buttons in a sentence: one of them was pressed."""
+    """Return the labels for a sentence, joined with "or"."""
     return " or ".join(f"‘{label}’" for label in sorted(labels))
 
 
 def _is_blank(write: Write) -> bool:
-    """Say whether hardly anything but blanks is written, to whatever has the keyboard."""
+    """Return whether hardly anything but blanks is written, to the focused control."""
     return write.at is None and len(write.text.strip()) <= 1
 
 
 def _leading(text: str) -> int:
-    """Return how many blanks and line ends a text begins with."""
+    """Return the number of blanks and line ends at the beginning of a text."""
     return len(text) - len(text.lstrip("".join(_BLANKS)))
 
 
 def _aims(gesture: Gesture) -> tuple[Point, ...]:
-    """Return where a button of the mouse goes down or up, in this order."""
+    """Return the points where a mouse button goes down or up, in order."""
     match gesture:
         case Drag(start, end):
             return start, end
@@ -259,7 +261,7 @@ def _aims(gesture: Gesture) -> tuple[Point, ...]:
 
 
 def _spaces_behind_tab(gesture: Gesture) -> bool:
-    """Say whether a space is pressed right after a tab has gone on to something else."""
+    """Return whether a space is pressed right after a tab has moved the focus."""
     match gesture:
         case Write(text):
             return "\t " in text

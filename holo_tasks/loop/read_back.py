@@ -1,6 +1,6 @@
-"""Read a field back after a text was typed into it: by the accessibility tree, else by OCR of the field alone.
+"""Read a field back after a text was typed into it: from the accessibility tree, otherwise by OCR of the field.
 
-Fields of secrets are not read, nor is a text that names a secret compared with anything.
+`ReadBack` is used by `Walk`. Fields of secrets are not read, and a text that names a secret is not compared.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ if TYPE_CHECKING:
 
 Note: TypeAlias = Callable[[events.Event], Awaitable[None]]
 PATIENCE_S, MOST_MISSES, BRIEFLY_S = 1.5, 2, 0.1
-"""The longest wait for the tree; after so many waits in vain in a row it is a short one.
+"""Longest wait for the tree in seconds. After `MOST_MISSES` vain waits in a row, the wait is `BRIEFLY_S`.
 
 Most programs answer in 2 to 40 ms. LibreOffice Calc takes 110 to 140 ms, and more on a busy machine.
 """
 AGAIN_S, LATE_S, MOST_READS = 0.06, 0.25, 4
-"""A program may tell of a new text a moment after it drew it, and a busy one draws it late.
+"""Seconds between two reads of the tree and by OCR, and the most reads.
 
-So a difference counts only if two reads in a row agree, by the tree or by OCR.
+A program may report a new text a moment after it drew it, and a busy program draws it late. So a difference counts only
+if two reads in a row agree.
 """
 LATE = "did not answer in time"
-"""The tree says so if a program was too busy to answer within the desktop's own patience."""
+"""Part of the reason that the tree gives if a program did not answer in time."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
-"""Toolkits whose tree tells a text in the case that a style sheet draws, which is not what the field holds."""
+"""Toolkits that report a text in the case that a style sheet draws, not in the case that the field holds."""
 
 
 @dataclass
@@ -61,7 +62,7 @@ class ReadBack:
     _misses: int = 0
 
     async def prepare(self, doors: Doors, gesture: Gesture) -> None:
-        """Keep the tree that contains the field which a gesture is about to type into."""
+        """Keep the tree with the field that a gesture is about to type into."""
         self.result = self._write = self._tree = None
         self._expected, self.shows = self.shows, ""
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
@@ -76,7 +77,7 @@ class ReadBack:
     async def sentence(self, doors: Doors, before: Seen, after: Seen, done: Gesture | None, note: Note) -> str:
         """Read the field back and record the result; return the difference as a sentence with a leading blank.
 
-        Returns an empty string if the gesture typed nothing, and without a difference.
+        Returns an empty string without a difference, and if the gesture typed nothing.
         """
         write, self._write = self._write, None
         if write is None or done is not write or write.text[:1] in "\t\r\n":
@@ -87,7 +88,7 @@ class ReadBack:
         return f" {result.sentence}" if result.differs else ""
 
     async def _checked(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText:
-        """Return the comparison of the field with the text that was typed, or with the one that it is to hold."""
+        """Return the comparison of the field with the expected text, or with the typed text."""
         result = await self._by_tree(doors, write, before, after)
         if result is None:
             result = await self._by_picture(doors, write, before, after)
@@ -164,7 +165,7 @@ class ReadBack:
 
 
 def _judged(write: Write, seen: FieldText | None) -> TypedText:
-    """Return the comparison with a text that OCR read; it keeps the text also where the difference is not clear."""
+    """Return the comparison with a text that OCR read. The text is kept even if the difference is not clear."""
     text = "" if seen is None else seen.text
     unsure = TypedText("unread", held=text, by="text", why="the field cannot be read beyond doubt")
     if seen is None or not text or not (seen.was_empty or write.overwrite) or "\n" in write.text:

@@ -1,9 +1,11 @@
-"""At most one press per unchanged screen, for every agent.
+"""Allow at most one press per unchanged screen, for every agent.
 
-A program that waits for its server shows nothing of a press at first. An agent that believes its picture presses again,
-and a form is sent twice. So a press that was made before, on a screen that shows no effect of it, is put off until a
-patient person would have looked again. If the screen still shows no effect, the press is refused: first with a sentence
-to whoever decides, then, if they insist, as a press whose effect nobody knows.
+A program that waits for its server shows no effect of a press at first. An agent that trusts its picture presses again,
+and a form is sent twice. So a repeated press on an unchanged screen is delayed as long as a patient person would wait.
+If the screen still shows no effect, the press is refused. The first refusal is a sentence to the decider. If the
+decider insists, the outcome of the press counts as unknown.
+
+The loop calls `repeated` to find the earlier press, and `check` to decide.
 """
 
 from __future__ import annotations
@@ -22,30 +24,32 @@ from holo_tasks.loop.instructions import Ask, Course, GiveUp, Glance, Look, Look
 from holo_tasks.loop.made_presses import Made, MadePresses, Press, is_same_place, name_of
 
 PATIENT_S = 2.5
-"""A patient person looks again this long after a press before they press again."""
+"""Seconds after a press at which a patient person looks again before another press."""
 WATCH_S, PIECE_S = 1.2, 0.3
-"""A place whose change may be no effect is watched this long, with this long between two looks."""
+"""Seconds for which a changed place is watched whose change may have another cause, and seconds between two looks."""
 SAME_ROW, SAME_CONTROL = 12, 60
-"""Two points no further apart than this, down and across, are on one control if the same text is read on it."""
+"""Two points within this distance in y and x, in pixels, are on one control if the same text is read at both."""
 WIDE, TALL = 400, 60
-"""Two points further apart than this are not on one control."""
+"""Two points further apart than this in x and y, in pixels, are not on one control."""
 MOST_CALLED = 80
 FIELDS = frozenset({"text field", "password field", "spin button", "terminal", "paragraph"})
-"""Roles of elements that a click gives the keyboard to, and does nothing else with."""
+"""Roles of elements in which a click only sets the keyboard focus."""
 
 
 @dataclass(frozen=True)
 class Withheld:
-    """Why a press was not made, in sentences for whoever decides; ``changed``: the screen is another by now."""
+    """The reason why a press was not made, in sentences for the decider. ``changed`` is whether the screen has changed.
+    """
 
     why: str
     changed: bool = False
 
 
 async def repeated(presses: MadePresses, gesture: Gesture | None, frame: Frame, scene: Scene) -> Made | None:
-    """Return the remembered press that a gesture repeats on a redacted screen that need not show its effect, if any.
+    """Return the remembered press that a gesture repeats on a redacted screen without its effect; ``None`` if it is
+    new.
 
-    Programs are asked for their elements, and the screen is read, only if nothing on it has changed.
+    Elements and texts are read only if nothing on the screen has changed.
     """
     press = presses.press_of(gesture)
     for made in [] if press is None else presses.like(press):
@@ -69,11 +73,11 @@ def check(
     is_harmless: Callable[[], Awaitable[bool]],
     not_done: Callable[[], Awaitable[bool]],
 ) -> Course[Withheld | None]:
-    """Return why a press is not made again; ``None`` if it may be made. Waits and looks again first.
+    """Return why a press is not repeated; ``None`` if it may be made. Waits and looks again first.
 
-    ``frame`` is the screen that the second press was decided on. ``is_harmless`` says whether the press may be made
-    whatever the screen shows. ``not_done`` looks for the effect of the sub-goal. Gives up if the agent insists and
-    nobody knows the effect of the first press.
+    ``frame`` is the screen that the second press was decided on. ``is_harmless`` returns whether the press may be made
+    whatever the screen shows. ``not_done`` looks for the effect of the sub-goal. Gives up if the agent insists and the
+    effect of the first press is unknown.
     """
     shows = presses.shows_effect(made, frame)
     unsure = shows is None
@@ -97,7 +101,7 @@ def check(
     if not made.told:
         made.told = True
         yield Look()
-        made.since_s = yield Now()  # who insists at once waits once more
+        made.since_s = yield Now()  # another attempt at once waits again
         otherwise = "Do something else, such as to wait, to scroll or to answer."
         return Withheld(f"{made.reason()} It was not pressed again. {otherwise}")
     if not (yield LookForEffect(not_done)):
@@ -110,9 +114,9 @@ def check(
 def _wait(presses: MadePresses, made: Made, frame: Frame, *, watch: bool) -> Course[str]:
     """Wait as a patient person would, and look again; return "effect", "changed" or "same".
 
-    "effect" is a change that was there before and stays, "changed" one that has come meanwhile. What changes by
-    itself again and again is neither. The number of looks is bounded, however the clock goes. The time between
-    ``frame`` and the first look counts as watched; where the desktop knows of no activity, that has to be enough.
+    "effect" is an earlier change that stays, and "changed" is a change during the wait. A place that changes by itself
+    again and again is neither. The number of looks is bounded, however the clock goes. The time between ``frame`` and
+    the first look counts as watched. If the desktop reports no activity, that time is enough.
     """
     rest = presses.changed_in(made)
     began: float = yield Now()
@@ -142,10 +146,10 @@ def _wait(presses: MadePresses, made: Made, frame: Frame, *, watch: bool) -> Cou
 
 
 async def is_harmless(presses: MadePresses, gesture: Gesture, scene: Scene, safe: Sequence[str]) -> bool:
-    """Say whether a press may be made again whatever the screen shows.
+    """Return whether a press may be repeated whatever the screen shows.
 
-    That is so if it only moves the caret of a text field, or if what it presses has one of the labels ``safe``, which
-    were declared safe to press again. What cannot be read is not harmless.
+    This is true if it only moves the caret of a text field, or if its target has one of the ``safe`` labels. A target
+    that cannot be read is not harmless.
     """
     press = presses.press_of(gesture)
     try:
@@ -155,9 +159,9 @@ async def is_harmless(presses: MadePresses, gesture: Gesture, scene: Scene, safe
 
 
 async def same_control(one: Press, other: Press, frame: Frame, scene: Scene) -> bool:
-    """Say whether two clicks are on one control: as its program tells or, where it tells nothing, as it is read there.
+    """Return whether two clicks are on one control: by its program's tree, otherwise by the text that is read there.
 
-    A click and a double click are the same press of a button only; anything else may be selected by the first.
+    A click and a double click are the same press only on a button. Elsewhere the first click may only select something.
     """
     if is_same_place(one, other):
         return True
@@ -178,14 +182,14 @@ async def same_control(one: Press, other: Press, frame: Frame, scene: Scene) -> 
 
 
 def _are_apart(one: Press, other: Press) -> bool:
-    """Say whether two clicks are too far apart to be on one control."""
+    """Return whether two clicks are too far apart to be on one control."""
     if one.at is None or other.at is None:
         return False
     return abs(one.at.x - other.at.x) > WIDE or abs(one.at.y - other.at.y) > TALL
 
 
 async def only_focuses(press: Press, scene: Scene) -> bool:
-    """Say whether a press goes into a text field, where a click moves the caret and a space is text."""
+    """Return whether a press goes into a text field, where a click moves the caret and a space is text."""
     if press.kind == "Enter" or (press.at is None and press.kind != "Space"):
         return False
     if press.at is not None and scene.elements is not None:
@@ -196,11 +200,11 @@ async def only_focuses(press: Press, scene: Scene) -> bool:
 
 
 async def _is_safe(gesture: Gesture, scene: Scene, labels: Sequence[str]) -> bool:
-    """Say whether what a gesture presses was declared safe to press again: ``*`` declares everything so."""
+    """Return whether a gesture's target was declared safe to press again. The label ``*`` declares everything safe."""
     return "*" in labels or await may_repeat(gesture, scene.frame, scene.frame, labels, scene.reader)
 
 
 def named_press(press: Press, described: str) -> str:
-    """Return what a press is called in a sentence: as the agent described it or, if it did not, by its key."""
+    """Return the name of a press for a sentence: the agent's description, or the key."""
     described = " ".join(described.split())[:MOST_CALLED]
     return f"‘{described}’" if press.at is not None and described else name_of(press)

@@ -1,4 +1,7 @@
-"""The screens of a program: its states, what may interrupt them, and how to get from one to another."""
+"""Declare the screens of a program: its states, their interruptions, and the ways between them.
+
+`Screens` holds the declaration, `Route` adds where a sub-goal begins and ends, and `plan` finds ways. Used by `Guide`.
+"""
 
 from __future__ import annotations
 
@@ -16,38 +19,39 @@ if TYPE_CHECKING:
     from holo_tasks.loop.script_port import Brain
 
 MOST_TIMES = 3
+"""Default limit on how often one interruption is cleared in a sub-goal."""
 
 
 @runtime_checkable
 class Scripted(Protocol):
-    """A script: what can be done again and again, each time by a brain of its own."""
+    """A script: it can be done repeatedly, each time by a new brain."""
 
     @property
     def name(self) -> str:
-        """What it is called in the trace."""
+        """Name of the script in the trace."""
         ...
 
     def brain(self, recognizer: Recognizer | None = None, screens: Screens | None = None) -> Brain:
-        """Return what decides it once; ``screens`` are the states that it may wait for by name."""
+        """Return a new brain for one run of the script. ``screens`` has the states that it may wait for by name."""
         ...
 
 
 @runtime_checkable
 class Checked(Protocol):
-    """A script that may have been made without the values that it takes."""
+    """A script that may have been created without its values."""
 
     def check_values(self) -> None:
-        """Raise `InvalidUsage` unless it can be done as it is."""
+        """Raise `InvalidUsage` if values are missing."""
         ...
 
 
 Do: TypeAlias = "Callable[[], Awaitable[Any]] | Scripted"
-"""What is done to get somewhere: an async function without arguments, which may be a sub-goal, or a `Script`."""
+"""An async function without arguments, which may be a sub-goal, or a `Script`."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How to get to a state from another one, or from any."""
+    """How to get to a state, from a given state or from any."""
 
     do: Do
     to: str
@@ -59,9 +63,9 @@ class Way:
 
 @dataclass(frozen=True)
 class Interruption:
-    """A state that may come at any time, such as a popup, and what clears it.
+    """A state that may come up at any time, such as a popup, and the action that clears it.
 
-    Where that was needed more than ``most`` times in one sub-goal, it is for the next layer.
+    If it comes up more than ``most`` times in one sub-goal, the layer gives up.
     """
 
     state: State
@@ -85,11 +89,11 @@ class Interruption:
 
 @dataclass(frozen=True)
 class Screens:
-    """All that is known of a program's screens.
+    """The declared screens of a program.
 
-    ``home`` is the state where everything can be begun anew. They are ``closed``: a screen that is none of the states
-    is unknown; it is waited out for ``timeout_seconds``, then handled, and never acted on. With ``closed=False`` a
-    screen that nobody declared is left to who works on it. Raises `InvalidUsage` if the names do not fit together.
+    ``home`` is the state from which all work can begin. ``closed`` means that the states are complete: the run waits up
+    to ``timeout_seconds`` for an unknown screen to change, then tries to leave it, and never acts on it. With
+    ``closed=False`` the agent may act on unknown screens. Raises `InvalidUsage` if the names do not fit together.
     """
 
     states: tuple[State, ...]
@@ -122,29 +126,35 @@ class Screens:
 
     @cached_property
     def candidates(self) -> tuple[State, ...]:
-        """All states in the order they are recognized in: a popup lies over what it interrupts, so it comes first."""
+        """All states in the order of their recognition. Interruptions come first, because a popup covers another state.
+        """
         return tuple(dict.fromkeys((*(one.state for one in self.interruptions), *self.states)))
 
     def state(self, name: str) -> State:
-        """Return a state by its name, an interruption's included; raise `InvalidUsage` if there is none."""
+        """Return a state or an interruption's state by its name. Raises `InvalidUsage` if the name is unknown."""
         found = next((state for state in self.candidates if state.name == name), None)
         if found is None:
             raise InvalidUsage(f"There is no state {name!r}; there are: {_named(self.candidates)}.")
         return found
 
     def route(self, *, begins: str = "", ends: str | Iterable[str] = ()) -> Route:
-        """Return the route of a sub-goal over these screens: the state it begins in, and those that it may end in."""
+        """Return the route of a sub-goal over these screens: the state where it begins, and the states where it may
+        end.
+        """
         return Route(self, begins, ends)
 
     def interruption(self, state: State) -> Interruption | None:
-        """Return the interruption that a state is, or None."""
+        """Return the interruption with this state, or ``None``."""
         return next((one for one in self.interruptions if one.state == state), None)
 
     def while_clearing(self, interruption: Interruption | None = None) -> Screens:
-        """Return what holds while an interruption is cleared, or a way taken, which passes screens of its own."""
+        """Return the screens that apply while an interruption is cleared or a way is taken.
+
+        Both may pass undeclared screens.
+        """
         others = [one for one in self.interruptions if one != interruption]
         own = (interruption.state,) if interruption else ()
-        # It lies over what it interrupts, also while that is busy.
+        # The interruption covers the other states, even while the program is busy.
         return Screens([*own, *self.states], others, closed=False, timeout_seconds=self.timeout_seconds)
 
     def _check(self) -> None:
@@ -184,10 +194,10 @@ class Screens:
 
 @dataclass(frozen=True, init=False)
 class Route:
-    """The screens of a program, the state in which the work on a sub-goal begins, and those in which it may end.
+    """The screens of a program, the state where the work on a sub-goal begins, and the states where it may end.
 
-    The run brings the program to the first by the ways that the screens declare, and takes no answer unless the screen
-    is one of the others. Raises `InvalidUsage` for a state that is not among the screens.
+    The run brings the program to the first state by the declared ways. It accepts an answer only in one of the last
+    states. Raises `InvalidUsage` for a state that is not among the screens.
     """
 
     screens: Screens
@@ -207,11 +217,11 @@ class Route:
 def plan(
     screens: Screens, from_state_name: str | None, to: str, *, without: Collection[Way] = ()
 ) -> tuple[Way, ...] | None:
-    """Return the fewest ways that lead from one state to another, or None if none do.
+    """Return the shortest sequence of ways from one state to another; ``None`` without one.
 
-    ``from_state_name`` None is a screen nobody knows: only ways from anywhere start there. ``without`` are ways that
-    are not to be taken again. A way from the very state is preferred to one from anywhere. No state is passed twice,
-    which bounds the plan by the number of states. Raises `InvalidUsage` for a state that is not there.
+    ``from_state_name`` is ``None`` for an unknown screen. Only ways from any state start there. ``without`` are ways
+    that must not be taken again. A way from the given state is preferred to one from any state. No state is passed
+    twice. Raises `InvalidUsage` for an unknown state.
     """
     screens.state(to)
     if from_state_name is not None:

@@ -1,4 +1,4 @@
-"""Who decides the next step of a sub-goal without a model."""
+"""The interface of scripts and playbooks: `Brain` decides the next step of a sub-goal without a model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Intent:
-    """What a script says of a step beside what is done: whether it is safe to repeat, and the state it leads to.
+    """A script's statements about a step: whether it is safe to repeat, and the state that it leads to.
 
-    ``held`` is where the screen says what item it is about, in pixels of what the walk is shown: nothing is pressed
-    unless it looks the same there by then. ``shows`` is the text that a field holds after a text was typed into it, if
-    that is another one.
+    ``held`` are boxes with the name of the business item, in pixels of the walk's picture. Nothing is pressed unless
+    they are unchanged by then. ``shows`` is the text that a field holds after typing, if it differs from the typed
+    text.
     """
 
     safe: bool = False
@@ -27,29 +27,30 @@ class Intent:
 
 
 def heed(walk: Walk, intent: Intent, safe_to_repeat: tuple[str, ...]) -> None:
-    """Have a walk heed what a script says of its next step; whose click may be repeated without a word of it."""
+    """Apply a script's intent to the next step of a walk. ``safe_to_repeat`` applies if the step is not declared safe.
+    """
     walk.safe_to_repeat = ("*",) if intent.safe else safe_to_repeat
     walk.held, walk.typed.shows = intent.held, intent.shows
 
 
 class Brain(Protocol):
-    """Decides one sub-goal; made anew for each, since it remembers where it is.
+    """Decides one sub-goal. Each sub-goal gets a new one, because it remembers its position.
 
-    Its steps go through the same doors as a model's, and cost no call.
+    Its steps pass the same checks as a model's, and cost no call.
     """
 
     @property
     def intent(self) -> Intent:
-        """What is said of the step that was decided last."""
+        """The intent of the last step."""
         ...
 
     async def decide(self, walk: Walk) -> Step:
-        """Return the next step for what the walk has seen last. Raises `GaveUp` when it does not know one.
+        """Return the next step for the walk's newest screen. Raises `GaveUp` if it knows no step.
 
-        It hears from the transcript what came of the step before: one that was not remembered there was not done.
+        It reads the outcome of the step before from the transcript. A step that is not in the transcript was not done.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of what it still runs. To be called however the sub-goal ends; more than once does no harm."""
+        """Release all resources. Call it however the sub-goal ends. Repeated calls are harmless."""
         ...

@@ -1,4 +1,4 @@
-"""What is done about an agent that gets nowhere: words, then pictures, then a step back, then another layer."""
+"""Help an agent that makes no progress: first a hint, then pictures, then a step back, then another layer."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from holo_tasks.loop.guide import AnyGuide
 from holo_tasks.loop.instructions import Course, GiveUp, Record, TakeStock, Tell
 
 NO_PROGRESS = 12
-"""So many steps without a screen that was not there before in this sub-goal are no progress. Waiting does not count."""
+"""Number of steps without a new screen in this sub-goal that count as no progress. Waiting does not count."""
 PICTURES, BACK, ENOUGH = 2, 3, 4
-"""At this detection, counted from one, a stuck agent is also shown what it did, is taken back, or has to give up."""
+"""Numbers of the detection, from 1, at which the agent also gets pictures, is taken back, or has to give up."""
 
 
 @dataclass
 class StuckRecovery:
-    """How often an agent was found stuck, since which step it has not been, and what it has seen.
+    """How often an agent was stuck, the first step that counts for the next detection, and the screens it has seen.
 
-    ``times`` begins higher for a script: a warning does not help it.
+    ``times`` starts higher for a script, because a hint does not help it.
     """
 
     times: int = 0
@@ -30,7 +30,7 @@ class StuckRecovery:
     screens: set[str] = field(default_factory=set)
 
     def check(self, transcript: Transcript, guide: AnyGuide) -> Course[None]:
-        """After each step, see to an agent that goes round in circles. Gives up when that is enough."""
+        """Check after each step whether the agent makes progress, and help it. Gives up after the fourth detection."""
         reason = self._reason(transcript)
         if not reason:
             return

@@ -1,4 +1,4 @@
-"""From a screen that was redacted to the picture that is sent of it, and what is written down of that."""
+"""Make the picture of a redacted screen that is sent to a model, and the event that describes it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from holo_tasks.core.window_titles import told_titles
 
 @dataclass(frozen=True)
 class Seen:
-    """The newest settled screen: as it is, as it was sent, as it may be known outside this machine, and what of that
-    was sent, with what was drawn on it.
+    """The newest settled screen: ``frame`` is the original, ``redacted`` is masked, and ``shot`` is the encoded
+    picture.
+
+    ``sent`` is the part of ``redacted`` that was encoded, with drawings on it.
     """
 
     frame: Frame
@@ -26,13 +28,13 @@ class Seen:
     redacted: Frame
     sent: Frame
     withheld: bool = False
-    """Whether a window is masked as a whole, because a secret that was typed into it may show there."""
+    """Whether a window is masked as a whole, because a typed secret may show there."""
     masks: tuple[Mask, ...] = ()
-    """What was painted over, on the whole screen."""
+    """The masked areas of the whole screen."""
 
 
 def part_of(frame: Frame, region: Box | None) -> Box | None:
-    """Return the part of a screen that is shown: the region on the monitor that the desktop is bound to, if it is.
+    """Return the part of a screen that is shown: the region, or the desktop's monitor; ``None`` for the whole screen.
 
     Raises `InvalidUsage` for a region that is not on that monitor.
     """
@@ -46,11 +48,12 @@ def part_of(frame: Frame, region: Box | None) -> Box | None:
 async def shot_of(
     redacted: RedactedFrame, encoder: Encoder, known: Seen | None, correction: Correction | None = None
 ) -> Shot:
-    """Return the picture of a screen. The very same as before is not encoded again: that would only cost time."""
+    """Return the encoded picture of a screen. A picture identical to the last one is not encoded again, to save time.
+    """
     sent = redacted.frame
     if known is not None and known.sent.size == sent.size and known.sent.rgb == sent.rgb:
         return replace(known.shot, encode_ns=0, correction=correction)
-    # The digest of all pixels takes as long as to encode them.
+    # The digest of all pixels takes as long as their encoding, so both run at once.
     shot, _ = await asyncio.gather(asyncio.to_thread(encoder.encode, redacted), asyncio.to_thread(lambda: sent.digest))
     return replace(shot, correction=correction)
 
@@ -58,9 +61,9 @@ async def shot_of(
 def frame_taken(
     frame: Frame, shot: Shot, redacted: RedactedFrame, tell: Tell | None = None, *, redact_us: int = 0
 ) -> events.FrameTaken:
-    """Return what is written down of a screen that was taken, and of the picture that was made of it.
+    """Return the event that describes a frame and its picture.
 
-    Titles of windows go through ``tell``; without it there are none.
+    Window titles are filtered by ``tell``. Without it they are left out.
     """
     return events.FrameTaken(
         sha256=shot.sha256,
@@ -88,5 +91,5 @@ def frame_taken(
 
 
 def corners(box: Box | None) -> list[int]:
-    """Write a box as events hold it."""
+    """Return a box in the form that events hold: left, top, width, height. Returns an empty list for ``None``."""
     return [] if box is None else [box.left, box.top, box.width, box.height]

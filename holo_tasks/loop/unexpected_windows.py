@@ -1,4 +1,4 @@
-"""Windows of a program that nobody declared: popups that come up by themselves."""
+"""Detect undeclared windows of a program: popups that come up by themselves."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ from dataclasses import dataclass, field
 from holo_tasks.core.frame import Frame, OnScreen
 
 Name = tuple[str, str]
-"""A program's file and a window's title."""
+"""File of a program, and title of a window."""
 
 
 @dataclass
 class Windows:
-    """The windows that have been there beside a screen that is known, and those that were there last."""
+    """The windows that were there on known screens, and those of the last known screen."""
 
     known: set[Name] = field(default_factory=set)
     last: Counter[Name] = field(default_factory=Counter)
 
     def learn(self, frame: Frame) -> None:
-        """Take the windows of a frame for expected: the screen in it is a known one."""
+        """Treat the windows of a frame as expected, because the frame shows a known state."""
         self.last = Counter(_names(frame.windows))
         self.known |= set(self.last)
 
     def unexpected(self, frame: Frame) -> str:
-        """Return the title of the uppermost window that is new and of a program that is known; nothing without one.
+        """Return the title of the topmost new window of a known program. Returns an empty string without one.
 
-        Windows without a title are menus and hints: who opened them closes them. What lies above them all need not be
-        the program's: window managers and panels keep windows there.
+        Windows without a title are menus and tooltips, which their programs close. Windows of window managers and panels
+        may lie above.
         """
         return next((title for _, title in self._new(frame)), "")
 
     def came_up(self, frame: Frame) -> str:
-        """As `unexpected`, if all of its program that was there last still is: then none of it only has a new title.
+        """Return the title as `unexpected` does, if all earlier windows of the program are still there.
 
-        A window that is not solid may have changed while the picture was taken: then nobody can say.
+        Otherwise an earlier window may only have a new title. A window that is not solid may have changed during the
+        capture, so it does not count.
         """
         there = Counter(_names([window for window in frame.windows or () if window.solid]))
         for program, title in self._new(frame):

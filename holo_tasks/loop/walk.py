@@ -1,7 +1,7 @@
-"""The walk of one sub-goal: every door a screenshot and a decision go through, in order.
+"""The parts of one step of a sub-goal, in order: picture, decision, permission, input, judgement, history.
 
-Each method is a door or a few of them; `core.loop` puts them in sequence, and the Prefect edge makes
-tasks of `decide` and `act`. What happens is recorded before it is relied on.
+`loop.pursue` calls the methods of `Walk` in sequence, and the Prefect side makes tasks of `decide` and `act`. Each
+event is recorded before anything relies on it.
 """
 
 from __future__ import annotations
@@ -52,13 +52,18 @@ from holo_tasks.loop.take_picture import Seen, corners, frame_taken, part_of, sh
 from holo_tasks.loop.words import DROPPED, TAKE_STOCK, told_of
 
 LEAST_ROOM_TOKENS = 4096
-"""Room that a reply is left in the model's context before old steps are taken out of the conversation; a quarter of a
-small context."""
+"""Tokens of the model's context that are left for a reply. With less room, old steps are removed from the conversation.
+
+For a small context, a quarter of the context is enough.
+"""
 DECISION_VERSION = 2
-"""To be raised when a kept decision would be read or acted on otherwise than before."""
+"""Raise this number when a cached decision would be read or carried out in another way than before."""
 STRIP_TURNS = 10
+"""Number of last actions in the pictures for a stuck agent."""
 PATIENCE_S = 5.0
+"""Longest additional wait for a screen to change, in seconds."""
 STILL_S = 0.25
+"""Seconds between two looks during a wait."""
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
 Whereabouts = Callable[[], Awaitable[tuple[str, bool]]]
@@ -66,11 +71,11 @@ Whereabouts = Callable[[], Awaitable[tuple[str, bool]]]
 
 @dataclass
 class Walk:
-    """A sub-goal being worked on. Starts with an empty history, which is what a sub-goal is for.
+    """The work on one sub-goal. It starts with an empty history.
 
-    ``region`` is the part of the screen that the model is shown, None for all of it. ``token`` names the business item.
-    A click that changed nothing is done once more if what is read on its target is one of ``safe_to_repeat``. Nothing
-    is pressed unless the screen still looks the same in the boxes of ``held``, in pixels of what is shown.
+    ``region`` is the part of the screen that the model sees; ``None`` for the whole screen. ``token`` is the business
+    item's key. A click that changed nothing is repeated once if its target has one of the ``safe_to_repeat`` labels.
+    Nothing is pressed unless the boxes of ``held`` are unchanged, in pixels of the shown part.
     """
 
     doors: Doors
@@ -81,13 +86,13 @@ class Walk:
     token: str = ""
     safe_to_repeat: tuple[str, ...] = ()
     secrets: frozenset[str] | None = None
-    """The names of the secrets that whoever decides may have typed; None for all that the desktop has."""
+    """Names of the secrets that the decider may type; ``None`` for all secrets of the desktop."""
     whereabouts: Whereabouts | None = field(default=None, repr=False)
-    """Tells the state of the newest screen, after an action, and whether it is one to be in."""
+    """Returns the state of the screen after an action, and whether that state is acceptable."""
     macro: str = ""
-    """The sequence that its steps belong to, where a model has called one."""
+    """Name of the sequence that the steps belong to, if the model has called one."""
     waits_on: bool = True
-    """Whether a wait goes on while the screen stays the very same."""
+    """Whether a wait is extended while the screen does not change."""
     held: tuple[Box, ...] = ()
     presses: MadePresses = field(default_factory=MadePresses, repr=False)
     typed: ReadBack = field(default_factory=ReadBack, repr=False)
@@ -100,17 +105,20 @@ class Walk:
     _spans: dict[str, int] = field(default_factory=dict)
     _done: Gesture | None = None
     _focus: tuple[Point | None, Point | None, int] = (None, None, 0)
-    """Where the click was that the keyboard has followed, where it was that it has left by Tab, and how often a person
-    had had the screen by then."""
+    """The click that the keyboard focus has followed, the click that it has left by Tab, and the count of person's
+    holds.
+
+    The points are valid only while no person has had the screen since.
+    """
     _expected: Expected = ANYWHERE
     _notes: Notes = field(default_factory=Notes, repr=False)
 
     # settle → capture → redact → encode → record
 
     async def look(self, *, after_action: bool = False, annotate: Annotate | None = None) -> Seen:
-        """Wait for the screen to settle, then make it something the model can be sent.
+        """Wait for the screen to settle, then make and record the picture for the model.
 
-        ``annotate`` draws on what is left of the screen after redaction.
+        ``annotate`` draws on the picture after redaction.
         """
         self.guard.check_time(self.doors.now_s())
         started = self.doors.now_s()
@@ -139,7 +147,7 @@ class Walk:
     async def decide(self, *, answer_only: bool = False) -> Step:
         """Ask the model for the next step. May be called again after a transient fault.
 
-        Raises `ModelFailed` when the model was corrected as often as it may be, and its reply still is no step.
+        Raises `ModelFailed` if the model gives no usable step after all corrections.
         """
         started = self.doors.now_s()
         model = self.doors.model
@@ -164,9 +172,9 @@ class Walk:
         return step
 
     def request(self, *, answer_only: bool = False) -> Request:
-        """Return the next request, made to fit the model's context: the oldest steps go first.
+        """Return the next request. The oldest steps are removed until it fits the model's context.
 
-        Raises `InvalidUsage` when not even the task and the newest steps fit.
+        Raises `InvalidUsage` if the task and the newest steps alone do not fit.
         """
         model = self.doors.model
         quarter = model.context_tokens // 4
@@ -187,26 +195,28 @@ class Walk:
             self.transcript = shorter
 
     def situation(self, *, answer_only: bool = False) -> str:
-        """Return a digest of all that the model's decision rests on: endpoint, model, prompt, schema, goal, history,
-        the pictures, pixel by pixel, and what the dialect reads a reply by. One changed digit on the screen makes it
-        another situation.
+        """Return a digest of all inputs of the model's decision: endpoint, model, prompt, schema, goal, history and
+        pictures.
+
+        It also covers the settings by which the dialect reads a reply. One changed digit on the screen changes the
+        digest.
         """
         request = self.request(answer_only=answer_only)
         told = {name: value for name, value in request.body.items() if name != "max_tokens"}
         pictures = [(shot.frame_digest, shot.sha256, str(shot.area)) for shot in request.shots]
         model = self.doors.model
         reading = model.dialect.reading
-        # The pictures' bytes are in the messages, too; their digests are what makes this exact.
+        # The messages contain the pictures, too. The digests of the frames make the comparison exact.
         text = json.dumps([DECISION_VERSION, model.client.endpoint, reading, told, pictures], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     async def decided(self, step: Step, *, scripted: bool = False) -> None:
-        """Write down a decision; one of the model's that came from the cache is marked."""
+        """Record a decision. A decision of the model that came from the cache is marked."""
         call = step.tool_call
         cached, self._asked = not self._asked and not scripted, False
         if cached:
             self._spans["decide"] = 0
-        # An answer is what all of it was for: nobody gets one that is not written down.
+        # An answer must be durable before anyone gets it.
         write = self._record if isinstance(call, AnswerCall) else self._note
         await write(
             events.Decided(
@@ -223,25 +233,25 @@ class Walk:
 
     @property
     def till(self) -> Till:
-        """Where this sub-goal's calls are charged and written down."""
+        """The guard and the recorder for this sub-goal's calls."""
         return Till(self.guard, self._record, self.doors.now_s, self.doors.purse, self._note)
 
     async def _look_again(self) -> None:
-        """Show the model the screen as it is by now, in the place of the one it was unsure about."""
+        """Replace the screen that the model was unsure about by a new one."""
         await self.look()
         self.show()
 
     def show(self, text: str = "") -> None:
-        """Put the newest screen in the place of the one that was to be decided on, and tell what happened meanwhile."""
+        """Replace the screen of the next decision by the newest one, with a text about the meantime."""
         self.transcript = self.transcript.also(self._seen().shot, text)
 
     # scale → permit → act
 
     async def act(self, step: Step) -> str:
-        """Do what the step asks for, once, and return what the model is told of it.
+        """Do a step once, and return the text for the model.
 
-        Raises `PolicyRefused` before any input event if the action is not allowed, and `ScreenChanged` before any press
-        if the screen is not, where it would go, what it was decided on.
+        Raises `PolicyRefused` before any input if the action is not allowed. Raises `ScreenChanged` before any press if
+        the target area differs from the screen of the decision.
         """
         call = step.tool_call
         gesture = to_gesture(call, self._seen().shot)
@@ -251,10 +261,10 @@ class Walk:
         return f"Done: {call.tool_name}. {left_out}".rstrip()
 
     async def _carry_out(self, call: AnyCall, gesture: Gesture, *, named: bool = True) -> str:
-        """Have a gesture permitted, written down, done, and written down as done; return what was left out of it.
+        """Check, record and do a gesture, then record its end; return a sentence about any omitted part.
 
-        ``named`` says that whoever decided it named the secrets in it; else they wrote what is typed as it is, under
-        the secret's binding: who does not know that it is one has nothing to correct.
+        ``named`` is whether the decider named the gesture's secrets by their placeholders. Otherwise it wrote a text
+        that contains a secret unknowingly, so no correction is sent.
         """
         seen = self._seen()
         self._done, self._expected = None, ANYWHERE
@@ -289,7 +299,7 @@ class Walk:
         return receipt.left_out
 
     async def _permitted(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
-        """Return the leave for an action that is within the limits, and keep where something is expected of it."""
+        """Return the permit for an action within the limits, and store the place of its expected effect."""
         self.guard.check_action()
         permit = await self._permit(seen, call, gesture)
         where = aim(gesture)
@@ -298,10 +308,10 @@ class Walk:
         return permit
 
     async def _intend(self, call: AnyCall, seen: Seen) -> Intent | None:
-        """Count an action, and write it down where there is a journal: before it is done."""
+        """Count an action, and write it into the journal if there is one, before it is done."""
         if self.doors.purse is not None:
             await self.doors.purse.count_action(self.guard)
-        self.guard.check_action()  # others may have acted since it was permitted: from here to the count nobody can
+        self.guard.check_action()  # other tasks may have acted meanwhile; the count follows at once
         self.guard.count_action()
         journal = self.doors.journal
         return Intent(journal, await journal.intend(label(call), seen.shot.sha256)) if journal else None
@@ -315,7 +325,7 @@ class Walk:
         intent: Intent | None,
         keyed: tuple[Point | None, Point | None],
     ) -> Receipt:
-        """Have the hands do a gesture. Where they do not, write down what is known of what they sent."""
+        """Send a gesture to the desktop. After an error, record what may have been sent."""
         doors, guard, started = self.doors, self.guard, self.doors.now_s()
         try:
             codes = await self._set_aside(gesture, intent)
@@ -326,7 +336,7 @@ class Walk:
             return await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
             self._tell(gesture, error.typed)
-            if not error.typed:  # gestures are checked as a whole before they begin: nothing was sent
+            if not error.typed:  # a gesture is checked as a whole before its first input: nothing was sent
                 self._focus = *keyed, seen.frame.holds
             if intent is not None:
                 await (intent.done() if error.typed else intent.void())
@@ -334,18 +344,18 @@ class Walk:
             await self._record((events.LookedAgain if changed else events.ActionFailed)(reason=str(error)))
             raise
         except BaseException as error:
-            # Also when cancelled: a flow may catch the limit that did it, and look at the same screen again.
+            # Also after a cancellation: a flow may catch its limit, and look at the same screen again.
             self._tell(gesture, typed_until(error, gesture, seen.frame))
             if not isinstance(error, HoloError):
                 raise
-            late = guard.late() if isinstance(error, LimitReached) else None  # hands know a time, not whose it is
+            late = guard.late() if isinstance(error, LimitReached) else None  # names the scope of the deadline
             await self._record(events.ActionFailed(reason=str(late or error)))
             raise late or error from None
         finally:
             self._spans["act"] = _micros(doors.now_s() - started)
 
     async def _set_aside(self, gesture: Gesture, intent: Intent | None) -> tuple[tuple[str, int], ...]:
-        """Have the one-time codes of a gesture set aside; nothing of it was sent where that cannot be."""
+        """Reserve the one-time codes of a gesture. If this fails, nothing is sent."""
         if self.doors.one_time is None or not isinstance(gesture, Write) or CODE_BEGINS not in gesture.text:
             return ()
         try:
@@ -353,15 +363,15 @@ class Walk:
         except SecretRefused:
             raise
         except BaseException as error:
-            error.typed = ()  # type: ignore[attr-defined]  # nothing shows
+            error.typed = ()  # type: ignore[attr-defined]  # no secret is visible
             if intent is not None:
                 await intent.void()
             raise
 
     async def _check_written(self, write: Write, frame: Frame) -> Box | None:
-        """Return the field that a secret in a text is bound to, if it is.
+        """Return the field that a secret in a text is bound to, or ``None``.
 
-        Raises if a text names a secret that is not to be typed, or not like this; nothing is typed then.
+        Raises an error if the text names a secret that must not be typed, or not in this way. Nothing is typed then.
         """
         field = None
         try:
@@ -376,26 +386,30 @@ class Walk:
         return field
 
     def _tell(self, gesture: Gesture, typed: Sequence[Typed]) -> None:
-        """Tell where secrets show; also that one was typed and shows nowhere yet."""
+        """Report the places where secrets are visible, or that a secret was typed and is visible nowhere yet."""
         if typed or secrets_in(gesture):
             self.doors.codes.keep()
             self.doors.typed(typed)
 
     def _keyed(self, frame: Frame) -> tuple[Point | None, Point | None]:
-        """Return where the clicks were that the keyboard has followed or left by Tab, if only the agent had the screen
-        since.
+        """Return the clicks that the keyboard focus has followed and has left by Tab.
+
+        Both are ``None`` if a person has had the screen since.
         """
         clicked, tabbed, holds = self._focus
         return (clicked, tabbed) if holds == frame.holds else (None, None)
 
     def scene(self, frame: Frame) -> Scene:
-        """Return the screen that is acted on, with what may be asked about it."""
+        """Return the screen of an action, with the functions that policies may ask."""
         doors, (clicked, tabbed) = self.doors, self._keyed(frame)
         tree = doors.elements.once() if doors.elements else None
         return Scene(frame, doors.desktop.owner_at, doors.reader, doors.desktop.look, clicked, tabbed, tree)
 
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
-        """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""
+        """Return the policy's permit for an action, with a person's approval if one is needed.
+
+        Raises `PolicyRefused` without a permit, and `NeedsPerson` if nobody was asked yet.
+        """
         doors = self.doors
         permit = await doors.policy.permit(call, gesture, self.scene(seen.frame))
         await self._note(events.Permitted(allowed=permit.allowed, rule=permit.rule))
@@ -407,7 +421,7 @@ class Walk:
             try:
                 by = await consent(doors.approver, asked, self.look_redacted)
             except NeedsPerson as error:
-                if not error.handoff:  # else it was recorded as it began
+                if not error.handoff:  # a hand-off is recorded when it begins
                     await self._record(events.HandedOver(question=str(error)))
                 raise
             self.guard.check_time(doors.now_s())
@@ -420,17 +434,17 @@ class Walk:
     # verify → record
 
     async def verify(self, before: Seen, call: AnyCall, *, started_s: float, repeat: bool = True) -> str:
-        """Take a fresh settled frame, judge what the action did, and say so in a sentence.
+        """Take a new settled frame, judge the action's effect, and return the outcome as text for the model.
 
-        ``started_s`` is when the step began, before it was decided. Without ``repeat``, the action is not done once
-        more, whatever is declared safe.
+        ``started_s`` is the time at which the step began, before its decision. Without ``repeat``, a click is never
+        repeated.
         """
         if isinstance(call, WaitCall) and self.waits_on:
             await self._wait_on(before, call.seconds)
         verdict = await self._judged(before)
         after, labels = self._seen(), self.safe_to_repeat
         sentence = verdict.sentence + await self.typed.sentence(self.doors, before, after, self._done, self._note)
-        # Of what is done on another machine it may come later still that it did something.
+        # The effect of an action on another machine may come later still.
         near = not getattr(self.doors.desktop, "far", "")
         if verdict.outcome == "unchanged" and labels and repeat and near:
             done, reader = self._done, self.doors.reader
@@ -440,9 +454,9 @@ class Walk:
         return told_of(sentence, before, self._seen())
 
     async def _judged(self, before: Seen) -> Verdict:
-        """Take a fresh settled frame and judge by it what the last action did."""
+        """Take a new settled frame, and judge the last action by it."""
         after = await self.look(after_action=True)
-        # What changed under a mask is not told: it would be known from where, and how often.
+        # Changes under a mask are not judged: their place and frequency would reveal something.
         verdict = judge(before.redacted, after.redacted, self._expected)
         state, right = await self.whereabouts() if self.whereabouts else ("", True)
         if not right and verdict.outcome in ("changed", "elsewhere"):
@@ -459,7 +473,9 @@ class Walk:
         return verdict
 
     async def _repeated(self, before: Seen, call: AnyCall, done: Click) -> str:
-        """Do a click that changed nothing once more, a little beside, through all doors again; say what came of it."""
+        """Repeat a click that changed nothing a few pixels away, with all checks; return the outcome as text for the
+        model.
+        """
         click, dx, dy = beside(done, before.frame.size)
         await self._record(events.Repeated(reason="it changed nothing, and is safe to repeat", dx=dx, dy=dy))
         try:
@@ -470,7 +486,7 @@ class Walk:
         return f"The screen did not change, so the click was repeated once. {(await self._judged(before)).sentence}"
 
     async def look_after_change(self, step: Step, told: str, *, started_s: float) -> None:
-        """Take a fresh frame after an action that was not done, because the screen was not what it was decided on."""
+        """Take a new frame after an action that was withheld because the screen had changed."""
         await self.look()
         await self._timed(started_s)
         self.remember(step, told, is_error=True, unsent=True)
@@ -487,13 +503,14 @@ class Walk:
         )
 
     async def look_redacted(self) -> Frame:
-        """Take the screen as it is by now, as far as it may be known outside this machine."""
+        """Return a new redacted frame."""
         return (await self.doors.redactor.redact(await self.doors.desktop.look())).frame
 
     async def _wait_on(self, before: Seen, asked_s: float) -> None:
-        """Go on waiting while the screen stays the very same: to ask about it again would only cost money.
+        """Extend a wait while the screen does not change, because a question about the same screen would only cost
+        money.
 
-        At most four times as long again as the model asked for, and `PATIENCE_S`.
+        The extension is at most four times the requested wait, and at most `PATIENCE_S`.
         """
         doors = self.doors
         end = doors.now_s() + min(PATIENCE_S, 4 * asked_s)
@@ -507,7 +524,7 @@ class Walk:
             await self.pause(min(STILL_S, asked_s))
 
     async def pause(self, seconds: float) -> None:
-        """Let the program work for a while, but not past a deadline."""
+        """Let the program work for some seconds, but not past a deadline."""
         self.guard.check_time(self.doors.now_s())
         try:
             await self.doors.desktop.do(Pause(seconds), deadline=self.guard.deadline_s)
@@ -515,10 +532,10 @@ class Walk:
             raise self.guard.late() or error from None
 
     async def take_stock(self, *, pictures: bool) -> str:
-        """Tell the model that it is going round in circles; with ``pictures``, show it its last actions too, if it is
-        shown more than one picture at a time.
+        """Tell the model that it is stuck. With ``pictures``, its last actions are shown, if its dialect allows several
+        pictures.
 
-        Returns the digest of that picture, if there is one.
+        Returns the digest of the pictures, or an empty string.
         """
         *before, told, seen = self.transcript.entries
         assert isinstance(told, Told)
@@ -533,7 +550,7 @@ class Walk:
         return seen.strip.shot.sha256 if seen.strip else ""
 
     def remember(self, step: Step, told: str, *, is_error: bool = False, unsent: bool = False) -> None:
-        """Write the step and what came of it into the history, with the newest screen after it."""
+        """Add a step, its outcome and the newest screen to the history."""
         if step.call_id and step.call_id in self.transcript.call_ids:
             # Some servers count their calls from zero again in each reply.
             step = step.model_copy(update={"call_id": f"{step.call_id}_{self.step}"})
@@ -543,9 +560,9 @@ class Walk:
         self.transcript = self.transcript.then(Did(step), came, Observed(self._seen().shot))
 
     def aside(self, macro: str) -> Walk:
-        """Return a walk through the same doors for a sequence that the model has called: with a history of its own.
+        """Return a walk for a sequence that the model has called, with the same services and a history of its own.
 
-        It names its secrets itself, and nobody is asked for help from within it: the model goes on.
+        The sequence names its secrets itself, and no person is asked in it.
         """
         return replace(
             self,
@@ -562,12 +579,12 @@ class Walk:
         )
 
     def back_from(self, aside: Walk) -> None:
-        """Go on where a walk aside has left the program."""
+        """Continue from the state in which another walk has left the program."""
         self.step, self._focus = aside.step, aside._focus
         self.seen = aside.seen or self.seen
 
     def begin(self) -> None:
-        """Show the model its first screen."""
+        """Add the first screen to the history."""
         self.transcript = self.transcript.then(Observed(self._seen().shot))
 
     async def record(self, event: events.Event) -> None:
@@ -575,12 +592,12 @@ class Walk:
         await self._record(event)
 
     async def _record(self, event: events.Event) -> None:
-        """Write an event down; durable on return, with all that was noted before."""
+        """Record an event. On return it is durable, together with all earlier events."""
         await self._note(event)
         await self._notes.written()
 
     async def _note(self, event: events.Event) -> None:
-        """Have an event written down in its turn, and go on: what it is relied on for waits until it is."""
+        """Record an event without waiting until it is durable."""
         stamped = event.model_copy(update={"subgoal": self.number, "step": self.step})
         await self._notes.begin(self.doors.recorder.record(stamped))
 

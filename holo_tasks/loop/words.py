@@ -1,4 +1,4 @@
-"""What whoever decides is told in words that are always the same."""
+"""Fixed texts for the decider of the next step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RECONNECTED = (
 
 
 def told_of(verdict: str, before: Seen, after: Seen) -> str:
-    """Return what is told after an action: the verdict, and what else there is to know of the new screen."""
+    """Return the text after an action: the verdict, and notes about the new screen."""
     told = [verdict]
     if after.frame.reconnected > before.frame.reconnected:
         told.append(RECONNECTED)
