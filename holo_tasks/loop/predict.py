@@ -120,8 +120,7 @@ class _Hold:
 
 @dataclass
 class _Outcome:
-    """The bill of a call, the amount that may still be billed, and the observed overbilling; ``None`` without a bill.
-    """
+    """The bill of a call, the amount that may still be billed, and the observed overbilling."""
 
     billed: int = 0
     still_held: int = 0
@@ -217,8 +216,7 @@ def _room(guard: Guard, quote: Quote) -> int | None:
 
 
 def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected: Overbilling) -> tuple[int, int]:
-    """Return the highest possible bill of a call in micro-USD, and the length of the reply that it allows, in tokens.
-    """
+    """Return the highest possible bill of a call in micro-USD, and the length of reply that it allows, in tokens."""
     price, most = model.price, int(request.body["max_tokens"])
     if price is None:
         if guard.has_cost_limit:

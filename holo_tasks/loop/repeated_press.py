@@ -38,8 +38,7 @@ FIELDS = frozenset({"text field", "password field", "spin button", "terminal", "
 
 @dataclass(frozen=True)
 class Withheld:
-    """The reason why a press was not made, in sentences for the decider. ``changed`` is whether the screen has changed.
-    """
+    """The reason why a press was not made, for the decider. ``changed`` is whether the screen has changed."""
 
     why: str
     changed: bool = False

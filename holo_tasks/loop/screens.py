@@ -126,8 +126,7 @@ class Screens:
 
     @cached_property
     def candidates(self) -> tuple[State, ...]:
-        """All states in the order of their recognition. Interruptions come first, because a popup covers another state.
-        """
+        """All states in the order of recognition. Interruptions come first, because a popup covers another state."""
         return tuple(dict.fromkeys((*(one.state for one in self.interruptions), *self.states)))
 
     def state(self, name: str) -> State:

@@ -48,8 +48,7 @@ def part_of(frame: Frame, region: Box | None) -> Box | None:
 async def shot_of(
     redacted: RedactedFrame, encoder: Encoder, known: Seen | None, correction: Correction | None = None
 ) -> Shot:
-    """Return the encoded picture of a screen. A picture identical to the last one is not encoded again, to save time.
-    """
+    """Return the encoded picture of a screen. To save time, an unchanged picture is not encoded again."""
     sent = redacted.frame
     if known is not None and known.sent.size == sent.size and known.sent.rgb == sent.rgb:
         return replace(known.shot, encode_ns=0, correction=correction)

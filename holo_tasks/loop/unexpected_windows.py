@@ -27,8 +27,8 @@ class Windows:
     def unexpected(self, frame: Frame) -> str:
         """Return the title of the topmost new window of a known program. Returns an empty string without one.
 
-        Windows without a title are menus and tooltips, which their programs close. Windows of window managers and panels
-        may lie above.
+        Windows without a title are menus and tooltips, which their programs close. Windows of the window manager and of
+        panels may lie above.
         """
         return next((title for _, title in self._new(frame)), "")
 

@@ -52,18 +52,12 @@ from holo_tasks.loop.take_picture import Seen, corners, frame_taken, part_of, sh
 from holo_tasks.loop.words import DROPPED, TAKE_STOCK, told_of
 
 LEAST_ROOM_TOKENS = 4096
-"""Tokens of the model's context that are left for a reply. With less room, old steps are removed from the conversation.
-
-For a small context, a quarter of the context is enough.
-"""
+"""Tokens left for a reply, or a quarter of a small context. With less room, the conversation loses its oldest steps."""
 DECISION_VERSION = 2
 """Raise this number when a cached decision would be read or carried out in another way than before."""
-STRIP_TURNS = 10
-"""Number of last actions in the pictures for a stuck agent."""
-PATIENCE_S = 5.0
-"""Longest additional wait for a screen to change, in seconds."""
-STILL_S = 0.25
-"""Seconds between two looks during a wait."""
+STRIP_TURNS = 10  # number of last actions in the pictures for a stuck agent
+PATIENCE_S = 5.0  # longest extension of a wait
+STILL_S = 0.25  # between two looks
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
 Whereabouts = Callable[[], Awaitable[tuple[str, bool]]]
@@ -105,10 +99,8 @@ class Walk:
     _spans: dict[str, int] = field(default_factory=dict)
     _done: Gesture | None = None
     _focus: tuple[Point | None, Point | None, int] = (None, None, 0)
-    """The click that the keyboard focus has followed, the click that it has left by Tab, and the count of person's
-    holds.
-
-    The points are valid only while no person has had the screen since.
+    """The click that the focus has followed, the click that it has left by Tab, and the number of times a person had
+    the screen by then.
     """
     _expected: Expected = ANYWHERE
     _notes: Notes = field(default_factory=Notes, repr=False)
@@ -195,11 +187,10 @@ class Walk:
             self.transcript = shorter
 
     def situation(self, *, answer_only: bool = False) -> str:
-        """Return a digest of all inputs of the model's decision: endpoint, model, prompt, schema, goal, history and
-        pictures.
+        """Return a digest of all that the model's decision depends on: endpoint, model, prompt, schema and history.
 
-        It also covers the settings by which the dialect reads a reply. One changed digit on the screen changes the
-        digest.
+        It also covers the frames and the settings by which the dialect reads a reply. One changed digit on the screen
+        changes the digest.
         """
         request = self.request(answer_only=answer_only)
         told = {name: value for name, value in request.body.items() if name != "max_tokens"}
@@ -392,9 +383,8 @@ class Walk:
             self.doors.typed(typed)
 
     def _keyed(self, frame: Frame) -> tuple[Point | None, Point | None]:
-        """Return the clicks that the keyboard focus has followed and has left by Tab.
-
-        Both are ``None`` if a person has had the screen since.
+        """Return the clicks that the focus has followed and left by Tab; ``None`` for both if a person had the screen
+        since.
         """
         clicked, tabbed, holds = self._focus
         return (clicked, tabbed) if holds == frame.holds else (None, None)
@@ -473,9 +463,7 @@ class Walk:
         return verdict
 
     async def _repeated(self, before: Seen, call: AnyCall, done: Click) -> str:
-        """Repeat a click that changed nothing a few pixels away, with all checks; return the outcome as text for the
-        model.
-        """
+        """Repeat a click a few pixels away, with all checks; return the outcome as text for the model."""
         click, dx, dy = beside(done, before.frame.size)
         await self._record(events.Repeated(reason="it changed nothing, and is safe to repeat", dx=dx, dy=dy))
         try:
@@ -507,11 +495,7 @@ class Walk:
         return (await self.doors.redactor.redact(await self.doors.desktop.look())).frame
 
     async def _wait_on(self, before: Seen, asked_s: float) -> None:
-        """Extend a wait while the screen does not change, because a question about the same screen would only cost
-        money.
-
-        The extension is at most four times the requested wait, and at most `PATIENCE_S`.
-        """
+        """Extend a wait while the screen does not change, by at most four times its length and at most `PATIENCE_S`."""
         doors = self.doors
         end = doors.now_s() + min(PATIENCE_S, 4 * asked_s)
         while doors.now_s() < end:
@@ -532,10 +516,9 @@ class Walk:
             raise self.guard.late() or error from None
 
     async def take_stock(self, *, pictures: bool) -> str:
-        """Tell the model that it is stuck. With ``pictures``, its last actions are shown, if its dialect allows several
-        pictures.
+        """Tell the model that it is stuck, and show its last actions if ``pictures`` are wanted.
 
-        Returns the digest of the pictures, or an empty string.
+        Returns the digest of the pictures. It is an empty string if the model sees only one picture at a time.
         """
         *before, told, seen = self.transcript.entries
         assert isinstance(told, Told)
