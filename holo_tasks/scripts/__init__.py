@@ -1,1 +1,8 @@
-"""What is done without a model: playbooks and Python functions, through the same doors."""
+"""Do goals without a model: by playbooks (YAML rules), or by async Python functions. Steps pass the same checks as a
+model's.
+
+`script.Script` is the public entry point. `playbook` defines and reads the file format, and `rules` decides the next
+step from the rules, the steps so far and the screen. `hands.Hands` is the interface of Python scripts.
+
+May import `core`, `machine`, `loop`, `vision` and `contract`.
+"""

@@ -1,4 +1,4 @@
-"""One step of a playbook: what is done, and to what."""
+"""Models for one step of a playbook: its action, its target and its conditions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ Direction = Literal["up", "down", "left", "right"]
 
 
 def picture_file(name: Path, info: ValidationInfo) -> Path:
-    """Return a picture's file, looked for beside the playbook; raise ValueError if it cannot be looked for."""
+    """Return the path of a picture relative to the playbook's folder. Raises `ValueError` if the picture cannot be
+    used.
+    """
     from holo_tasks.vision.template_match import reference
 
     path = _path_of(name, info)
@@ -40,27 +42,27 @@ def _path_of(name: Path, info: ValidationInfo) -> Path:
 
 
 class Part(BaseModel):
-    """What all parts of a playbook share."""
+    """Base class of all parts of a playbook."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Named(Part):
-    """What its program tells of it: what kind of element it is, as in ``button``, and what it is called."""
+    """An element of the accessibility tree, by its role, such as ``button``, and its name."""
 
     role: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="its role, such as button")
     name: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="its name; * for anything")
 
     @property
     def is_named(self) -> bool:
-        """Whether it is looked for among the elements that programs tell of."""
+        """Whether the accessibility tree is searched."""
         return self.role is not None or self.name is not None
 
 
 class Shown(Named):
-    """What is on the screen by its text, for which a text alone is short, by a picture of it, or as its program tells.
+    """A visible object: a text, a picture, or an element by role and name. A plain string stands for a text.
 
-    Where role or name are given, text and picture are for programs that tell nothing.
+    With a role or a name, text and picture are used only if its program reports no elements.
     """
 
     text: str | None = Field(default=None, description="the text itself")
@@ -78,12 +80,12 @@ class Shown(Named):
             return None
         spare = info.data.get("text") and not (info.data.get("role") or info.data.get("name"))
         if spare and not _path_of(name, info).exists():
-            return None  # whoever took the playbook elsewhere without it has the text still
+            return None  # the playbook was moved without its pictures; the text is enough
         return picture_file(name, info)
 
 
 class ShownElement(Shown):
-    """An element that shows, by role and name; ``text`` is what must be visible where its program tells of none."""
+    """A visible element by role and name. ``text`` must be visible instead if its program reports no elements."""
 
     picture: None = None
 
@@ -101,7 +103,7 @@ class ShownWindow(Part):
 
 
 class AtState(Part):
-    """A state of the program, by its name, as far as who works knows the program's states."""
+    """A state of the program, by its name. It holds if the states are unknown."""
 
     state: Annotated[str, Field(min_length=1)]
 
@@ -130,11 +132,11 @@ Condition = Annotated[
     Discriminator(_kind_of_condition),
 ]
 Conditions = Annotated[tuple[Condition, ...], BeforeValidator(_listed)]
-"""A text, element, window or state, or a list of them. ``*`` is anything; ``{name}`` is a value from the task."""
+"""A text, element, window or state, or a list of them. ``*`` matches any text; ``{name}`` is a value from the task."""
 
 
 def texts_of(wanted: Condition) -> tuple[str, ...]:
-    """Return the texts of a condition that a value may be put into."""
+    """Return the texts of a condition that may contain placeholders for values."""
     match wanted:
         case str():
             return (wanted,)
@@ -147,7 +149,7 @@ def texts_of(wanted: Condition) -> tuple[str, ...]:
 
 
 class Beside(Part):
-    """Which of several is meant, by a label that it stands beside."""
+    """The position relative to labels, to choose one of several targets."""
 
     right_of: str | None = None
     left_of: str | None = None
@@ -157,13 +159,13 @@ class Beside(Part):
 
     @property
     def relations(self) -> dict[str, str]:
-        """The labels by how it stands to them."""
+        """The labels by relation."""
         names = ("right_of", "left_of", "below", "above", "near")
         return {name: label for name in names if (label := getattr(self, name)) is not None}
 
 
 class ElementTarget(Named, Beside):
-    """An element that its program tells of."""
+    """An element of the accessibility tree."""
 
     @model_validator(mode="after")
     def _is_told(self) -> ElementTarget:
@@ -173,13 +175,12 @@ class ElementTarget(Named, Beside):
 
 
 class Target(Shown, Beside):
-    """Something on the screen: a text (a button, say), the input field that belongs to a label, a small picture, or an
-    element by its role and name.
+    """A target on the screen: a text, an input field by its label, a small picture, or an element by role and name.
 
-    A picture is a PNG file, named as seen from the playbook's own folder, cut out of a screen of the same scale. An
-    element may have a text and a picture, too: they are looked for where its program tells of no elements. Beside a
-    text alone a picture is of that text: it tells where the text is in a longer line that was read. ``or`` are
-    other ways to find it, in other versions of the program: tried in order where nothing fits, never where two do.
+    A picture is a PNG file, relative to the playbook's folder, cut from a screen of the same scale. A text and a
+    picture of an element are searched if its program reports no elements. A picture beside a text alone shows that
+    text. It finds the text within a longer line. ``or`` are other ways to find the target in other versions of the
+    program. They are tried in order if nothing matches, but not if two places match.
     """
 
     field: str | None = Field(default=None, description="the label of an input field")
@@ -187,7 +188,7 @@ class Target(Shown, Beside):
 
     @property
     def ways(self) -> tuple[Target, ...]:
-        """This one and the other ways to find it, in their order."""
+        """This target and its alternatives, in order."""
         return (self, *(way for other in self.or_ for way in other.ways))
 
     @model_validator(mode="after")
@@ -204,7 +205,7 @@ class Target(Shown, Beside):
 
 
 class Write(Part):
-    """Text for the element that has the keyboard."""
+    """Text for the element with the keyboard focus. A plain string stands for the text."""
 
     text: str
     overwrite: bool = False
@@ -253,11 +254,11 @@ _KINDS = (
 
 
 class Action(Part):
-    """One step: exactly one kind of action, with the thought the model says with it.
+    """One step: exactly one kind of action, with a thought as a model would give it.
 
-    A thought tells steps apart when the transcript is read back, so it is unique within its goal. What is ``safe``
-    may be done again when it had no effect; ``expect`` names the state that comes of it, and ``then`` what must be seen
-    of it before anything else is done.
+    The thoughts identify steps in the transcript, so each is unique within its goal. A ``safe`` action may be repeated
+    if it had no effect. ``expect`` names the state that it leads to, and ``then`` the conditions that must hold before
+    anything else is done.
     """
 
     click: Target | None = None
@@ -282,17 +283,17 @@ class Action(Part):
 
     @property
     def kind(self) -> str:
-        """The name of the one kind of action this is."""
+        """Name of the action's kind."""
         return next(kind for kind in _KINDS if getattr(self, kind) is not None)
 
     @property
     def answers(self) -> bool:
-        """Whether it ends the goal with an answer, the playbook's or a model's."""
+        """Whether the action ends the goal with an answer, of the playbook or of a model."""
         return self.answer is not None or self.ask_model is not None
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """What it is done to: nothing, one target, or for a drag two."""
+        """The targets of the action: none, one, or two for a drag."""
         if self.drag is not None:
             return self.drag.start, self.drag.end
         ones = (self.click, self.double_click, self.right_click, self.move_to, self.scroll.at if self.scroll else None)

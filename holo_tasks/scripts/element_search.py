@@ -1,7 +1,7 @@
-"""Where the element is that a playbook names by role and name, and what is written in it.
+"""Find the element that a playbook names by role and name, and read its text.
 
-The programs' own tree says where, the picture has to agree. What fits twice is as bad as nothing, and so is what tree
-and picture disagree about.
+The accessibility tree gives the place, and the picture has to agree. Two matches are treated like none, and so is a
+contradiction between tree and picture. Used by `rules` and `values`.
 """
 
 from __future__ import annotations
@@ -16,36 +16,40 @@ from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, on_row, plain
 
 FIELDS = frozenset({"text field", "spin button", "combo box", "slider", "date editor", "terminal"})
-"""Roles whose name is a label's beside them, and whose text is a value of their own."""
+"""Roles whose accessible name is that of a label beside them, and whose text is a value."""
 SIGN = 2
-"""A text of so few letters may be too little for OCR to find."""
+"""Longest text, in characters, that OCR may miss."""
 MOST_TOLD = 3
+"""Number of places in a message."""
 
 
 class NotFound(Exception):
-    """A target or a value is not on the screen beyond doubt; its text says why, if more is to be said."""
+    """A target or a value was not found with certainty. The message has the reason, if it is known."""
 
 
 class Several(NotFound):
-    """Two fit equally well: no other way of finding it is tried."""
+    """Two places match equally well. No alternative of the target is tried."""
 
 
 class Disagrees(NotFound):
-    """Programs tell of the target, and the picture shows something else there."""
+    """Programs report the target, and the picture shows something else there."""
 
 
 def is_told(sight: Sight) -> bool:
-    """Say whether all programs on the screen tell of their elements: what is not among these is not there."""
+    """Return whether all programs on the screen report their elements. A missing element is then certainly
+    not there.
+    """
     return sight.elements is not None and sight.elements.complete
 
 
 def find_element(
     wanted: Named, relations: Mapping[str, str], sight: Sight, also: str = "", anchors: bool = False
 ) -> Element | None:
-    """Return the element that is meant; None where programs do not tell enough to know that there is none.
+    """Return the matching element; ``None`` if programs report too little to be sure that it is missing.
 
-    ``also`` is what may be written on it instead of its name. ``anchors`` says that a label is meant rather than the
-    field that it names. Raises `NotFound` if none or several fit, and `Disagrees` if the picture shows something else.
+    ``also`` is a text that may be visible on it instead of its name. ``anchors`` prefers labels to the fields that they
+    name. Raises `NotFound` if no element matches, `Several` if more than one does, and `Disagrees` if the picture shows
+    something else.
     """
     tree = sight.elements
     if tree is None:
@@ -72,7 +76,9 @@ def find_element(
 
 
 def field_of(label: str, sight: Sight) -> Box | None:
-    """Return where the input field with this name is, if programs tell of just one, and the picture agrees."""
+    """Return the box of the input field with this name; ``None`` unless exactly one is reported and the
+    picture agrees.
+    """
     tree = sight.elements
     if tree is None:
         return None
@@ -81,7 +87,7 @@ def field_of(label: str, sight: Sight) -> Box | None:
 
 
 def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
-    """Say whether an element shows; where programs do not tell of it, whether its text does."""
+    """Return whether an element is visible. If its program does not report it, return whether its text is."""
     tree = sight.elements
     if tree is not None and any(not sight.disagrees(each, text or "") for each in _called(wanted, tree)):
         return True
@@ -89,9 +95,10 @@ def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
 
 
 def text_of(wanted: ElementTarget, relations: Mapping[str, str], sight: Sight) -> str | None:
-    """Return what is written in an element, as its program tells it, if the picture says the same.
+    """Return the text of an element as its program reports it, if the picture agrees.
 
-    None where programs do not tell of it. Raises `NotFound` where it is not certain, and for a password field.
+    Returns ``None`` if programs do not report the element. Raises `NotFound` if the text is uncertain, and for a
+    password field.
     """
     element = find_element(wanted, relations, sight)
     if element is None:
@@ -106,17 +113,17 @@ def text_of(wanted: ElementTarget, relations: Mapping[str, str], sight: Sight) -
 
 
 def words_for(wanted: Named) -> str:
-    """Return what an element is called in a sentence."""
+    """Return the name of an element for a sentence."""
     return f"{wanted.role or 'element'} ‘{wanted.name}’" if wanted.name else str(wanted.role)
 
 
 def related(found: Sequence[Element], relation: str, anchor: Box) -> Iterator[Element]:
-    """Yield the elements that stand so to a label."""
+    """Yield the elements in a given relation to a label."""
     return (each for each in found if stands(each.box, relation, anchor))
 
 
 def stands(box: Box, relation: str, anchor: Box) -> bool:
-    """Say whether a box stands so to another one."""
+    """Return whether a box is in a relation, such as ``right_of``, to another one."""
     match relation:
         case "right_of":
             return on_row(box, anchor) and box.left >= anchor.right - 2
@@ -131,15 +138,15 @@ def stands(box: Box, relation: str, anchor: Box) -> bool:
 
 
 def distance(one: Box, other: Box) -> float:
-    """Return how far apart the middles of two boxes are."""
+    """Return the distance between the centers of two boxes in pixels."""
     a, b = one.center, other.center
     return math.hypot(a.x - b.x, a.y - b.y)
 
 
 def _anchor(label: str, sight: Sight) -> Box | None:
-    """Return where a label is: the element of this name or, where not all programs tell, the text."""
+    """Return the box of a label: of the element with this name or, if some programs report no elements, of the text."""
     try:
-        wanted = Target(name=label).model_copy(update={"name": label})  # with what was put into it
+        wanted = Target(name=label).model_copy(update={"name": label})  # the label may be a `Filled` text
         found = find_element(wanted, {}, sight, anchors=True)
     except Disagrees:
         raise
@@ -151,17 +158,17 @@ def _anchor(label: str, sight: Sight) -> Box | None:
 
 
 def _places(found: Sequence[Element]) -> str:
-    """Return where elements are; what they are called is for whoever may know what programs tell."""
+    """Return the places of elements for a message. Their names are left out, because not every reader may know them."""
     return ", ".join(f"at {each.box}" for each in found[:MOST_TOLD])
 
 
 def _called(wanted: Named, tree: ElementTree) -> list[Element]:
-    """Return the elements of this role and name; an item's value in it is there word for word."""
+    """Return the elements of this role and name. Values in the name must match word for word."""
     found = tree.find(wanted.role, wanted.name)
     return [each for each in found if holds_values(wanted.name or "", each.name, told=True)]
 
 
 def _single(tree: ElementTree, found: Sequence[Element]) -> list[Element]:
-    """Return elements without those that others of them are in: a heading and the text in it are one thing."""
+    """Return the elements that contain no other of the given elements: a heading and its text are one target."""
     around = {above.id for each in found for above in tree.ancestors(each)}
     return [each for each in found if each.id not in around]

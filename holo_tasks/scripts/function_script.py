@@ -1,4 +1,7 @@
-"""What decides a script in Python: its function runs beside the walk, one action at a time."""
+"""Run a script in Python: its function runs as a task beside the walk, one action at a time.
+
+`FunctionBrain` is the brain of such a script. `values_of` checks the arguments of its function.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ CLOSE_S = 10.0
 
 
 class FunctionBrain:
-    """Runs a script's function beside the walk: each of its actions is handed over as a step, and waited for."""
+    """Runs a script's function beside the walk. Each of its actions becomes a step, whose outcome the function waits
+    for.
+    """
 
     def __init__(
         self,
@@ -50,7 +55,7 @@ class FunctionBrain:
         self._told: asyncio.Future[Told | None] | None = None
 
     async def decide(self, walk: Walk) -> Step:
-        """Let the function go on to its next action, or to its end: what it returns is the answer."""
+        """Run the function up to its next action or its end. Its return value is the answer."""
         heard = self._ears.heard(walk)
         self._walk = walk
         self._step = asyncio.get_running_loop().create_future()
@@ -70,25 +75,27 @@ class FunctionBrain:
         return step
 
     async def close(self) -> None:
-        """End the function if it is not over; one that does not let itself be ended is left behind."""
+        """Cancel the function if it still runs. A function that cannot be cancelled within 10 s is abandoned."""
         if self._work is not None and not self._work.done():
             self._work.cancel()
             await asyncio.wait({self._work}, timeout=CLOSE_S)
 
     async def offer(self, step: Step, intent: Intent) -> Told | None:
-        """Hand over the next step; return what came of it, None if it was not done."""
+        """Hand over the next step; return its outcome, or ``None`` if it was not done."""
         if self._step is None or self._step.done():
-            raise InvalidUsage("A script does one thing after the other: await each of its hands' actions.")
+            raise InvalidUsage(
+                "A script does one action at a time. Await each action of its hands before the next one."
+            )
         self._told = asyncio.get_running_loop().create_future()
         self._step.set_result((step, intent))
         return await self._told
 
     async def sight(self, needs: Needs) -> Sight:
-        """Return what is on the walk's newest screen."""
+        """Return the contents of the walk's newest screen."""
         return await self._eyes.sight(self._walking, needs)
 
     async def shows(self, what: str | State | Mark) -> bool:
-        """Say whether the newest screen is in a state, shows a mark, or a text."""
+        """Return whether the newest screen is in a state, or shows a mark or a text."""
         if isinstance(what, str):
             known = {} if self._screens is None else {state.name: state for state in self._screens.candidates}
             if what not in known:
@@ -99,7 +106,7 @@ class FunctionBrain:
         return seen is not None and await self._recognizer.holds(seen.frame, state)
 
     def now_s(self) -> float:
-        """Return the walk's clock."""
+        """Return the time of the walk's clock in seconds."""
         return self._walking.doors.now_s()
 
     @property
@@ -120,12 +127,12 @@ class FunctionBrain:
 
 
 def model_of(function: Function) -> type[BaseModel]:
-    """Return what checks the values of a script's function: all its parameters but the first, which is its hands."""
+    """Return a model that checks a script's values: all parameters of its function but the first, its `Hands`."""
     if not inspect.iscoroutinefunction(function):
         raise InvalidUsage(f"A script in Python is an async function (async def), not {function!r}.")
     name, parameters = function.__name__, list(inspect.signature(function).parameters.values())
     if not parameters:
-        raise InvalidUsage(f"The script {name} takes no hands; write async def {name}(hands).")
+        raise InvalidUsage(f"The script {name} has no parameter for its hands; write async def {name}(hands).")
     types = inspect.get_annotations(function, eval_str=True)
     fields: dict[str, Any] = {}
     for one in parameters[1:]:
@@ -141,14 +148,14 @@ def model_of(function: Function) -> type[BaseModel]:
 
 
 def values_of(function: Function, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a script's function, checked; raise `InvalidUsage`."""
+    """Return the checked values for a script's function. Raises `InvalidUsage`."""
     model = model_of(function)
     checked = checked_by(model, f"The script {function.__name__!r}", values)
     return {name: getattr(checked, name) for name in model.model_fields}
 
 
 def _read_back(told: Told, walk: Walk) -> Told:
-    """Return the result of a step, as an error if the field that was typed into holds another text."""
+    """Return the outcome of a step, as an error if the field that was typed into holds another text."""
     read = walk.typed.result
     wrong = read is not None and told.tool_name == "write" and not told.is_error and read.problem
     return replace(told, text=wrong, is_error=True) if wrong else told

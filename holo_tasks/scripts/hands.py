@@ -1,4 +1,6 @@
-"""Scripts in Python: an async function that is given `Hands`, and whose every action is a step like a model's."""
+"""The interface of scripts in Python: an async function gets a `Hands`, and each action becomes a step like
+a model's.
+"""
 
 from __future__ import annotations
 
@@ -26,45 +28,48 @@ from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Sight
 
 FINDING_S, WAITING_S, PAUSE_S = 5.0, 20.0, 0.5
+"""Default seconds to find a target and to wait for a screen, and seconds between two looks."""
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
 
 
 class Unsent(GaveUp):
-    """An action was not done, since the screen was another one by then: a script that looks again may try it again."""
+    """An action was not done because the screen had changed. A script may look again and retry."""
 
 
 class Runner(Protocol):
-    """What carries out what a script's hands ask for."""
+    """Carries out the actions of a script's `Hands`."""
 
     folder: Path
-    """Where the script's file is, and its pictures."""
+    """Folder of the script's file and its pictures."""
 
     async def offer(self, step: Step, intent: Intent) -> Told | None:
-        """Hand over the next step; return what came of it, None if it was not done."""
+        """Hand over the next step; return its outcome, or ``None`` if it was not done."""
         ...
 
     async def sight(self, needs: Needs) -> Sight:
-        """Return what is on the newest screen, as far as it is needed."""
+        """Return the contents of the newest screen, as far as needed."""
         ...
 
     async def shows(self, what: str | State | Mark) -> bool:
-        """Say whether the newest screen is in a state, shows a mark, or a text."""
+        """Return whether the newest screen is in a state, or shows a mark or a text."""
         ...
 
     def now_s(self) -> float:
-        """Return the clock that timeouts go by."""
+        """Return the clock for timeouts, in seconds."""
         ...
 
 
 class Hands:
-    """What a Python script acts with. Targets are texts, input fields by their labels, pictures, or elements by their
-    roles and names; never coordinates.
+    """Acts for a Python script. Targets are texts, input fields by their labels, pictures, or elements by role and
+    name.
 
-    A text is written like a playbook's label. An element is one that its program tells of; a text or a picture beside
-    role and name is what is looked for where programs tell of none. ``right_of``, ``left_of``, ``below``, ``above`` and
-    ``near`` choose among several. Whatever is not there within ``timeout_seconds``, or there twice, ends the script
-    with `GaveUp`, and so does an action that is not accepted. ``safe`` says that an action does no harm if it is done
-    twice, ``expect`` names the state that comes of it.
+    Coordinates cannot be given. A text is written like a label in a playbook. An element comes from the accessibility
+    tree. A text or a picture beside role and name is used if programs report no elements. ``right_of``, ``left_of``,
+    ``below``, ``above`` and ``near`` choose among several targets.
+
+    A target that is missing or ambiguous after ``timeout_seconds`` ends the script with `GaveUp`. So does an action
+    that is rejected. ``safe`` means that a repetition of the action does no harm. ``expect`` names the state that it
+    leads to.
     """
 
     def __init__(self, brain: Runner) -> None:
@@ -84,7 +89,7 @@ class Hands:
         timeout_seconds: float = FINDING_S,
         **relations: str,
     ) -> str:
-        """Click a target; return what came of it, in a sentence."""
+        """Click a target; return the outcome as a sentence."""
         kind = "click" if button == "left" else "right_click"
         target = self._target(text, field, picture, role, name, relations)
         return await self._at(kind, target, safe, expect, timeout_seconds)
@@ -146,10 +151,10 @@ class Hands:
         shows: str | None = None,
         expect: str | None = None,
     ) -> str:
-        """Type text into whatever has the keyboard; ``{{secret:NAME}}`` stands for a secret.
+        """Type text into the focused element; ``{{secret:NAME}}`` stands for a secret.
 
-        Raises `GaveUp` if the field holds another text, number or date afterwards. ``shows`` is the text that it is to
-        hold instead, with ``*`` for any text.
+        Raises `GaveUp` if the field holds another text, number or date afterwards. ``shows`` is the text that the field
+        is to hold instead, with ``*`` for any text.
         """
         how = {"text": text, "overwrite": overwrite, "press_enter": press_enter, "shows": shows}
         return await self._do({"write": how, "thought": "Write.", "expect": expect}, 0)
@@ -161,11 +166,11 @@ class Hands:
         )
 
     async def wait(self, seconds: float) -> str:
-        """Let the program work."""
+        """Let the program work for some seconds."""
         return await self._do({"wait": seconds, "thought": "Wait for the program."}, 0)
 
     async def wait_for(self, what: str | State | Mark, timeout_seconds: float = WAITING_S) -> None:
-        """Wait until the screen is in a state, by its name or itself, shows a mark, or a text."""
+        """Wait until the screen is in a state, given by its name or as a `State`, or shows a mark or a text."""
         end = self._brain.now_s() + timeout_seconds
         while not await self._brain.shows(what):
             if self._brain.now_s() >= end:
@@ -173,7 +178,7 @@ class Hands:
             await self.wait(PAUSE_S)
 
     async def shows(self, what: str | State | Mark) -> bool:
-        """Say whether the screen is in a state, shows a mark, or a text."""
+        """Return whether the screen is in a state, or shows a mark or a text."""
         return await self._brain.shows(what)
 
     async def read(
@@ -186,12 +191,13 @@ class Hands:
         role: str | None = None,
         name: str | None = None,
     ) -> Any:
-        """Read a value: the text right of a label, the group of a pattern that one line fits, or an element's text.
+        """Read a value: the text right of a label, the group of a pattern that one line matches, or an element's text.
 
-        An element is named by role, name or both; ``right_of`` is then the label that it stands beside, and ``line`` is
-        for its text. Where programs tell of none, the picture is read. What is in a password field never is.
+        An element is given by role, name or both. ``right_of`` is then the label beside it, and ``line`` is a pattern
+        for its text. If programs report no elements, the picture is read. Password fields are never read.
 
-        Money is a `Decimal`, a date a `datetime.date`. None if it is ``optional`` and cannot be read for certain.
+        Money is a `Decimal`, a date a `datetime.date`. Returns ``None`` if the value is ``optional`` and cannot be read
+        for certain.
         """
         told = role is not None or name is not None
         element = {"role": role, "name": name, "right_of": right_of} if told else None
@@ -211,11 +217,11 @@ class Hands:
         return _typed(found["value"], as_)
 
     async def sight(self) -> Sight:
-        """Return what is on the screen by now, read: its lines, fields and elements, and where they are."""
+        """Return the contents of the newest screen: its lines, fields and elements with their places."""
         return await self._brain.sight(Needs.TEXT | Needs.ELEMENTS)
 
     def give_up(self, reason: str) -> GaveUp:
-        """Return what to raise when the script cannot go on: the next layer may."""
+        """Return the exception to raise if the script cannot go on. The next layer then takes over."""
         return GaveUp(reason, layer=SCRIPT)
 
     def _target(
@@ -257,7 +263,7 @@ class Hands:
                 continue
             told = await self._brain.offer(Step.model_validate(step), _intent_of(action))
             if told is None:
-                continue  # it was not done: the screen had changed
+                continue  # not done, because the screen had changed
             if told.is_error:
                 raise (Unsent if told.unsent else GaveUp)(
                     f"{action.thought} That was not accepted: {told.text}", layer=SCRIPT

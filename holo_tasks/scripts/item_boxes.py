@@ -1,4 +1,7 @@
-"""Where a screen says which item it is about: what a playbook asks for there with a value of the item in it."""
+"""Find the places where a screen names the current business item: the conditions of a rule with values of the item.
+
+Nothing is pressed unless these places are unchanged right before the input.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,15 @@ from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import Filled, Sight, matches
 
 LARGEST = 0.1
-"""What takes more of a screen than this is around what says it, such as a page with the item's name for its title."""
+"""Boxes with a larger share of the screen are ignored. They surround the name, such as a page with the item as its
+title.
+"""
 
 
 def item_boxes(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[Box, ...]:
-    """Return the boxes of all texts and elements that a rule knows its item by, in pixels of the sight.
+    """Return the boxes of all texts and elements by which a rule identifies its item, in pixels of the sight.
 
-    They are where programs tell of them; a screen that is not read yet is read only for what nobody tells the place of.
+    The places come from the accessibility tree. OCR is used only for texts that the tree does not have.
     """
     wanted = [
         one for screen in rule.screens if all(is_visible(each, values, sight) for each in screen) for one in screen
@@ -29,7 +34,7 @@ def item_boxes(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[B
 
 
 def _of_item(wanted: Condition, values: Mapping[str, Value]) -> Iterator[Filled]:
-    """Yield the texts of a condition that have a value in them."""
+    """Yield the texts of a condition that contain a value."""
     labels = (label_of(text, values) for text in texts_of(wanted))
     return (label for label in labels if isinstance(label, Filled) and label.values)
 

@@ -1,4 +1,7 @@
-"""Which step of a playbook does not fit the screen, and why: said in the playbook's own words, never in an item's."""
+"""Find the step of a playbook that does not fit the screen, and the reason, without any values of the business item.
+
+`misfit_of` returns a `Misfit`. Healing uses it to let a model do that one step.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +31,23 @@ from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Sight
 
 Cause = Literal["screen", "target", "values", "effect", "failed"]
-"""What does not fit: the screen is none that the step is done on; its target is not there; what is to be read is not;
-nothing came of it; it failed twice.
+"""Reason of a misfit.
+
+* screen: the screen is not the one of the step.
+* target: the target is not there.
+* values: a value cannot be read.
+* effect: the step had no effect.
+* failed: the step failed twice.
 """
 _PLACE = re.compile(r"(?<!\{)\{[a-z_][a-z0-9_]*\}(?!\})")
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """A step that does not fit: the rule, the place of its action there, and why.
+    """A step that does not fit: the rule, the index of its action, and the reason.
 
-    ``near`` says that the screen shows something of what the step is done on. ``of_other_item`` says that it is the
-    right screen, and shows another item than the one that is worked on. ``done`` are the thoughts of the steps that
-    were done.
+    ``near`` is whether the screen shows some of the step's conditions. ``of_other_item`` is whether it is the right
+    screen with another business item. ``done`` are the thoughts of the steps that were done.
     """
 
     rule: Rule
@@ -53,13 +60,13 @@ class Misfit:
 
     @property
     def action(self) -> Action:
-        """What was to be done."""
+        """The action of the step."""
         return self.rule.do[self.place]
 
     @property
     def sentence(self) -> str:
-        """Name step, anchor and reason."""
-        # Of a target that is not to be found the reason names it.
+        """Sentence with the step, its target and the reason."""
+        # For a missing target, the reason names the target already.
         names = self.action.targets if self.cause in ("effect", "failed") else ()
         done_to = "".join(f", done to ‘{words_of(target)}’" for target in names[:1])
         return f"The step is ‘{self.action.thought}’ (rule {self.rule.id}{done_to}): {self.why}."
@@ -68,9 +75,9 @@ class Misfit:
 def misfit_of(
     rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn], sight: Sight
 ) -> Misfit | None:
-    """Return the step that is next by what was done, and why it does not fit; None if none is left to do.
+    """Return the next step, and why it does not fit; ``None`` if no step is left.
 
-    Of several that might be next it is the one of whose screen the most is to be seen.
+    If several steps could be next, returns the one with the largest share of visible conditions.
     """
     past = Past(rules, values, history)
     done = tuple(rule.do[place].thought for rule, place in past.done)
@@ -105,13 +112,15 @@ def _likeness(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[bo
 
 
 def _share(screen: Sequence[Condition], values: Mapping[str, Value], sight: Sight) -> float:
-    """Return how much of what tells a screen is to be seen; what is of the item does not tell it."""
+    """Return the share of a screen's conditions that are visible, without conditions that contain values of
+    the item.
+    """
     fixed = [wanted for wanted in screen if not _is_of_item(wanted)]
     return sum(is_visible(wanted, values, sight) for wanted in fixed) / len(fixed) if fixed else 0.0
 
 
 def _judged(rule: Rule, place: int, values: Mapping[str, Value], sight: Sight, done: tuple[str, ...]) -> Misfit:
-    """Say what does not fit about a step of a rule."""
+    """Return why a step of a rule does not fit."""
     if not is_shown(rule, values, sight):
         screen = max(rule.screens, key=lambda one: _share(one, values, sight))
         unseen = [wanted for wanted in screen if not is_visible(wanted, values, sight)]

@@ -1,4 +1,7 @@
-"""The typed values that a script is given, checked as a whole before anything is done."""
+"""Check the typed values of a script before anything is done.
+
+`typed` is for playbooks, and `checked_by` for any pydantic model.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,15 @@ _TOLD: dict[str, tuple[str, str]] = {
     "date": ("string", "a day such as 2026-11-22"),
     "bool": ("boolean", "yes or no"),
 }
-"""What a model is told of each kind of value: its type in JSON, and in words."""
+"""JSON type of each kind of value, and its description for a model."""
 
 
 def typed(
     goal: str, kinds: Mapping[str, Kind], values: Mapping[str, Any], usual: Mapping[str, str] | None = None
 ) -> dict[str, Given]:
-    """Return the values a goal was given as a playbook writes them: money as 1284.50, a date as 2026-11-22.
+    """Return a goal's values in the form that a playbook uses: money as 1284.50, a date as 2026-11-22.
 
-    ``usual`` are values that may be left out. Raises `InvalidUsage` for one that is missing, unknown or of another
-    type.
+    ``usual`` are default values. Raises `InvalidUsage` for a missing or unknown value, and for a value of another type.
     """
     usual = usual or {}
     fields: dict[str, Any] = {name: (_TYPES[kind], usual.get(name, ...)) for name, kind in kinds.items()}
@@ -55,7 +57,7 @@ _CLOSED = ConfigDict(extra="forbid", validate_default=True)
 
 
 def checked_by(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> Any:
-    """Return values as a model types them; raise `InvalidUsage` with what is wrong with them, never what they are."""
+    """Return values validated by a model. Raises `InvalidUsage` with the problems, but without the values."""
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
@@ -70,7 +72,7 @@ def checked_by(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> 
 
 
 def parameter_schema(name: str, kind: str, usual: str | None = None) -> dict[str, Any]:
-    """Return the JSON schema of a parameter, as a model is told of it."""
+    """Return the JSON schema of a parameter for a model."""
     type_, words = _TOLD[kind]
     schema: dict[str, Any] = {"title": name.replace("_", " ").capitalize(), "type": type_, "description": words}
     if usual is not None:
@@ -79,7 +81,7 @@ def parameter_schema(name: str, kind: str, usual: str | None = None) -> dict[str
 
 
 def check_no_secret(what: str, values: Mapping[str, Any]) -> None:
-    """Raise `UnfitItem` for a value that names a secret: only a script's author does, in the script."""
+    """Raise `UnfitItem` for a value that names a secret. Secrets may be named only in the script itself."""
     for name, value in values.items():
         if any(map(is_placeholder, strings_in(value))):
             raise UnfitItem(f"{what} was given a secret's placeholder as {name!r}: a script names its secrets itself.")

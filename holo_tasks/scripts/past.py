@@ -1,4 +1,7 @@
-"""What was done of a goal so far, by its rules: how a playbook knows where it is."""
+"""The steps of a goal so far, assigned to its rules.
+
+`Past` tells `rules` and `misfit` which step comes next.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from holo_tasks.scripts.values import Value, fill
 
 
 class Past:
-    """The steps so far, told apart by their thoughts; waiting is not counted as doing something."""
+    """The steps so far, identified by their thoughts. Waits are not counted as steps."""
 
     def __init__(self, rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn]) -> None:
         self.turns = [turn for turn in history if turn.tool != "wait"]
@@ -31,34 +34,36 @@ class Past:
 
     @property
     def failed_twice(self) -> bool:
+        """Whether the last two steps were the same call, and both failed."""
         last = self.turns[-2:]
         return len(last) == 2 and all(turn.failed for turn in last) and last[0].call == last[1].call
 
     @property
     def last(self) -> tuple[Rule, int] | None:
-        """The rule of the last step and its place in it; None if there was none, or it failed."""
+        """The rule of the last step, and the step's index in it; ``None`` without a step, and after a failed one."""
         return self._steps[-1] if self._steps else None
 
     @property
     def done(self) -> tuple[tuple[Rule, int], ...]:
-        """What was done, in order: rules, and places in them."""
+        """The steps that were done, in order, as rules and indexes."""
         return tuple(step for step in self._steps if step is not None)
 
     @property
     def tried(self) -> tuple[Rule, int] | None:
-        """The rule of the last step and its place in it, whatever came of it."""
+        """The rule of the last step, and the step's index in it, even if the step failed."""
         return self._said[-1] if self._said else None
 
     def next_in(self, rule: Rule) -> int:
-        """Say which action of a rule comes next: 0 unless the last step was the rule's own."""
+        """Return the index of a rule's next action: 0 unless the last step belongs to the rule."""
         last = self.last
         return last[1] + 1 if last and last[0].id == rule.id else 0
 
     def last_finished(self, ids: Sequence[str]) -> bool:
+        """Return whether the last step finished one of these rules."""
         last = self.last
         return bool(last and last[0].id in ids and last[1] == len(last[0].do) - 1)
 
     def times(self, id_: str, since: Sequence[str]) -> int:
-        """Count how often a rule was finished since any of some rules was."""
+        """Return how often a rule was finished since the last time that a rule of ``since`` was finished."""
         start = max((place for place, name in self._finished if name in since), default=-1)
         return sum(1 for place, name in self._finished if name == id_ and place > start)

@@ -1,4 +1,4 @@
-"""What a playbook may do, for people to see: its rules, which of them were followed, and a picture of that."""
+"""Show a playbook to people as a diagram: its rules, and those that a run followed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 MOST_TOLD = 60
-"""Characters of a rule's name in the picture."""
+"""Longest name of a rule in the diagram, in characters."""
 _CLASSES = (
     "classDef done fill:#d5efd5,stroke:#2e7d32,color:#111",
     "classDef stopped fill:#f7d4d4,stroke:#b02a2a,color:#111",
@@ -19,23 +19,27 @@ _CLASSES = (
 
 @dataclass(frozen=True)
 class Plan:
-    """A goal of a playbook: its rules by name, each with the thoughts that its actions are told apart by."""
+    """A goal of a playbook: its rules by name, each with the thoughts of its actions."""
 
     name: str
     rules: Mapping[str, Sequence[str]]
 
     def rule_of(self, thought: str) -> str:
-        """Return the rule that a step with this thought is of; empty if it is none's, as where one only waits."""
+        """Return the rule of the step with this thought. Returns an empty string without one, for example
+        for a wait.
+        """
         return next((rule for rule, thoughts in self.rules.items() if thought in thoughts), "")
 
 
 def percent_of(plan: Plan, followed: Sequence[str]) -> float:
-    """Return how much of a plan was followed, in percent; all of it was only where it came to its end."""
+    """Return the share of a plan's rules that were followed, in percent, at most 95. Callers report 100 at the end of a
+    goal.
+    """
     return min(95.0, 100 * len(set(followed)) / max(1, len(plan.rules)))
 
 
 def picture_of(plan: Plan, followed: Sequence[str], *, ended: bool) -> str:
-    """Return a plan as a Mermaid flowchart: what was followed, in which order, and where it ended or stopped."""
+    """Return a plan as a Mermaid flowchart: the followed rules, their order, and where the run ended or stopped."""
     names = {rule: f"r{number}" for number, rule in enumerate(plan.rules)}
     lines = ["flowchart LR"]
     for rule, name in names.items():
@@ -49,5 +53,5 @@ def picture_of(plan: Plan, followed: Sequence[str], *, ended: bool) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name without what Mermaid would take for its own."""
+    """Return a name without characters that have a meaning in Mermaid."""
     return re.sub(r"[^\w .,-]", " ", name)[:MOST_TOLD]

@@ -1,7 +1,8 @@
-"""Where a playbook goes on after the model did one step in its place: pure decisions over what is to be seen by then.
+"""Decide where a playbook continues after the model did one step in its place.
 
-What the model did is taken for the step only on evidence: what must come of the step is to be seen, the model pressed
-what is called so, or it says that it is done. A press that opened a menu or closed a message is none.
+`Resuming.resumed` is a pure function of the screen and the steps. The model's action counts as the step only with
+evidence. The evidence is a visible effect of the step, a press of a target with the step's words, or the model's own
+statement. A press that opened a menu or closed a message does not count.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight, plain
 
 REACH, HEIGHT = 24, 8
-"""A text so far beside a point, and above or below it, in pixels, is on what was pressed there."""
+"""Largest horizontal and vertical distance in pixels between a pressed point and a text on the pressed control."""
 SHORTEST = 3
-"""Texts of fewer letters do not tell that something is called so."""
+"""Shorter texts, in characters, do not identify a target."""
 
 Follow = Callable[[Sequence[Turn]], Decision]
-"""What the playbook says on the screen as it is by now, after some steps."""
+"""Returns the playbook's decision on the current screen after the given steps."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What the model did: its call, where that went in pixels of the picture, and the screen that it was decided on."""
+    """The model's action: its call, the points in pixels of the picture, and the screen of its decision."""
 
     call: AnyCall
     points: tuple[Point, ...]
@@ -51,8 +52,9 @@ class Taken:
 
 @dataclass(frozen=True)
 class Resumed:
-    """The history that the playbook goes on with. ``counted`` says that the model did the step itself; else what it did
-    was in the step's way."""
+    """The history with which the playbook continues. ``counted`` is whether the model did the step itself. Otherwise it
+    removed an obstacle.
+    """
 
     history: tuple[Turn, ...]
     counted: bool
@@ -60,9 +62,9 @@ class Resumed:
 
 @dataclass(frozen=True)
 class Resuming:
-    """What is known when it is asked whether a playbook fits again.
+    """The facts for the question whether a playbook fits again.
 
-    ``taken`` is what the model did last; ``said_done`` that it says the step is done.
+    ``taken`` is the model's last action, and ``said_done`` is whether the model says that the step is done.
     """
 
     rules: Sequence[Rule]
@@ -74,7 +76,7 @@ class Resuming:
     said_done: bool = False
 
     def resumed(self, history: Sequence[Turn]) -> Resumed | None:
-        """Return where the playbook goes on; None while it does not fit."""
+        """Return where the playbook continues; ``None`` while it does not fit."""
         before = tuple(_without_end(history, self.misfit.cause == "failed"))
         again = self.follow(before)
         as_it_was = Resumed(before, False) if again.action is not None else None
@@ -92,16 +94,16 @@ class Resuming:
         if not times:
             return goes_on if self._was_keyed() else as_it_was
         if as_it_was is not None and goes_on is None:
-            return as_it_was  # what was missing is there by now: the press brought it up
+            return as_it_was  # the missing target is there now, because of the press
         done = self._counted(before, times)
         return Resumed(done, True) if self._is_new(self.follow(done)) else goes_on
 
     def _was_keyed(self) -> bool:
-        """Say whether keys were pressed, which may have done the step: it is not done after them."""
+        """Return whether keys were pressed. They may have done the step, so it is not repeated after them."""
         return self.taken is not None and isinstance(self.taken.call, HotkeyCall | HoldAndTapKeyCall)
 
     def _times(self) -> int:
-        """Return how many of the rule's actions, from the step on, the model's call may have been."""
+        """Return how many of the rule's actions, from this step on, the model's call may have done."""
         if self.taken is None:
             return 0
         action, following = self.misfit.action, next(iter(self.misfit.rule.do[self.misfit.place + 1 :]), None)
@@ -120,7 +122,7 @@ class Resuming:
         return (*history, *(Turn(tool, fill(action.thought, self.values), call) for action in done))
 
     def _came_about(self) -> bool:
-        """Say whether what must come of the step is to be seen, and was not before."""
+        """Return whether the required effect of the step is visible now, and was not before."""
         then = self.misfit.action.then
         if not then or self.taken is None:
             return False
@@ -130,7 +132,7 @@ class Resuming:
         return now and not before
 
     def _is_sure(self, times: int) -> bool:
-        """Say whether what was done is known for the step by what it was done to."""
+        """Return whether the target of the model's action identifies the step."""
         assert self.taken is not None
         if times > 1 or not self.misfit.action.targets:
             return True
@@ -140,7 +142,9 @@ class Resuming:
         )
 
     def _is_called(self, target: Target, point: Point) -> bool:
-        """Say whether what was pressed bears the target's words; where nothing is written on it, the model's count."""
+        """Return whether the pressed control has the target's words. Without text on it, the model's description is
+        compared.
+        """
         assert self.taken is not None
         written = texts_at(point, self.taken.sight) or [str(getattr(self.taken.call, "element", ""))]
         said = [plain(text) for text in written]
@@ -149,7 +153,7 @@ class Resuming:
         return any(len(short) >= SHORTEST and short in long for short, long in pairs)
 
     def _is_new(self, after: Decision) -> bool:
-        """Say whether the playbook goes on with something that was not there before."""
+        """Return whether the playbook continues with something that was not possible before."""
         rule = next((rule for rule in self.rules if rule.id == after.rule), None)
         if rule is None or after.action is None or self.taken is None:
             return False
@@ -168,14 +172,14 @@ def _lacks(target: Target, values: Mapping[str, Value], sight: Sight) -> bool:
 
 
 def is_in_field(point: Point, sight: Sight) -> bool:
-    """Say whether a point is in an input field, as it looks or as a program tells."""
+    """Return whether a point is in an input field, by its look or by the accessibility tree."""
     told = sight.elements.elements if sight.elements is not None else ()
     boxes = [*sight.fields, *(each.box for each in told if each.on_screen and each.role in FIELDS)]
     return any(box.contains(point) for box in boxes)
 
 
 def texts_at(point: Point, sight: Sight) -> list[str]:
-    """Return what is written at a point."""
+    """Return the texts at a point."""
     return [
         line.text
         for line in sight.lines
@@ -185,7 +189,7 @@ def texts_at(point: Point, sight: Sight) -> list[str]:
 
 
 def _without_end(history: Sequence[Turn], failed: bool) -> Sequence[Turn]:
-    """Return a history without the waits at its end, nor the failures if those are why it stopped."""
+    """Return a history without the waits at its end. If ``failed``, the failures at its end are removed, too."""
     end = len(history)
     while end and (history[end - 1].tool == "wait" or (failed and history[end - 1].failed)):
         end -= 1
@@ -197,7 +201,7 @@ def _writes(action: Action, call: WriteAtCall | WriteCall, values: Mapping[str, 
 
 
 def _is_kind(action: Action, call: AnyCall, values: Mapping[str, Value]) -> bool:
-    """Say whether a call does what an action does, whatever to."""
+    """Return whether a call is of the same kind as an action, whatever its target."""
     match call:
         case ClickCall(button="left"):
             return action.click is not None

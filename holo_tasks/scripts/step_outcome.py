@@ -1,4 +1,4 @@
-"""What came of the steps of a playbook that was followed: by whom each was done."""
+"""The outcome of each step of a playbook, and who did the step."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Literal
 Outcome = Literal["fitted", "healed", "failed"]
 By = Literal["playbook", "model"]
 Heal = Literal["off", "propose", "apply"]
-"""What is made of a step that the model did: nothing, a proposal beside the playbook, a change if it was verified."""
+"""Handling of a step that the model did: nothing, a proposal beside the playbook, or a verified change of
+the playbook.
+"""
 
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """One step of a playbook, by its rule and the place of its action there, and what came of it.
+    """The outcome of one step of a playbook, identified by its rule and the index of its action.
 
-    ``fitted``: the playbook did it. ``healed``: it did not fit the screen, the model did that one step, and the
-    playbook went on. ``failed``: it did not fit, and the playbook gave up there. ``said`` is the step's thought, in the
-    playbook's own words, without an item's values; ``why`` what did not fit; ``calls`` what the model was asked.
+    ``fitted``: the playbook did the step. ``healed``: the step did not fit the screen, the model did it, and the
+    playbook went on. ``failed``: the step did not fit, and the playbook gave up. ``said`` is the step's thought without
+    any values of the business item. ``why`` is the reason of a misfit. ``calls`` is the number of calls to the model.
     """
 
     rule: str
@@ -31,5 +33,5 @@ class StepOutcome:
 
 
 def count(outcomes: Iterable[StepOutcome], outcome: Outcome) -> int:
-    """Return how many steps came to an outcome."""
+    """Return the number of steps with an outcome."""
     return sum(one.outcome == outcome for one in outcomes)

@@ -1,4 +1,4 @@
-"""Values a playbook works with: from the task, read off the screen, put into texts."""
+"""Values of a playbook: given by the task, read from the screen, and put into texts."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _PLACE = re.compile(r"(?<!\{)\{([a-z_][a-z0-9_]*)\}(?!\})")
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """Put values into ``{name}``; ``{{secret:NAME}}`` and unknown names stay as they are."""
+    """Replace ``{name}`` by values. Unknown names and ``{{secret:NAME}}`` stay unchanged."""
     return _PLACE.sub(lambda m: _said(values[m[1]]) if m[1] in values else m[0], template)
 
 
 def label_of(template: str, values: Mapping[str, Value]) -> str:
-    """Put values into a text that is looked for on the screen: there they stand word for word, or not at all."""
+    """Replace ``{name}`` in a text that is searched on the screen. The result demands an exact match of the values."""
     put_in = [_said(values[name]) for name in _PLACE.findall(template) if name in values]
     return Filled(fill(template, values), put_in) if put_in else fill(template, values)
 
 
 def fits_title(pattern: str, values: Mapping[str, Value], title: str) -> bool:
-    """Say whether a window's title is a pattern, where ``*`` stands for anything and values for themselves."""
+    """Return whether a window title matches a pattern. ``*`` matches any text, and values match themselves."""
     parts = (re.escape(fill(part, values)) for part in pattern.split("*"))
     return re.fullmatch(".*".join(parts), title.strip(), re.IGNORECASE | re.DOTALL) is not None
 
@@ -41,13 +41,13 @@ def _said(value: Value) -> str:
 
 
 def filled_in(wanted: Shown | ElementTarget, values: Mapping[str, Value]) -> dict[str, str]:
-    """Return the texts of what is looked for, with values put in."""
+    """Return the texts of a target or condition, with values put in."""
     texts = {name: text for name in type(wanted).model_fields if isinstance(text := getattr(wanted, name), str)}
     return {name: label_of(text, values) for name, text in texts.items()}
 
 
 def fill_all(template: Any, values: Mapping[str, Value]) -> Any:
-    """Put values into every text of a JSON value; a text that is only ``{name}`` becomes the value itself."""
+    """Put values into every text of a JSON value. A text that is only ``{name}`` becomes the value itself."""
     if isinstance(template, str):
         alone = _PLACE.fullmatch(template)
         return values[alone[1]] if alone and alone[1] in values else fill(template, values)
@@ -61,10 +61,10 @@ def fill_all(template: Any, values: Mapping[str, Value]) -> Any:
 def read_values(
     wanted: Mapping[str, Read], sight: Sight, values: Mapping[str, Value] = MappingProxyType({})
 ) -> dict[str, Value] | None:
-    """Read values off the screen; None if one that is not optional cannot be read for certain.
+    """Read values from the screen; return ``None`` if one that is not optional cannot be read for certain.
 
-    ``values`` are those that may be named in what is looked for. Raises `Disagrees` where programs tell of an element
-    that is not optional, and the picture shows something else there.
+    ``values`` may be used in the labels. Raises `Disagrees` if programs report an element that is not optional and the
+    picture shows something else there.
     """
     found: dict[str, Value] = {}
     for name, read in wanted.items():
@@ -77,7 +77,7 @@ def read_values(
 
 
 def convert(text: str, kind: str) -> Value:
-    """Turn a text into a value; None if it is not one beyond doubt."""
+    """Convert a text to a value; return ``None`` if the text is not certainly a value of this kind."""
     text = " ".join(text.split())
     match kind:
         case "money":
@@ -99,12 +99,14 @@ def _text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str | No
     pattern = re.compile(read.line, re.IGNORECASE)
     texts = [line.text for line in sight.lines] if told is None else [told]
     found = {m[1] for m in (pattern.fullmatch(text.strip()) for text in texts) if m}
-    # Two different values for one question: better none than the wrong one.
+    # Two different matches: no value is better than a wrong one.
     return found.pop() if len(found) == 1 else None
 
 
 def _told_for(wanted: ElementTarget, optional: bool, values: Mapping[str, Value], sight: Sight) -> str | None:
-    """Return an element's text, nothing where it is not certain; None where programs do not tell of it."""
+    """Return an element's text: an empty string if it is uncertain, and ``None`` if programs do not report
+    the element.
+    """
     filled = wanted.model_copy(update=filled_in(wanted, values))
     try:
         return text_of(filled, filled.relations, sight)
@@ -117,7 +119,9 @@ def _told_for(wanted: ElementTarget, optional: bool, values: Mapping[str, Value]
 
 
 def _money(text: str) -> str | None:
-    """Read `1,284.50` as `1284.50`. The last sign before two digits is the decimal point, others group."""
+    """Return `1,284.50` as `1284.50`. The last separator before two digits is the decimal point, others
+    group digits.
+    """
     found = re.fullmatch(r"(-?)(\d{1,3}(?:[,.' ]\d{3})+|\d+)[.,] ?(\d\d)", text)
     if found is None:
         return None

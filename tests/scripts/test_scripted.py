@@ -311,8 +311,8 @@ def test_a_function_must_be_async_take_hands_and_say_its_types() -> None:
 
     async def many(hands: Hands, *references: str) -> None: ...
 
-    for function, said in ((untyped, "has no type"), (handless, "takes no hands"), (many, "named parameters only"),
-                           (lambda hands: None, "async")):  # fmt: skip
+    for function, said in ((untyped, "has no type"), (handless, "has no parameter for its hands"),
+                           (many, "named parameters only"), (lambda hands: None, "async")):  # fmt: skip
         with pytest.raises(InvalidUsage, match=said):
             Script(function)  # type: ignore[arg-type]
     with pytest.raises(InvalidUsage, match="reference: is not given"):
