@@ -1,7 +1,7 @@
-"""The playbook: goals, and for each the rules that say what to do on which screen. No coordinates.
+"""The playbook's file format: goals with rules, which say what to do on which screen. Coordinates cannot be given.
 
-Written as YAML by a person; the models below are the format's reference. `load_playbook` names the file
-and line of whatever is wrong.
+A person writes it as YAML. The models in this module and in `actions` define the format. `load_playbook` reads a file,
+and its errors name the file and the line.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ def _listed(value: Any) -> Any:
 
 
 MOST_VALUES = 100_000
+"""Largest number of values in a file, with repeated aliases counted each time."""
 Labels = Annotated[tuple[str, ...], BeforeValidator(_listed)]
-"""One text or a list of texts. ``*`` stands for anything; ``{name}`` for a value from the task."""
+"""One text or a list of texts. ``*`` matches any text; ``{name}`` is a value from the task."""
 
 
 def _lists(value: Any) -> Any:
@@ -46,19 +47,20 @@ def _lists(value: Any) -> Any:
 
 
 Screens = Annotated[tuple[Conditions, ...], BeforeValidator(_lists)]
-"""Lists of texts and elements; a single text is one of them."""
+"""Lists of conditions; a single condition is a list by itself."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
 
 
 class BadPlaybook(InvalidUsage):
-    """The playbook file cannot be used; the message says where it is wrong."""
+    """The playbook file cannot be used. The message has the place of the problem."""
 
 
 class Read(Part):
-    """A value on the screen: right of a label, the first group of a pattern that some line matches, or an element's.
+    """A value on the screen: right of a label, the first group of a pattern that a line matches, or an element's text.
 
-    Of an element, a pattern is for its text; both are looked for on the picture where its program tells of none.
+    With an element, a pattern applies to its text. Label and pattern are searched on the picture if its program reports
+    no elements.
     """
 
     element: ElementTarget | None = None
@@ -78,11 +80,11 @@ class Read(Part):
 
 
 class Rule(Part):
-    """When it holds, its actions are done one after the other.
+    """A rule: while its conditions hold, its actions are done in order.
 
-    The first rule of the list that holds is followed, at each step anew. A rule whose last action was
-    just done and that still holds waits for the program ``patience`` times, then may start again.
-    ``done``, ``unless_done`` and ``max`` count from the last time a rule of ``since`` was finished.
+    At each step the first rule that holds is followed. A rule whose last action was just done and that still holds
+    waits for the program ``patience`` times. Then it may start again. ``done``, ``unless_done`` and ``max`` count from
+    the last time that a rule of ``since`` was finished.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
@@ -107,18 +109,18 @@ class Rule(Part):
 
     @property
     def screens(self) -> tuple[Conditions, ...]:
-        """What must be visible, in each version of the program."""
+        """The conditions that must all hold, for each version of the program."""
         return (self.screen, *self.or_screen)
 
     @property
     def conditions(self) -> Iterator[Condition]:
-        """All that is or is not to be visible, before its actions and after them."""
+        """All conditions of the rule, before and after its actions."""
         then = (one for action in self.do for one in action.then)
         yield from (*chain.from_iterable(self.screens), *self.any_of, *self.not_, *then)
 
     @property
     def is_seen(self) -> bool:
-        """Whether it holds by what the screen shows."""
+        """Whether the rule depends on the contents of the screen."""
         return bool(any(self.screens) or self.any_of or self.read or self.shows_part_of)
 
     @property
@@ -127,12 +129,12 @@ class Rule(Part):
 
 
 def states_in(rules: Iterable[Rule]) -> dict[str, None]:
-    """Return the names of the states that rules ask for."""
+    """Return the names of the states in the rules' conditions, in order."""
     return {one.state: None for rule in rules for one in rule.conditions if isinstance(one, AtState)}
 
 
 class Include(Part):
-    """The rules of a shared list, put here."""
+    """The rules of a shared list, inserted here."""
 
     include: str
 
@@ -145,11 +147,11 @@ Entry = Annotated[Annotated[Rule, Tag("Rule")] | Annotated[Include, Tag("Include
 
 
 class Goal(Part):
-    """What the playbook knows how to do.
+    """A goal that the playbook can reach.
 
-    ``when`` is searched in a task's text, and its named groups are values; a goal without it is only done by name, as
-    a script. ``params`` are the values that a script must be given, by their types. ``probe`` is another goal of the
-    playbook, which looks whether what was done is there. ``press_once`` are labels of what has the effect.
+    ``when`` is searched in a task's text, and its named groups become values. A goal without it is only done by its
+    name, as a script. ``params`` are the types of the values that a script needs. ``probe`` is another goal of the
+    playbook, which checks the effect. ``press_once`` are the labels of controls with an effect.
     """
 
     when: str | None = None
@@ -174,7 +176,7 @@ class Goal(Part):
 
 
 class Playbook(Part):
-    """Goals by name, lists of rules that they share, and the states that the screen can be in."""
+    """Goals by name, shared lists of rules, and the states of the program's screen."""
 
     name: Annotated[str, Field(min_length=1)]
     about: str = ""
@@ -221,7 +223,7 @@ class Playbook(Part):
             raise ValueError(f"goal {name}: its probe {goal.probe} has a probe itself")
 
     def rules_of(self, goal: str) -> tuple[Rule, ...]:
-        """Return a goal's rules in order, shared ones put in."""
+        """Return a goal's rules in order, with the shared rules inserted."""
         rules: list[Rule] = []
         for entry in self.goals[goal].rules:
             if isinstance(entry, Rule):
@@ -234,12 +236,12 @@ class Playbook(Part):
 
 
 def load_playbook(path: Path) -> Playbook:
-    """Read a playbook file; raises `BadPlaybook` with the file, the line and what is wrong there."""
+    """Read a playbook file. Raises `BadPlaybook` with the file, the line and the problem."""
     return load_version(path)[0]
 
 
 def load_version(path: Path) -> tuple[Playbook, str]:
-    """Read a playbook file as `load_playbook` does; return the SHA-256 of the file, too, as it was read."""
+    """Read a playbook file as `load_playbook` does; return the playbook and the SHA-256 of the file."""
     try:
         data = path.read_bytes()
         text = data.decode("utf-8")
@@ -249,7 +251,7 @@ def load_version(path: Path) -> tuple[Playbook, str]:
 
 
 def parse_playbook(text: str, source: str = "playbook", folder: Path | None = None) -> Playbook:
-    """Read a playbook's text; ``source`` names it in errors, ``folder`` is where its pictures are."""
+    """Read a playbook's text. ``source`` is its name in errors, and ``folder`` has its pictures."""
     try:
         root, value = _read(text, source)
     except yaml.YAMLError as error:
@@ -257,38 +259,38 @@ def parse_playbook(text: str, source: str = "playbook", folder: Path | None = No
         where = f"{source}:{mark.line + 1}" if mark else source
         raise BadPlaybook(f"{where}: not YAML: {shortened(getattr(error, 'problem', None) or str(error))}") from None
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
-        # The library lets through what falls over a value that is none of its type, and over what is nested too deeply.
+        # The library does not convert these errors of malformed values and of deep nesting.
         raise BadPlaybook(f"{source}: not YAML: {shortened(str(error))}") from None
     try:
         return Playbook.model_validate(value, context={"folder": folder})
     except ValidationError as error:
         raise BadPlaybook(_first_problem(error, root, source)) from None
     except RecursionError:
-        raise BadPlaybook(f"{source}: it is nested too deeply") from None
+        raise BadPlaybook(f"{source}: the playbook is nested too deeply") from None
 
 
 def _read(text: str, source: str) -> tuple[yaml.Node | None, Any]:
-    """Return the nodes of a text, which tell lines, and what they stand for."""
+    """Return the root node of a text, which has line numbers, and its value."""
     loader = yaml.SafeLoader(text)
     try:
         root = loader.get_single_node()
         if root is None:
             return None, None
         _check_nodes(root, source, {})
-        return root, loader.construct_document(root)  # to parse a text takes longer than all else of reading it
+        return root, loader.construct_document(root)  # reuse the nodes, because parsing takes most of the time
     finally:
         loader.dispose()
 
 
 def _first_problem(error: ValidationError, root: yaml.Node | None, source: str) -> str:
-    # A misspelt key is also a missing one: the misspelt one says where to look.
+    # A misspelled key also counts as a missing one. The misspelled one has the more useful place.
     worst = max(problems_of(error), key=lambda one: (len(one.path), one.kind == "extra_forbidden"))
     line, place = _locate(root, worst.path)
     return f"{source}:{line}: {shortened(place or 'playbook')}: {shortened(worst.what)}"
 
 
 def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[int, str]:
-    """Return the line of a place in the file, and the place in words."""
+    """Return the line of a path in the file, and the path as text."""
     line, seen = 1 if node is None else node.start_mark.line + 1, []
     for step in path:
         if isinstance(node, yaml.MappingNode):
@@ -308,10 +310,10 @@ def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[int, s
 
 
 def _check_nodes(node: yaml.Node, source: str, known: dict[int, int]) -> int:
-    """Return how many values a node stands for, each as often as it is repeated by an alias.
+    """Return the number of values in a node, with aliases counted at each use.
 
-    Raises `BadPlaybook` for a key that is there twice and for more values than a person writes. ``known`` are those of
-    nodes that were counted before: of one that is inside itself there is no number, and reading it fails.
+    Raises `BadPlaybook` for a repeated key, and for more values than a person writes. ``known`` has the numbers of
+    earlier nodes. A node that contains itself counts as too large.
     """
     if id(node) in known:
         return known[id(node)]
@@ -328,7 +330,7 @@ def _check_nodes(node: yaml.Node, source: str, known: dict[int, int]) -> int:
         values += sum(_check_nodes(value, source, known) for value in node.value)
     if values > MOST_VALUES:
         line = node.start_mark.line + 1
-        raise BadPlaybook(f"{source}:{line}: it comes to more than {MOST_VALUES} values, aliases repeated")
+        raise BadPlaybook(f"{source}:{line}: more than {MOST_VALUES} values, with aliases counted at each use")
     known[id(node)] = values
     return values
 

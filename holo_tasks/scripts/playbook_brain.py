@@ -1,4 +1,7 @@
-"""What decides a playbook's goal: its rules, over what it has done and what is on the screen."""
+"""Decide the steps of a playbook's goal: by its rules, the steps so far and the screen.
+
+`PlaybookBrain` is the brain of a playbook. It collects the outcome of each step for healing.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +30,17 @@ from holo_tasks.scripts.values import fill
 from holo_tasks.vision.screen_text import Sight
 
 LATE_S = 8.0
-"""What is only late is waited for so long before somebody is asked to do a step."""
+"""Seconds to wait for a late screen before the model is asked to do a step."""
 
 
 UNDECIDED = ("wait", "ask_human", "ask_model")
-"""What does nothing: before it is settled for, all of the screen is read."""
+"""Kinds of actions that do nothing to the program. Before one of them is chosen, the whole screen is read."""
 DONE = "done"
-"""What a probe answers where it finds what was done."""
+"""Answer of a probe that found the effect."""
 
 
 class DoesNotFit(GaveUp):
-    """A playbook does not fit the screen: it may go on after somebody has done one step in its place."""
+    """A playbook does not fit the screen. It may continue after another layer did one step in its place."""
 
     def __init__(self, message: str, misfit: Misfit) -> None:
         super().__init__(message, layer=PLAYBOOK)
@@ -45,10 +48,10 @@ class DoesNotFit(GaveUp):
 
 
 class PlaybookBrain:
-    """Follows a goal's rules over what it has done and what is on the screen.
+    """Follows a goal's rules over the steps so far and the screen.
 
-    ``late_s`` is how long a screen that nothing fits is waited out where somebody can do a step in its place; without
-    it that is as long as the rules say. ``outcomes`` are the steps so far, in order.
+    ``late_s`` is how long to wait on an unknown screen if another layer can do a step. Without it the rules decide.
+    ``outcomes`` are the outcomes of the steps so far, in order.
     """
 
     def __init__(self, playbook: Playbook, goal: str, values: Mapping[str, Given], eyes: Eyes) -> None:
@@ -58,27 +61,28 @@ class PlaybookBrain:
         self.playbook, self.goal, self.values = playbook, goal, values
         self.rules = playbook.rules_of(goal)
         self.given: Decision | None = None
-        """What was decided last."""
+        """The last decision."""
         self._eyes, self._ears = eyes, Ears()
         self._needs = needs_of(self.rules)
         self._past: list[Turn] = []
         self._met = -1
         self._lost_since: float | None = None
         self._before = ""
-        """The picture that the last action was decided on."""
+        """Digest of the frame that the last action was decided on."""
         self._acted_s: float | None = None
-        """When that was done; None while nobody may conclude from it that it did nothing."""
+        """Time of the last action; ``None`` if it must not be judged as having had no effect."""
         self._undone: Counter[str] = Counter()
-        """How often steps of rules were done that count as not done."""
+        """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
         self._probe: PlaybookBrain | None = None
         self._answer: tuple[Step, Decision] | None = None
-        """What it answers as soon as its probe has found what was done."""
+        """The answer that is given as soon as the probe has found the effect."""
 
     async def decide(self, walk: Walk) -> Step:
-        """Return the next step that the goal's rules have.
+        """Return the next step according to the goal's rules.
 
-        Raises `GaveUp` when they have none, or ask a person: `DoesNotFit` where it is known which step is next.
+        Raises `GaveUp` if no rule has a step, or if the rules ask a person. Raises `DoesNotFit` if the next step is
+        known.
         """
         if self._answer is not None and self._probe is not None:
             return await self._probed(walk, self._probe, self._answer)
@@ -97,7 +101,7 @@ class PlaybookBrain:
             self._probe = PlaybookBrain(self.playbook, probe, {**names.values, **values}, self._eyes)
             self._answer = step, decision
             return await self._probed(walk, self._probe, self._answer)
-        # An unknown screen has one patience, whether it stands still or not; what comes of a step may take its time.
+        # The wait on an unknown screen has a fixed length. The effect of a step may take longer.
         walk.waits_on = not decision.lost or bool(decision.rule)
         action = decision.action
         self.given = decision
@@ -113,14 +117,15 @@ class PlaybookBrain:
         return Intent(action.safe, action.expect or "", held, fill(shows, self.values) if shows else "")
 
     def _held(self, decision: Decision, sight: Sight) -> tuple[Box, ...]:
-        """Return where the screen says which item the step is about."""
+        """Return the places where the screen names the business item of the step."""
         rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
         return () if rule is None else item_boxes(rule, self.values, sight)
 
     async def _decided(self, walk: Walk) -> tuple[Sight, Decision]:
-        """Return what the rules say, and the sight that they say it of: by what programs tell, if that is enough.
+        """Return the sight and the decision of the rules.
 
-        Only what is to be done is taken from that. Before it waits or stops all of the screen is read.
+        The accessibility tree alone is enough for an action. Before the playbook waits or stops, the whole screen is
+        read.
         """
         if Needs.TEXT | Needs.ELEMENTS in self._needs:
             sight = await self._eyes.sight(walk, self._needs, told=True)
@@ -128,12 +133,12 @@ class PlaybookBrain:
             if not (decision.lost or decision.unmet) and decision.action and decision.action.kind not in UNDECIDED:
                 return sight, decision
         sight = await self.look(walk)
-        return sight, await asyncio.to_thread(self._follow(sight), self._past)  # it may read what is on an element
+        return sight, await asyncio.to_thread(self._follow(sight), self._past)  # the rules may run OCR on an element
 
     async def _probed(self, walk: Walk, probe: PlaybookBrain, answer: tuple[Step, Decision]) -> Step:
-        """Return the next step of the probe; where it finds what was done, the answer that waits for that.
+        """Return the next step of the probe, or the answer if the probe has found the effect.
 
-        Raises `NeedsPerson` where it does not: what the program said was not so, and nobody does it again.
+        Raises `NeedsPerson` if the effect was not found. The program claimed it, so repeating the work would be unsafe.
         """
         try:
             step = await probe.decide(walk)
@@ -153,13 +158,13 @@ class PlaybookBrain:
         return found
 
     async def look(self, walk: Walk) -> Sight:
-        """Return what is on the newest screen, as far as the rules need it."""
+        """Return the contents of the newest screen, as far as the rules need them."""
         return await self._eyes.sight(walk, self._needs)
 
     async def resume(
         self, walk: Walk, misfit: Misfit, taken: Taken | None, *, said_done: bool = False
     ) -> Resumed | None:
-        """Go on where the playbook fits again after somebody did a step in its place; None while it does not."""
+        """Continue if the playbook fits again after another layer did a step; return ``None`` while it does not fit."""
         sight = await self.look(walk)
         asked = Resuming(self.rules, self.values, misfit, self._follow(sight), sight, taken, said_done)
         found = await asyncio.to_thread(asked.resumed, self._past)
@@ -168,7 +173,9 @@ class PlaybookBrain:
         return found
 
     def pressed(self, misfit: Misfit) -> tuple[str, ...]:
-        """Return what is written on what was pressed and is pressed once only, but for what the step itself presses."""
+        """Return the labels of pressed controls that may be pressed once only, except those that the misfit's own step
+        presses.
+        """
         done = [rule.do[place] for rule, place in Past(self.rules, self.values, self._past).done if rule.limit == 1]
         own = () if misfit.cause == "effect" else self.written_on(misfit.action)
         again = [*done, misfit.action] if misfit.cause == "effect" else done
@@ -176,17 +183,17 @@ class PlaybookBrain:
         return tuple(dict.fromkeys(label for label in labels if label not in own))
 
     def written_on(self, action: Action) -> list[str]:
-        """Return what is written on what an action presses."""
+        """Return the texts and names of an action's targets."""
         ways = (way for target in action.targets for way in target.ways if way.field is None)
         return [fill(label, self.values) for way in ways for label in (way.text, way.name) if label]
 
     def done_by_other(self, outcome: StepOutcome) -> None:
-        """Take down what came of a step that somebody else did."""
+        """Store the outcome of a step that another layer did."""
         self._stopped = None
         self.outcomes.append(outcome)
 
     async def close(self) -> None:
-        """Take down the step that it ended at; nothing is kept running."""
+        """Store the outcome of the last step. The brain has no resources to release."""
         stopped, given, self._stopped, self.given = self._stopped, self.given, None, None
         if stopped is not None:
             said = stopped.action.thought
@@ -195,7 +202,7 @@ class PlaybookBrain:
             self._note_fitted(given)
 
     def _follow(self, sight: Sight) -> Callable[[Sequence[Turn]], Decision]:
-        """Return what tells the next step on a screen after some others."""
+        """Return a function that returns the decision on a screen for given steps."""
 
         def follows(history: Sequence[Turn]) -> Decision:
             met = self._met == _steps(history)
@@ -220,9 +227,9 @@ class PlaybookBrain:
                 self._acted_s = walk.doors.now_s()
 
     def _check_field(self, given: Decision, walk: Walk) -> None:
-        """Raise `GaveUp` if the step typed a text, and its field holds another one than the playbook says.
+        """Raise `GaveUp` if the step typed a text and its field holds another text than the playbook expects.
 
-        That is no misfit for a model to mend in one step: the playbook would go on whatever the model does.
+        This is not a misfit for the model, because the playbook would continue whatever the model does.
         """
         read, action = walk.typed.result, given.action
         rule = next((rule for rule in self.rules if rule.id == given.rule), None)
@@ -240,7 +247,7 @@ class PlaybookBrain:
             self.outcomes.append(StepOutcome(rule.id, place, given.action.thought, "fitted"))
 
     def _is_late(self, decision: Decision, walk: Walk) -> bool:
-        """Say whether a screen that nothing fits was waited out for long enough."""
+        """Return whether the wait on an unknown screen has lasted long enough."""
         if not decision.lost:
             self._lost_since = None
             return False
@@ -249,8 +256,10 @@ class PlaybookBrain:
         return self.late_s is not None and now - self._lost_since >= self.late_s
 
     def _did_nothing(self, decision: Decision, walk: Walk) -> Misfit | None:
-        """Return the step that may be done more than once and has changed not a pixel for as long as what is late is
-        waited for: something is in its way. It counts as not done, and as one of the times that it may be done.
+        """Return a misfit if the last action changed no pixel for the whole wait and may be repeated; ``None``
+        otherwise.
+
+        Something blocks the action. It counts as not done, and as one of its allowed repetitions.
         """
         rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
         waits = decision.action is None and not decision.lost and not decision.unmet
@@ -271,7 +280,7 @@ class PlaybookBrain:
         return self._stopped
 
     async def _stop(self, step: Step, decision: Decision, sight: Sight) -> GaveUp:
-        """Return what is raised where the rules have no step: with the one that would be next, if that is known."""
+        """Return the exception for a screen without a step. It has the next step if that is known."""
         question = str(getattr(step.tool_call, "question", "")) or "The playbook has no rule for this screen."
         if decision.action is not None and decision.action.ask_model is None:  # the playbook itself asks a person
             return GaveUp(question, layer=PLAYBOOK)
@@ -285,7 +294,7 @@ class PlaybookBrain:
 
 
 def _picture(walk: Walk) -> str:
-    """Return what tells the screen as it is: what is masked may be what a step changes."""
+    """Return the digest of the whole frame. A step may change a masked area."""
     return "" if walk.seen is None else walk.seen.frame.digest
 
 
@@ -294,7 +303,7 @@ def _steps(history: Sequence[Turn]) -> int:
 
 
 def needs_of(rules: Sequence[Rule]) -> Needs:
-    """Return what has to be known of a screen to follow some rules: it is read only if something goes by its text."""
+    """Return the kinds of facts that some rules need from a screen. OCR is left out if no rule needs text."""
     needs = needs_for([target for rule in rules for action in rule.do for target in action.targets])
     for rule in rules:
         for wanted in rule.conditions:

@@ -1,4 +1,7 @@
-"""What a playbook says to do next: a pure function of the task, the steps so far and what is on the screen."""
+"""Decide the next step of a playbook: pure functions of the task, the steps so far and the screen.
+
+`decide` is used by the rehearsal model, and `follow` by `PlaybookBrain`.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,9 @@ from holo_tasks.vision.template_match import SAME_WORDS, place_of
 
 UNKNOWN_SCREEN_WAITS = 8
 LEAST_WAITS = 4
-"""So often, at least, what must come of a step is waited for."""
+"""Smallest number of waits for the required effect of a step."""
 MOST_READ = 14
-"""So many texts of a screen are told to whoever is asked."""
+"""Number of the screen's texts that are quoted in a question."""
 WAITING = "The program is still busy; waiting for it."
 LOST = "I do not know what to do on this screen; asking a person."
 STUCK = "The same step failed twice; asking a person."
@@ -46,16 +49,16 @@ LAST_CALL = "No more actions are possible; answering with what I know."
 
 
 Written: TypeAlias = Callable[[Point, Size], tuple[float, float]]
-"""Writes a pixel of a picture of some size as coordinates in thousandths."""
+"""Converts a pixel in a picture of some size to coordinates in thousandths."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A step, as the object a model would emit, and the rule it comes from, in words.
+    """A step, as the object that a model would emit, and the rule that it comes from, as text.
 
-    ``action`` is what the playbook says there; None where it says nothing, and waits or stops. ``lost`` says that no
-    rule holds, or that its step failed: it waits in the hope that it is only late, or stops; ``unmet`` that what must
-    be seen of the last step is not. ``rule`` is the id of the rule that says it, or that waits for what comes of it.
+    ``action`` is the playbook's action; ``None`` if the step is a wait or a stop. ``lost`` is whether no rule holds or
+    the rule's step failed. The playbook then waits for a late screen, or stops. ``unmet`` is whether the required
+    effect of the last step is missing. ``rule`` is the id of the rule that decides or waits.
     """
 
     step: dict[str, Any]
@@ -69,7 +72,9 @@ class Decision:
 def decide(
     playbook: Playbook, task: str, history: Sequence[Turn], sight: Sight, *, answer_only: bool = False
 ) -> Decision:
-    """Return the next step for a task. ``answer_only``: the step limit was reached, only an answer counts."""
+    """Return the next step for a task. With ``answer_only``, the step limit is reached and only an answer
+    is allowed.
+    """
     found = goal_for(playbook, task)
     if found is None:
         known = ", ".join(playbook.goals)
@@ -89,9 +94,9 @@ def follow(
     written: Written | None = None,
     met: bool = False,
 ) -> Decision:
-    """Return the next step of a goal. ``written`` turns a pixel into the coordinates of the step.
+    """Return the next step of a goal. ``written`` converts pixels to the coordinates of the step.
 
-    ``met`` says that what must be seen of the last step was seen.
+    ``met`` is whether the required effect of the last step was seen.
     """
     rules = playbook.rules_of(goal)
     past = Past(rules, values, history)
@@ -106,7 +111,7 @@ def follow(
             if facts is None or (answer_only and rule.do[-1].answer is None):
                 continue
             found = _follow(rule, past, sight, facts, written or to_thousandths)
-            # It waits because what comes next is not to be found.
+            # A wait after a missing target: an earlier rule holds, but its target was not found.
             return replace(found, lost=True) if lacking and found.action is None else found
         except NotFound as error:
             lacking.append(str(error))
@@ -120,9 +125,9 @@ def follow(
 
 
 def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | None:
-    """Return the first goal that the task's text fits, with the values it names and those of its data.
+    """Return the first goal that the task's text matches, with the values from the text and from the task's data.
 
-    Only the instructions are searched: what the data say never makes a goal.
+    Only the instructions are searched. The data cannot choose a goal.
     """
     task, data = apart(task)
     given: dict[str, Value] = {
@@ -142,7 +147,7 @@ def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | No
 
 
 def unmet(past: Past, values: Mapping[str, Value], sight: Sight) -> list[Condition]:
-    """Return what must be seen of the last step and is not."""
+    """Return the conditions that the last step requires afterwards and that do not hold."""
     if past.last is None:
         return []
     rule, place = past.last
@@ -150,7 +155,7 @@ def unmet(past: Past, values: Mapping[str, Value], sight: Sight) -> list[Conditi
 
 
 def _waits_for_effect(past: Past, values: Mapping[str, Value], sight: Sight) -> Decision | None:
-    """Return what is done while the last step has not come about: a wait, then a stop. None if it has."""
+    """Return a wait, or later a stop, while the last step's required effect is missing; ``None`` if it is not."""
     lacking = unmet(past, values, sight)
     if not lacking or past.last is None:
         return None
@@ -164,7 +169,7 @@ def _waits_for_effect(past: Past, values: Mapping[str, Value], sight: Sight) -> 
 
 
 def conditions_in_words(wanted: Sequence[Condition]) -> str:
-    """Name what is to be seen in a sentence, in the playbook's own words."""
+    """Return the conditions as text, in the playbook's own words."""
     return ", ".join(map(_in_words, wanted))
 
 
@@ -181,7 +186,7 @@ def _in_words(wanted: Condition) -> str:
 
 
 def _holding(rule: Rule, values: Mapping[str, Value], past: Past, sight: Sight) -> dict[str, Value] | None:
-    """Return the values known to a rule if it holds, else None."""
+    """Return the values that a rule may use if it holds, otherwise ``None``."""
     if not (is_meant(rule, values) and is_shown(rule, values, sight) and _is_its_turn(rule, past)):
         return None
     read = read_values(rule.read, sight.shown or sight, values)
@@ -189,14 +194,14 @@ def _holding(rule: Rule, values: Mapping[str, Value], past: Past, sight: Sight) 
 
 
 def is_meant(rule: Rule, values: Mapping[str, Value]) -> bool:
-    """Say whether the parameter that a rule asks for is true, or false for one that it wants to be ``not`` so."""
+    """Return whether the parameter in a rule's ``if`` has the wanted truth value."""
     if rule.if_ is None:
         return True
     return bool(values.get(rule.if_.removeprefix("not "))) != rule.if_.startswith("not ")
 
 
 def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
-    """Say whether the screen shows what a rule asks for, and nothing that it does not want."""
+    """Return whether a rule's conditions on the screen hold."""
 
     def visible(wanted: Condition) -> bool:
         return is_visible(wanted, values, sight)
@@ -212,7 +217,7 @@ def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
 
 
 def is_known(wanted: Condition, sight: Sight) -> bool:
-    """Say whether anybody can tell if something shows: of states and windows, where these are known at all."""
+    """Return whether a condition can be checked. States and windows may be unknown."""
     match wanted:
         case ShownWindow():
             return sight.windows is not None
@@ -223,7 +228,7 @@ def is_known(wanted: Condition, sight: Sight) -> bool:
 
 
 def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
-    """Say whether a text, an element or a window shows, or a state is there; so is what nobody can tell."""
+    """Return whether a condition holds. Windows and states hold if they are unknown."""
     match wanted:
         case str():
             return sight.has(label_of(wanted, values))
@@ -236,7 +241,7 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
 
 
 def _is_its_turn(rule: Rule, past: Past) -> bool:
-    """Say whether a rule may begin by what was done before, or is to go on with what it began."""
+    """Return whether a rule may begin after the steps so far, or is to continue."""
     only_waits = all(action.wait is not None for action in rule.do)
     if only_waits and past.waits >= rule.patience:
         return False
@@ -247,7 +252,7 @@ def _is_its_turn(rule: Rule, past: Past) -> bool:
 
 
 def may_begin(rule: Rule, past: Past, *, late: bool = False) -> bool:
-    """Say whether a rule may begin by what was done before; ``late``: whatever was waited for."""
+    """Return whether a rule may begin after the steps so far. With ``late``, the waits are ignored."""
     if (past.waits < rule.waited and not late) or past.times(rule.id, rule.since) >= rule.limit:
         return False
     if rule.after and not past.last_finished(rule.after):
@@ -269,7 +274,7 @@ def _follow(rule: Rule, past: Past, sight: Sight, values: Mapping[str, Value], w
 
 
 def write_step(action: Action, values: Mapping[str, Value], sight: Sight, written: Written) -> dict[str, Any]:
-    """Return an action as the step of a model. Raises `NotFound` if its target is not on the screen beyond doubt."""
+    """Return an action as the step of a model. Raises `NotFound` if its target cannot be found with certainty."""
     thought = fill(action.thought, values)
     note = fill(action.note, values) if action.note else None
 
@@ -308,15 +313,15 @@ def write_step(action: Action, values: Mapping[str, Value], sight: Sight, writte
             return _step("wait", thought, note, seconds=float(_given(action.wait)))
         case "answer":
             return _answer(_given(action.answer), thought, values, note)
-        case _:  # who has no model to ask asks a person
+        case _:  # without a model, a person is asked
             question = action.ask_human if action.ask_human is not None else _given(action.ask_model)
             return _step("ask_human", thought, note, question=fill(question, values))
 
 
 def find(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
-    """Return where a target is, by the first of its ways to be found that finds it.
+    """Return the box of a target, by the first of its alternatives that finds it.
 
-    Raises `NotFound` if none does, and `Several` as soon as one finds two that fit equally well, which is as bad.
+    Raises `NotFound` if none does. Raises `Several` as soon as one matches two places equally well.
     """
     try:
         return _found(target, values, sight)
@@ -351,14 +356,16 @@ def _found(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
         try:
             return _written(target, values, sight)
         except NotFound as error:
-            # Two that read alike are told apart by nothing but what a person says of an element.
+            # Two equal texts are ambiguous, unless a person has named the element.
             if target.picture is None or (not target.is_named and isinstance(error, Several)):
                 raise
     return _pictured(target, values, sight)
 
 
 def _why_not(sight: Sight) -> str:
-    """Say why programs do not tell of something, in words that are none of theirs: whoever is next may be told."""
+    """Return why programs do not report something, without their own texts, because the reader may not be allowed to
+    know them.
+    """
     shown = (sight.shown or sight).elements
     if shown is None:
         return "This desktop tells of no elements."
@@ -369,7 +376,7 @@ def _why_not(sight: Sight) -> str:
 
 
 def _written(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
-    """Return where a text is."""
+    """Return the box of a text."""
     text = label_of(target.text or "", values)
     found = _beside(sight.find(text), target, values, sight)
     if len(found) == 1:
@@ -381,11 +388,11 @@ def _written(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
 
 
 def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
-    """Return where a picture is."""
+    """Return the box of a picture."""
     assert target.picture is not None
     places = sight.pictures(target.picture)
     if target.text is not None and not target.is_named:
-        # Another word looks much like it: it has to be read there, too, if perhaps with what stands beside it.
+        # Other words look similar, so the text must also be read there, maybe as part of a longer line.
         label = label_of(f"*{target.text}*", values)
         read = [line.box for line in sight.lines if matches(label, line.text)]
         there = [place for place in places if place.likeness >= SAME_WORDS]
@@ -402,7 +409,7 @@ def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
 
 
 def _beside(found: Sequence[Line], target: Target, values: Mapping[str, Value], sight: Sight) -> Sequence[Line]:
-    """Return those that stand to labels as it is wanted, of several the nearest one."""
+    """Return the matches in the wanted relation to labels, and only the nearest if there are several."""
     for relation, label in target.relations.items():
         anchor = sight.anchor(label_of(label, values))
         if anchor is None:
@@ -413,7 +420,7 @@ def _beside(found: Sequence[Line], target: Target, values: Mapping[str, Value], 
 
 
 def to_thousandths(point: Point, size: Size) -> tuple[int, int]:
-    """Return the coordinates that a client turns back into this pixel, or the one nearest to it."""
+    """Return the coordinates that a client converts back to this pixel or the nearest one."""
     return (
         min(1000, -(-point.x * 1000 // size.width)),
         min(1000, -(-point.y * 1000 // size.height)),
@@ -421,7 +428,7 @@ def to_thousandths(point: Point, size: Size) -> tuple[int, int]:
 
 
 def words_of(target: Target) -> str:
-    """Return what a target is called."""
+    """Return the name of a target for a sentence."""
     if target.is_named:
         return f"{target.name} {target.role or ''}".strip() if target.name else str(target.role)
     if target.picture is not None and target.text is None:
@@ -456,7 +463,9 @@ def _what_is_seen(goal: str, sight: Sight, lacking: Sequence[str]) -> str:
 
 
 def _read_of(sight: Sight, what: str = "The screen") -> str:
-    """Say what is written on the screen; not what only programs tell, which is not for every model."""
+    """Return the text on the screen as a sentence, without texts that only programs report, because not every model may
+    see them.
+    """
     texts = [line.text for line in (sight.shown or sight).lines]
     if not texts and is_told(sight):
         return ""

@@ -35,7 +35,7 @@ Corner = tuple[int, int, int, int]
 
 
 class DeclaredWindow(Part):
-    """A window by its title, a shell pattern, or its program."""
+    """A window by its title (a shell pattern) or its program."""
 
     title: str = "*"
     program: str = ""
@@ -47,9 +47,9 @@ class DeclaredWindow(Part):
 
 
 class DeclaredMark(Shown):
-    """What tells a state: exactly one kind. ``within`` is a box of the screen: left, top, width, height.
+    """A mark of a state: exactly one kind. ``within`` is a box of the screen: left, top, width, height.
 
-    An element, by role and name, may have a text, too: for programs that do not tell of their elements.
+    An element, by role and name, may also have a text, for programs that do not report their elements.
     """
 
     window: DeclaredWindow | None = None
@@ -77,7 +77,7 @@ class DeclaredMark(Shown):
         return self
 
     def mark(self) -> Mark:
-        """Return the mark."""
+        """Return the mark as the class of `core.states`."""
         box = None if self.within is None else Box(*self.within)
         if self.is_named:
             return Widget(self.role, self.name, self.text or "")
@@ -98,7 +98,7 @@ Marks = Annotated[tuple[DeclaredMark, ...], BeforeValidator(_listed), Field(min_
 
 
 class DeclaredState(Part):
-    """A state: marks that must all hold. ``busy``: the program is working, and is waited for."""
+    """A state: marks that must all hold. ``busy`` means that the program works and the run waits."""
 
     marks: Marks
     busy: bool = False
@@ -114,11 +114,11 @@ def _actions(value: Any) -> Any:
 
 
 Doing = Annotated[str | tuple[Action, ...] | None, BeforeValidator(_actions)]
-"""A goal of this playbook, or actions; what is left out is given in Python."""
+"""A goal of this playbook, or actions. Without it, the action is given in Python."""
 
 
 class DeclaredInterruption(Part):
-    """A state that may come at any time, and what clears it, at most so many times."""
+    """A state that may come up at any time, the action that clears it, and the most times that it is cleared."""
 
     marks: Marks
     do: Doing = None
@@ -126,7 +126,7 @@ class DeclaredInterruption(Part):
 
 
 class DeclaredWay(Part):
-    """How to get to a state, from another one or from any."""
+    """How to get to a state, from a given state or from any."""
 
     to: str
     from_: str = Field(default=ANY, alias="from")
@@ -135,7 +135,7 @@ class DeclaredWay(Part):
 
 
 class DeclaredScreens(Part):
-    """States by name, interruptions by name, and ways between states."""
+    """States and interruptions by name, and ways between states."""
 
     states: Annotated[dict[str, DeclaredState], Field(min_length=1)]
     interruptions: dict[str, DeclaredInterruption] = Field(default_factory=dict)
@@ -150,7 +150,7 @@ class DeclaredScreens(Part):
         return self
 
     def screens(self, doing: Doings) -> Screens:
-        """Return the same as Python would declare; ``doing`` returns what is done, by its name."""
+        """Return the `Screens` object. ``doing`` returns the action with a name."""
         return Screens(
             [State(name, *_marks(state.marks), busy=state.busy) for name, state in self.states.items()],
             [
@@ -164,7 +164,7 @@ class DeclaredScreens(Part):
         )
 
     def check_expected(self, goal: str, actions: Sequence[Action]) -> None:
-        """Raise ValueError if an action expects a state that is not there."""
+        """Raise `ValueError` if an action expects an undeclared state."""
         known = {*self.states, *self.interruptions}
         for action in actions:
             if action.expect is not None and action.expect not in known:
@@ -173,13 +173,13 @@ class DeclaredScreens(Part):
                 )
 
     def check_known(self, goal: str, states: Iterable[str]) -> None:
-        """Raise ValueError if rules ask for a state that is not there."""
+        """Raise `ValueError` if rules name an undeclared state."""
         for name in states:
             if name not in {*self.states, *self.interruptions}:
                 raise ValueError(f"goal {goal}: a rule asks for the state {name!r}, which is not under screens:")
 
     def check_goals(self, params: Mapping[str, Set[str]]) -> None:
-        """Raise ValueError if a goal is to be done that is not there, or that takes values."""
+        """Raise `ValueError` if an action names an unknown goal, or a goal that takes values."""
         for do in (*(one.do for one in self.interruptions.values()), *(way.do for way in self.ways)):
             if isinstance(do, str):
                 if do not in params:
@@ -194,7 +194,7 @@ Doings = Callable[[str, str | tuple[Action, ...] | None], Do]
 
 
 async def _nothing() -> None:
-    """Stand for what is done, where only the names matter."""
+    """Placeholder for an action where only its name matters."""
 
 
 def _marks(declared: Sequence[DeclaredMark]) -> list[Mark]:
@@ -202,7 +202,7 @@ def _marks(declared: Sequence[DeclaredMark]) -> list[Mark]:
 
 
 def _sound(make: Callable[[], object]) -> None:
-    """Raise what is wrong with a declaration as pydantic wants it."""
+    """Convert an `InvalidUsage` error of a declaration to the `ValueError` that pydantic expects."""
     try:
         make()
     except InvalidUsage as error:

@@ -1,4 +1,8 @@
-"""Scripts: what is done without a model, from a playbook or in Python, through the very same doors."""
+"""Scripts do a goal without a model: from a playbook, or as a Python function. Their steps pass the same checks as a
+model's.
+
+`Script` is the public class. `screens_of` returns the screens that a playbook declares.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +33,14 @@ _DONE = "done"
 
 
 class Script:
-    """A goal of a playbook, or an async Python function, with the values that it is to be done with.
+    """A goal of a playbook, or an async Python function, with its values.
 
         Script("ledger.playbook.yaml", "look-up", reference="TX-1")
         Script(look_up, reference="TX-1")     # async def look_up(hands: Hands, reference: str) -> str
 
-    Everything is checked here, before anything is done: `InvalidUsage` for a playbook, a goal or values that are
-    wrong, and for a value that names a secret: a script does that itself. The goal may be left out where the playbook
-    has only one. Without any value it is a tool for the model, which gives them: ``pursue(…, tools=[Script(…)])``.
+    Everything is checked before anything is done. Raises `InvalidUsage` for a wrong playbook, goal or value, and for a
+    value that names a secret. Secrets are named only in the script itself. The goal may be left out if the playbook has
+    only one. Without values, the script is a tool for the model, which gives them: ``pursue(…, tools=[Script(…)])``.
     """
 
     def __init__(self, source: str | Path | Playbook | Function, goal: str = "", /, **values: Any) -> None:
@@ -44,11 +48,10 @@ class Script:
         self._open, self._is_given = False, bool(values)
         self.heal: Heal = "off"
         self.counts = False
-        """Whether it is counted beside its file how its steps fit."""
+        """Whether the outcomes of its steps are counted in a file beside the playbook."""
         self.file: Path | None = None
         self.version = ""
-        """Which version of a learned playbook it is, or the SHA-256 of the file that a playbook was read from; empty
-        for any other script."""
+        """Version of a learned playbook, or SHA-256 of the playbook's file. Empty for any other script."""
         check_no_secret(f"The script {goal or getattr(source, '__name__', '')!r}", values)
         if callable(source) and not isinstance(source, Playbook):
             if goal:
@@ -65,16 +68,16 @@ class Script:
             raise InvalidUsage(f"The playbook {playbook.name!r} has no goal {goal!r}; it has: {known}.")
         wanted = playbook.goals[goal]
         self._source, self.name = playbook, goal
-        # Without any value it can be a tool, whose values the model gives; as a layer it is refused.
+        # Without any value it can be a tool, whose values the model gives. As a layer it is refused.
         self._open = not values and any(name not in wanted.values for name in wanted.params)
         self._values = {} if self._open else typed(goal, wanted.params, values, wanted.values)
 
     def healing(self, heal: Heal, file: Path | None = None) -> Script:
-        """Return the script with what is made of steps that the model did in the playbook's place.
+        """Return the script with a setting for steps that the model does in the playbook's place.
 
-        ``"propose"`` keeps a proposal beside the playbook's file; ``"apply"`` puts those into the file that were
-        verified; ``"off"`` makes nothing of them. All of these count there how its steps fit; without this nothing is
-        kept. Raises `InvalidUsage` for a script that has no file, beside which something is to be kept.
+        ``"propose"`` stores a proposal beside the playbook's file. ``"apply"`` changes the file after a verification.
+        ``"off"`` stores neither. With any of these, the outcomes of the steps are counted beside the file. Without this
+        call nothing is stored. Raises `InvalidUsage` for a script without a file.
         """
         if heal not in get_args(Heal):
             raise InvalidUsage(f"healing() takes off, propose or apply, not {heal!r}.")
@@ -86,12 +89,12 @@ class Script:
         return made
 
     def check_values(self) -> None:
-        """Raise `InvalidUsage` unless it can be done as it is: with all the values that it must be given."""
+        """Raise `InvalidUsage` unless the script has all values that it needs."""
         if self._open:
             self.given({})
 
     def given(self, values: Mapping[str, Any]) -> Script:
-        """Return the script with values for the parameters that it was made without."""
+        """Return the script with values for its parameters."""
         if not isinstance(self._source, Playbook):
             return self
         if self._is_given:
@@ -104,10 +107,10 @@ class Script:
         return Script(self._source, self.name, **values)
 
     def reading_off(self) -> Script | None:
-        """Return what only answers, from a screen that somebody else has left: whatever was done by whom before.
+        """Return the script reduced to its answers, for a screen on which another layer has done the work.
 
-        None where a playbook has no answer that it sees on the screen: one that it comes to by what it has done, or by
-        having waited in vain, is none of what somebody else did.
+        Returns ``None`` if the playbook has no answer that depends on the screen. An answer that depends only on the
+        playbook's own steps or waits does not apply to the work of others.
         """
         if not isinstance(self._source, Playbook):
             return self
@@ -122,7 +125,7 @@ class Script:
         return made
 
     def macro(self) -> Macro:
-        """Return it as a model is offered it: with parameters, unless it has its values."""
+        """Return the script as a tool for a model, with parameters unless it has its values."""
         if not isinstance(self._source, Playbook):
             return Macro(macro_name(self.name), described(self.name), {}, (), self.given)
         wanted = self._source.goals[self.name]
@@ -138,7 +141,7 @@ class Script:
         screens: Screens | None = None,
         reader: Reader | None = None,
     ) -> Brain:
-        """Return what decides this script once; ``screens`` are the states that it may wait for by name."""
+        """Return a new brain for one run of the script. ``screens`` has the states that it may wait for by name."""
         self.check_values()
         if isinstance(self._source, Playbook):
             eyes = Eyes(reader, recognizer, self._known(screens))
@@ -146,7 +149,7 @@ class Script:
         return FunctionBrain(self._source, self._values, Eyes(reader), recognizer or ScreenRecognizer(reader), screens)
 
     def _known(self, screens: Screens | None) -> Sequence[State]:
-        """Return the states that a playbook may ask for. Raises `InvalidUsage` if it asks for one that is not there."""
+        """Return the states that a playbook may name. Raises `InvalidUsage` if it names another one."""
         assert isinstance(self._source, Playbook)
         known = screens.candidates if screens is not None else ()
         for name in states_in(self._source.rules_of(self.name)) if known else ():
@@ -159,26 +162,26 @@ class Script:
 
     @property
     def layer(self) -> str:
-        """What it is called among the layers of a sub-goal."""
+        """Name of its layer."""
         return PLAYBOOK if isinstance(self._source, Playbook) else SCRIPT
 
     @property
     def press_once(self) -> tuple[str, ...]:
-        """What is written on what has the effect, and is pressed once by whoever works on it."""
+        """Labels of the controls with an effect, which every layer presses once only."""
         if not isinstance(self._source, Playbook):
             return ()
         return tuple(fill(label, self._values) for label in self._source.goals[self.name].press_once)
 
     @property
     def asks_for_windows(self) -> bool:
-        """Whether it goes by the windows that are on the screen."""
+        """Whether it depends on the windows on the screen."""
         if not isinstance(self._source, Playbook):
             return False
         return any(isinstance(one, ShownWindow) for rule in self._source.rules_of(self.name) for one in rule.conditions)
 
     @property
     def plan(self) -> Plan | None:
-        """What it may do, for people to see; None for a function, of which nobody knows."""
+        """Its rules and thoughts, for people; ``None`` for a function, whose steps are unknown."""
         if not isinstance(self._source, Playbook):
             return None
         rules = self._source.rules_of(self.name)
@@ -191,8 +194,8 @@ class Script:
 def screens_of(source: str | Path | Playbook, do: Mapping[str, Do] | None = None) -> Screens:
     """Return the screens that a playbook declares.
 
-    ``do`` gives what the playbook leaves to Python, by the name of the interruption or the way. Raises `InvalidUsage`
-    if something is left open, or given that is not there.
+    ``do`` has the actions that the playbook leaves to Python, by the name of the interruption or the way. Raises
+    `InvalidUsage` for a missing or unknown name.
     """
     playbook = source if isinstance(source, Playbook) else _loaded(Path(source))[0]
     declared, given = playbook.screens, dict(do or {})
@@ -217,7 +220,9 @@ def screens_of(source: str | Path | Playbook, do: Mapping[str, Do] | None = None
 
 
 def states_of(path: Path) -> tuple[State, ...]:
-    """Return the states that a playbook declares, interruptions first, whatever it leaves open of what to do."""
+    """Return the states that a playbook declares, interruptions first. Actions that are left to Python do
+    not matter.
+    """
     playbook, _ = _loaded(path)
     if playbook.screens is None:
         raise InvalidUsage(f"The playbook {playbook.name!r} declares no screens; add a screens: section.")
@@ -228,7 +233,7 @@ def states_of(path: Path) -> tuple[State, ...]:
 
 
 def _only(playbook: Playbook, name: str, actions: Sequence[Action]) -> Playbook:
-    """Return a playbook whose only goal is to do some actions, one after the other."""
+    """Return a playbook whose only goal does some actions in order."""
     rule = Rule(id="do", max=1, do=(*actions, Action(answer=_DONE, thought=f"{name}: done.")))
     return playbook.model_copy(update={"goals": {name: Goal(rules=(rule,))}})
 

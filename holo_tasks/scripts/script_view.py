@@ -1,4 +1,4 @@
-"""What a script sees and hears of a walk: the screen as it is, read here, and what came of its last step."""
+"""What scripts know of a walk: the contents of the screen (`Eyes`), and the outcome of the last step (`Ears`)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from holo_tasks.vision.screen_text import Line, Sight
 from holo_tasks.vision.template_match import Found
 
 SCRIPT, PLAYBOOK = "script", "playbook"
-"""The names of the layers that a function's script and a playbook's are."""
+"""Names of the layers of Python scripts and of playbooks."""
 
 
 class Needs(Flag):
-    """What has to be known of a screen: what is written on it, what programs tell of elements, windows, its state."""
+    """The facts that are needed about a screen: its text, its elements, its windows, its state."""
 
     TEXT = auto()
     ELEMENTS = auto()
@@ -47,7 +47,7 @@ class Needs(Flag):
 
 
 def needs_for(targets: Sequence[Target]) -> Needs:
-    """Return what has to be known of a screen to find some targets."""
+    """Return the facts that are needed to find some targets."""
     needs = Needs(0)
     for way in (way for target in targets for way in target.ways):
         if way.is_named or way.field is not None:
@@ -58,7 +58,7 @@ def needs_for(targets: Sequence[Target]) -> Needs:
 
 
 def needs_of_condition(wanted: Condition) -> Needs:
-    """Return what has to be known of a screen to say whether it shows something."""
+    """Return the facts that are needed to check a condition."""
     match wanted:
         case str():
             return Needs.TEXT
@@ -73,9 +73,9 @@ def needs_of_condition(wanted: Condition) -> Needs:
 class Eyes:
     """Reads the newest screen of a walk, as far as the walk is shown it.
 
-    Targets are found on the screen as it is, which never leaves this machine. Values are read from what may be known
-    outside it, because they end up in answers, notes and texts; for that, nothing that is read names a secret.
-    ``states`` are those that the program can be in, as far as who works knows them, and ``recognizer`` tells which.
+    Targets are found on the original screen, which never leaves this machine. Values are read from the redacted screen,
+    because they end up in answers, notes and texts. Text that looks like a secret's placeholder is made ineffective.
+    ``states`` are the known states of the program, and ``recognizer`` recognizes them.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class Eyes:
         self._last: tuple[Seen, Sight] | None = None
 
     async def sight(self, walk: Walk, needs: Needs = Needs.TEXT, *, told: bool = False) -> Sight:
-        """Return what is on the screen, as far as it is needed; its pixels are of the part that the walk is shown.
+        """Return the contents of the screen, as far as they are needed, in pixels of the shown part.
 
-        Where programs do not all tell of their elements, it is read, too. Where they do, and ``told`` is wanted, it is
-        read only where they tell of the texts that are asked for, and as a whole where that is not enough: such a sight
-        is to be asked in another thread.
+        The screen is read by OCR if a program does not report its elements. If all do and ``told`` is set, OCR reads
+        only the places of the requested texts, and the whole screen if these are not enough. Use such a sight in
+        another thread.
         """
         seen = walk.seen
         if seen is None:
@@ -122,7 +122,7 @@ class Eyes:
     def _with_elements(
         self, sight: Sight, tree: ElementTree, shown: ElementTree, seen: Seen, instead: bool = False
     ) -> Sight:
-        """Return a sight with what programs tell; nothing that is masked is in what is shown outside."""
+        """Return a sight with the elements. Masked elements are left out of the part for outside."""
         region = seen.shot.region
         found = with_elements(sight, _part(seen.frame, region), seen_in(tree, region), self._check, instead=instead)
         outside, part = seen_in(shown, region), _part(seen.redacted, region)
@@ -130,7 +130,7 @@ class Eyes:
         return replace(self._until_read(found, seen), shown=self._until_read(shows, seen))
 
     def _until_read(self, sight: Sight, seen: Seen) -> Sight:
-        """Return a sight that goes by what was read as soon as all of the screen was."""
+        """Return a sight that uses the OCR result as soon as the whole screen was read."""
 
         def has(label: str) -> bool | None:
             return None if self._last and self._last[0] is seen else sight.told(label)
@@ -141,7 +141,7 @@ class Eyes:
         return replace(sight, told=has, row=row)
 
     def _later(self, seen: Seen) -> Sight:
-        """Return what is on the screen, which is read when something is asked that only that tells."""
+        """Return a sight whose OCR runs at the first question that needs it."""
 
         @cache
         def read() -> Sight:
@@ -177,7 +177,7 @@ T = TypeVar("T")
 
 
 class Later(Sequence[T], Generic[T]):
-    """Things that are found when somebody first asks for them."""
+    """A sequence that is computed at its first use."""
 
     def __init__(self, find: Callable[[], Sequence[T]]) -> None:
         self._find = find
@@ -196,7 +196,7 @@ class Later(Sequence[T], Generic[T]):
 
 
 def _pictures(of: Callable[[], Sight]) -> Callable[[Path], Sequence[Found]]:
-    """Return what finds smaller pictures on what is read later."""
+    """Return a function that finds smaller pictures on a sight that is read later."""
     return lambda file: of().pictures(file)
 
 
@@ -209,20 +209,20 @@ def _unread(seen: Seen) -> Sight:
 
 
 def _elements(walk: Walk) -> Elements | None:
-    """Return what tells the programs' elements; None on a desktop that does not ask them."""
+    """Return the reader of elements; ``None`` on a desktop that reports none."""
     desktop = walk.doors.desktop
     return walk.doors.elements or (Elements(desktop) if isinstance(desktop, TellsElements) else None)
 
 
 def have_windows_told(desktop: object) -> None:
-    """Have pictures say from now on which windows are in them. Raises `InvalidUsage` if they cannot."""
+    """Let frames contain the windows from now on. Raises `InvalidUsage` if the desktop does not support this."""
     if getattr(desktop, "far", "") or not isinstance(desktop, TellsWindows):
         raise InvalidUsage("A playbook asks for a window, and nobody here knows which windows are on this screen.")
     desktop.tells_windows = True
 
 
 async def _with_windows(walk: Walk) -> Seen:
-    """Look once more, for the windows: until then nobody knows whether one is there."""
+    """Look again with windows. Without them, a condition on a window cannot be checked."""
     have_windows_told(walk.doors.desktop)
     seen = await walk.look()
     if seen.frame.windows is None:
@@ -231,17 +231,17 @@ async def _with_windows(walk: Walk) -> Seen:
 
 
 class Ears:
-    """Hears what came of the step that was given last."""
+    """Finds the outcome of the last step in the transcript."""
 
     def __init__(self) -> None:
         self._given: tuple[Step, int] | None = None
 
     def gave(self, step: Step, walk: Walk) -> None:
-        """Note the step that is to be done next."""
+        """Remember the step that is done next."""
         self._given = step, len(walk.transcript.entries)
 
     def heard(self, walk: Walk) -> tuple[Step, Told] | None:
-        """Return the last step and what came of it; None if none was given, or it was not done after all."""
+        """Return the last step and its outcome; ``None`` without a step, or if it was not done."""
         given, self._given = self._given, None
         if given is None:
             return None
@@ -254,7 +254,9 @@ class Ears:
 
 
 def exactly(point: Point, size: Size) -> tuple[float, float]:
-    """Return the coordinates that `core.scaling` brings back to this very pixel, also on screens wider than 1000."""
+    """Return the coordinates that `core.scaling` converts back to this very pixel, also on screens wider than 1000
+    pixels.
+    """
     return _thousandths(point.x, size.width), _thousandths(point.y, size.height)
 
 
