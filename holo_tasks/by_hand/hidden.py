@@ -92,7 +92,7 @@ def secrets_in(steps: Sequence[HandStep], last: Shown, reader: Reader, told: Col
         after = step.typed or (steps[place + 1].before if place + 1 < len(steps) else last)
         text, old, new = step.gesture.text, step.before.whole(), after.whole()
         changed = changed_box(old, new)
-        within = pressed or _come_to(text, step, after, reader)
+        within = pressed or _field_reached_by_keys(text, step, after, reader)
         at = within or (changed.center if changed is not None else None)
         sure = _is_protected(step, after) or _shows_signs(text, at, step, after, reader)
         if sure or not (len(text) < SHORTEST or text in told or _is_read(text, step.before, after, reader)):
@@ -164,7 +164,9 @@ def _is_cell(at: Point, step: HandStep, reader: Reader) -> bool:
         return element.role in TABULAR
     fields = _fields(step, reader)
     here = _field(at, step, reader)
-    return here is not None and _has_neighbor(here, fields) and _has_neighbor(_turned(here), map(_turned, fields))
+    return (
+        here is not None and _has_neighbor(here, fields) and _has_neighbor(_transposed(here), map(_transposed, fields))
+    )
 
 
 def _has_neighbor(box: Box, others: Iterable[Box]) -> bool:
@@ -176,7 +178,7 @@ def _has_neighbor(box: Box, others: Iterable[Box]) -> bool:
     )
 
 
-def _turned(box: Box) -> Box:
+def _transposed(box: Box) -> Box:
     return Box(box.top, box.left, box.height, box.width)
 
 
@@ -190,7 +192,7 @@ def _fields(step: HandStep, reader: Reader) -> list[Box]:
     return sorted((*sight.fields, *sight.colored_fields), key=lambda box: box.area)
 
 
-def _come_to(text: str, step: HandStep, after: Shown, reader: Reader) -> Point | None:
+def _field_reached_by_keys(text: str, step: HandStep, after: Shown, reader: Reader) -> Point | None:
     """Return the center of a field that was reached by keys, or ``None``.
 
     Only a field that shows one sign for each character is found. The changed area alone does not identify the field: a

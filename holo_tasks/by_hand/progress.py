@@ -91,4 +91,4 @@ def _said(gesture: Gesture, words: str, field: str) -> str:
         case Hotkey(keys, repeat):
             return f"pressed {'+'.join(keys)}{f' {repeat} times' if repeat > 1 else ''}"
         case _:
-            raise AssertionError(f"nobody does {gesture} by hand")
+            raise AssertionError(f"{gesture} cannot be done by hand")

@@ -237,7 +237,7 @@ def call_of(gesture: Gesture, size: Size, words: str) -> AnyCall:
         case Hotkey(keys, repeat):
             return HotkeyCall(tool_name="hotkey", keys=[*keys], repeat_count=repeat)
         case _:
-            raise AssertionError(f"nobody does {gesture} by hand")
+            raise AssertionError(f"{gesture} cannot be done by hand")
 
 
 def _wrong(step: HandStep, later: Sequence[HandStep]) -> str:

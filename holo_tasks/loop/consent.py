@@ -92,16 +92,16 @@ async def consent(approver: Approver, asked: Asked, look: Callable[[], Awaitable
     ``look`` takes a new redacted frame. An approval is valid only while that frame is identical to the approved one.
     Raises `NeedsPerson` if nobody was asked yet, and `PolicyRefused` if the answer was not yes to this.
     """
-    by = await _taken(approver, asked, look)
+    by = await _take_approval(approver, asked, look)
     if by is None:
         await approver.ask(asked)
-        by = await _taken(approver, asked, look)
+        by = await _take_approval(approver, asked, look)
     if by is None:
         raise PolicyRefused(f"Nobody said yes to this on the screen as it is now: {asked.words}.")
     return by
 
 
-async def _taken(approver: Approver, asked: Asked, look: Callable[[], Awaitable[Frame]]) -> str | None:
+async def _take_approval(approver: Approver, asked: Asked, look: Callable[[], Awaitable[Frame]]) -> str | None:
     end = asyncio.get_running_loop().time() + PATIENCE_S
     while True:
         frame = await look()

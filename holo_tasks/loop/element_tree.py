@@ -142,7 +142,7 @@ class Elements:
         element = hit_by(newest.tree, gesture)
         if element is None:
             return {}
-        return self._told(known_element(newest.tree, element, masks, self.tell, unseen=self.unseen))
+        return self._described(known_element(newest.tree, element, masks, self.tell, unseen=self.unseen))
 
     async def newest(self) -> Newest | None:
         """Return the newest tree if it is available in time, otherwise ``None``. `hit` names the next action by it."""
@@ -188,6 +188,6 @@ class Elements:
         except (TimeoutError, HoloError):  # the next input raises the error
             return None
 
-    def _told(self, element: Element) -> dict[str, str]:
+    def _described(self, element: Element) -> dict[str, str]:
         words = {"role": element.role, "name": element.name, "application": element.application}
         return {word: named(text, NAME_CHARACTERS) for word, text in words.items()}

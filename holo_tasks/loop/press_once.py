@@ -35,7 +35,7 @@ AGREES, SHORTEST_RUN = 0.9, 2
 """Smallest share of a text's characters that OCR must read in order, and the shortest run of characters that counts."""
 
 
-async def _nobody_knows() -> bool:
+async def _effect_is_unknown() -> bool:
     return False
 
 
@@ -48,7 +48,7 @@ class Once:
     """
 
     labels: tuple[str, ...] = ()
-    not_done: Callable[[], Awaitable[bool]] = _nobody_knows
+    not_done: Callable[[], Awaitable[bool]] = _effect_is_unknown
     pressed: set[str] = field(default_factory=set)
     declared: tuple[str, ...] = field(init=False)
 

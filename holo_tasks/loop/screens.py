@@ -75,7 +75,7 @@ class Interruption:
 
     def __post_init__(self) -> None:
         if not isinstance(self.state, State):
-            raise InvalidUsage(f"An Interruption is told by a State, not by {self.state!r}; write State(name, marks…).")
+            raise InvalidUsage(f"An Interruption needs a State, not {self.state!r}; write State(name, marks…).")
         if not self.name:
             object.__setattr__(self, "name", self.state.name)
         if self.state.busy:
@@ -179,8 +179,8 @@ class Screens:
                 )
             if way.start != ANY and self.state(way.start).busy:
                 raise InvalidUsage(
-                    f"The way to {way.to!r} starts at {way.start!r}, which is busy, and a busy state is waited out; "
-                    "start it at the state that comes after."
+                    f"The way to {way.to!r} starts at {way.start!r}, which is busy. The run waits until a busy state "
+                    "ends, so start the way at the state after it."
                 )
 
     def _check_home(self) -> None:
@@ -208,7 +208,7 @@ class Route:
         for field, value in given.items():
             object.__setattr__(self, field, value)
         if not (self.begins or self.ends):
-            raise InvalidUsage("A route says where the work begins= or ends=; else give the Screens themselves.")
+            raise InvalidUsage("A route needs begins= or ends=. Without either, give the Screens themselves.")
         for name in filter(None, (self.begins, *self.ends)):
             screens.state(name)
 

@@ -278,7 +278,7 @@ class Walk:
         clicked, tabbed = self._keyed(seen.frame)
         self._focus = (None, None, 0)
         receipt = await self._send(seen, gesture, permit, field, intent, (clicked, tabbed))
-        self._tell(gesture, receipt.typed)
+        self._report_secrets(gesture, receipt.typed)
         if intent is not None:
             await intent.done()
         await self._note(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
@@ -326,7 +326,7 @@ class Walk:
             slip = permit.slip(gesture, until_s, frame, field, codes, held) if permit else None
             return await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
-            self._tell(gesture, error.typed)
+            self._report_secrets(gesture, error.typed)
             if not error.typed:  # a gesture is checked as a whole before its first input: nothing was sent
                 self._focus = *keyed, seen.frame.holds
             if intent is not None:
@@ -336,7 +336,7 @@ class Walk:
             raise
         except BaseException as error:
             # Also after a cancellation: a flow may catch its limit, and look at the same screen again.
-            self._tell(gesture, typed_until(error, gesture, seen.frame))
+            self._report_secrets(gesture, typed_until(error, gesture, seen.frame))
             if not isinstance(error, HoloError):
                 raise
             late = guard.late() if isinstance(error, LimitReached) else None  # names the scope of the deadline
@@ -376,7 +376,7 @@ class Walk:
             raise
         return field
 
-    def _tell(self, gesture: Gesture, typed: Sequence[Typed]) -> None:
+    def _report_secrets(self, gesture: Gesture, typed: Sequence[Typed]) -> None:
         """Report the places where secrets are visible, or that a secret was typed and is visible nowhere yet."""
         if typed or secrets_in(gesture):
             self.doors.codes.keep()

@@ -211,7 +211,7 @@ class Write(Part):
     overwrite: bool = False
     press_enter: bool = False
     shows: str | None = Field(
-        default=None, description="the text that the field holds afterwards, if it is another one; * for anything"
+        default=None, description="the text of the field afterwards, if it differs; * for anything"
     )
 
     @model_validator(mode="before")
@@ -273,13 +273,13 @@ class Action(Part):
     wait: Annotated[float, Field(gt=0, le=60)] | None = None
     answer: dict[str, Any] | str | None = None
     ask_human: str | None = None
-    ask_model: str | None = Field(default=None, description="what of the answer nobody but a model can read")
+    ask_model: str | None = Field(default=None, description="the part of the answer that only a model can read")
     thought: Annotated[str, Field(min_length=1)]
     element: str | None = Field(default=None, description="how a report names the target")
     note: str | None = Field(default=None, description="a fact to keep; {name} of values read")
-    safe: bool = Field(default=False, description="to do it twice does no harm")
+    safe: bool = Field(default=False, description="a repetition does no harm")
     expect: str | None = Field(default=None, description="the state of the screen after it")
-    then: Conditions = Field(default=(), description="what must all be visible after it")
+    then: Conditions = Field(default=(), description="conditions that must all hold after it")
 
     @property
     def kind(self) -> str:

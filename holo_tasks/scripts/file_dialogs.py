@@ -31,8 +31,8 @@ OPENS, SAVES = "Open", "Save"
 GTK_ROLE, FIELD, QT_FIELD = "file chooser", "text field", "File name:"
 TEXTS = {"GTK": ("Cancel", "Other Loc*"), "Qt": ("Look in:", "File name:")}
 """Texts on a dialog whose program does not report its place. One must be read, each other one read or reported."""
-_TAKEN = ("*already exists*", "*replace it*")
-_NOT_THERE = ("*not found*", "*could not be*", "*does not exist*", "*no such file*")
+_EXISTS = ("*already exists*", "*replace it*")
+_MISSING = ("*not found*", "*could not be*", "*does not exist*", "*no such file*")
 
 
 async def save_in_dialog(hands: Hands, path: str) -> str:
@@ -41,8 +41,8 @@ async def save_in_dialog(hands: Hands, path: str) -> str:
     Raises `GaveUp` if no dialog opens, if it does not show the path, if it does not close, and if a file of that name
     exists. An existing file is never replaced. Use `SharedFiles.wait` to check that the file is complete.
     """
-    refusals = dict.fromkeys(_TAKEN, "there is a file of that name already")
-    return await _chosen(hands, _checked(path), refusals, opens=False)
+    refusals = dict.fromkeys(_EXISTS, "there is a file of that name already")
+    return await _choose(hands, _check_path(path), refusals, opens=False)
 
 
 async def open_in_dialog(hands: Hands, path: str) -> str:
@@ -51,11 +51,11 @@ async def open_in_dialog(hands: Hands, path: str) -> str:
     Raises `GaveUp` if no dialog opens, if it does not show the path, and if it does not close, for example because the
     file does not exist.
     """
-    refusals = dict.fromkeys(_NOT_THERE, "the program finds no such file")
-    return await _chosen(hands, _checked(path), refusals, opens=True)
+    refusals = dict.fromkeys(_MISSING, "the program finds no such file")
+    return await _choose(hands, _check_path(path), refusals, opens=True)
 
 
-async def _chosen(hands: Hands, path: str, refusals: dict[str, str], *, opens: bool) -> str:
+async def _choose(hands: Hands, path: str, refusals: dict[str, str], *, opens: bool) -> str:
     until = _Patience(COMES_UP_S)
     while not (toolkit := dialog_on(await hands.sight())):
         if until.over:
@@ -64,18 +64,18 @@ async def _chosen(hands: Hands, path: str, refusals: dict[str, str], *, opens: b
     if opens and toolkit == "GTK":
         # The field opens only after a slash was typed, and keys that come at once may be lost.
         await _in_dialog(hands, lambda: hands.write("/"))
-    if not await _typed(hands, path):
+    if not await _type_path(hands, path):
         raise hands.give_up(f"The dialog does not show {exact(path)} in its field, so nothing was chosen.")
     await _in_dialog(hands, lambda: hands.hotkey("enter"))
-    if not await _gone(hands, path, refusals, HEEDS_S):
+    if not await _wait_until_closed(hands, path, refusals, HEEDS_S):
         with contextlib.suppress(GaveUp):  # the dialog has closed by now, or its button has another name
             await hands.click(OPENS if opens else SAVES, timeout_seconds=0)
-        if not await _gone(hands, path, refusals, GOES_S):
+        if not await _wait_until_closed(hands, path, refusals, GOES_S):
             raise hands.give_up(f"The dialog is still up after {exact(path)} was chosen in it.")
     return path
 
 
-async def _gone(hands: Hands, path: str, refusals: dict[str, str], seconds: float) -> bool:
+async def _wait_until_closed(hands: Hands, path: str, refusals: dict[str, str], seconds: float) -> bool:
     """Wait until the dialog is closed; return whether it is. Raises `GaveUp` if the dialog rejects the path."""
     until, gone = _Patience(seconds), 0
     while True:
@@ -91,7 +91,7 @@ async def _gone(hands: Hands, path: str, refusals: dict[str, str], seconds: floa
         await until.wait(hands)
 
 
-async def _typed(hands: Hands, path: str) -> bool:
+async def _type_path(hands: Hands, path: str) -> bool:
     """Type a path into the focused field, up to twice; return whether the field shows it."""
     for _ in range(TRIES):
         await _in_dialog(hands, lambda: hands.hotkey("ctrl", "a", safe=True))
@@ -119,7 +119,7 @@ async def _in_dialog(hands: Hands, do: Callable[[], Awaitable[str]]) -> None:
 
 def dialog_on(sight: Sight) -> str:
     """Return the toolkit of the file dialog on the screen. Returns an empty string without a dialog."""
-    for one in _told(sight):
+    for one in _elements_of(sight):
         if one.on_screen and one.role == GTK_ROLE:
             return "GTK"
         if one.on_screen and one.role == FIELD and one.name.startswith(QT_FIELD):
@@ -133,7 +133,7 @@ def dialog_on(sight: Sight) -> str:
 
 def took(sight: Sight, path: str) -> bool:
     """Return whether a field shows the path, as reported by its program, otherwise as far as OCR can read it."""
-    told = _told(sight)
+    told = _elements_of(sight)
     if any(one.on_screen and one.role == FIELD and "focused" in one.states and one.value == path for one in told):
         return True
     if any(one.on_screen and (one.role == GTK_ROLE or one.name.startswith(QT_FIELD)) for one in told):
@@ -143,10 +143,10 @@ def took(sight: Sight, path: str) -> bool:
 
 def _named(sight: Sight, text: str) -> bool:
     """Return whether the program reports an element of this name without its place, as GTK 4 does."""
-    return any("visible" in one.states and not one.on_screen and matches(text, one.name) for one in _told(sight))
+    return any("visible" in one.states and not one.on_screen and matches(text, one.name) for one in _elements_of(sight))
 
 
-def _told(sight: Sight) -> Sequence[Element]:
+def _elements_of(sight: Sight) -> Sequence[Element]:
     return sight.elements.elements if sight.elements is not None else ()
 
 
@@ -165,7 +165,7 @@ class _Patience:
         self._left_s -= NAP_S
 
 
-def _checked(path: str) -> str:
+def _check_path(path: str) -> str:
     """Return a path that can be typed into a dialog. Raises `InvalidUsage` for any other path."""
     if not path.startswith("/") or path.endswith("/") or os.path.normpath(path) != path:
         raise InvalidUsage(f"Give a file dialog the whole path of a file, without '.' and '..', not {path[:200]!r}.")

@@ -39,7 +39,7 @@ Cause = Literal["screen", "target", "values", "effect", "failed"]
 * effect: the step had no effect.
 * failed: the step failed twice.
 """
-_PLACE = re.compile(r"(?<!\{)\{[a-z_][a-z0-9_]*\}(?!\})")
+_PLACEHOLDER = re.compile(r"(?<!\{)\{[a-z_][a-z0-9_]*\}(?!\})")
 
 
 @dataclass(frozen=True)
@@ -151,4 +151,4 @@ def _unseen(rule: Rule, unseen: Sequence[Condition], values: Mapping[str, Value]
 
 
 def _is_of_item(wanted: Condition) -> bool:
-    return any(_PLACE.search(text) for text in texts_of(wanted))
+    return any(_PLACEHOLDER.search(text) for text in texts_of(wanted))

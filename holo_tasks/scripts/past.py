@@ -24,8 +24,8 @@ class Past:
             for place, action in enumerate(rule.do)
             if action.wait is None
         }
-        self._said = [said.get(turn.thought) for turn in self.turns]
-        self._steps = [None if turn.failed else step for turn, step in zip(self.turns, self._said, strict=True)]
+        self._by_thought = [said.get(turn.thought) for turn in self.turns]
+        self._steps = [None if turn.failed else step for turn, step in zip(self.turns, self._by_thought, strict=True)]
         self._finished = [
             (place, step[0].id)
             for place, step in enumerate(self._steps)
@@ -51,7 +51,7 @@ class Past:
     @property
     def tried(self) -> tuple[Rule, int] | None:
         """The rule of the last step, and the step's index in it, even if the step failed."""
-        return self._said[-1] if self._said else None
+        return self._by_thought[-1] if self._by_thought else None
 
     def next_in(self, rule: Rule) -> int:
         """Return the index of a rule's next action: 0 unless the last step belongs to the rule."""

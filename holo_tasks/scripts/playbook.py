@@ -89,10 +89,10 @@ class Rule(Part):
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
     if_: str | None = Field(default=None, alias="if", description="a parameter that must be true; `not NAME`: false")
-    screen: Conditions = Field(default=(), description="what must all be visible")
+    screen: Conditions = Field(default=(), description="conditions that must all hold")
     or_screen: Screens = Field(default=(), description="the same in other versions of the program: one list suffices")
-    any_of: Conditions = Field(default=(), description="of this one must be visible")
-    not_: Conditions = Field(default=(), alias="not", description="what must not be visible")
+    any_of: Conditions = Field(default=(), description="conditions of which one must hold")
+    not_: Conditions = Field(default=(), alias="not", description="conditions that must not hold")
     shows_part_of: str | None = Field(default=None, description="a text, some of which must be visible")
     after: Labels = Field(default=(), description="rules of which one was the last to finish")
     done: Labels = Field(default=(), description="rules that must all have finished")
@@ -101,7 +101,7 @@ class Rule(Part):
     waited: Annotated[int, Field(ge=0)] = Field(default=0, description="waits in a row before it may start")
     max: Annotated[int, Field(ge=1)] = 6
     once: bool = False
-    anytime: bool = Field(default=False, description="also while what must come of another step is waited for")
+    anytime: bool = Field(default=False, description="also during the wait for another step's effect")
     patience: Annotated[int, Field(ge=0, le=120)] = 4
     pause: Annotated[float, Field(gt=0, le=10)] = Field(default=0.5, description="seconds of each wait")
     read: dict[str, Read] = Field(default_factory=dict)
@@ -159,12 +159,13 @@ class Goal(Part):
     values: dict[str, str] = Field(default_factory=dict, description="values the task may leave out")
     rules: Annotated[tuple[Entry, ...], Field(min_length=1)]
     probe: str | None = Field(
-        default=None, description="the goal that a script does before it answers; it answers done"
+        default=None,
+        description="goal that checks the effect before the answer; it answers done if the effect is there",
     )
-    press_once: Labels = Field(default=(), description="labels that whoever works presses once only")
+    press_once: Labels = Field(default=(), description="labels that every layer presses once only")
     at_limit: dict[str, Any] | str = Field(
         default="The rehearsal model was stopped before it was done.",
-        description="the answer when nothing but an answer is allowed",
+        description="the answer at the step limit",
     )
 
     @field_validator("when")

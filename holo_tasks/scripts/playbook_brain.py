@@ -144,7 +144,7 @@ class PlaybookBrain:
             step = await probe.decide(walk)
         except GaveUp as error:
             raise NeedsPerson(
-                f"{self.goal} says that it is done, and nobody could look whether it is: {error}"
+                f"The program says that it is done ({self.goal}), and the check of the effect failed: {error}"
             ) from None
         self.intent = probe.intent
         if not isinstance(step.tool_call, AnswerCall):

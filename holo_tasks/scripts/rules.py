@@ -121,7 +121,9 @@ def follow(
         return Decision(_answer(playbook.goals[goal].at_limit, LAST_CALL, values), f"{goal}: at the limit")
     if past.waits < UNKNOWN_SCREEN_WAITS:
         return Decision(_step("wait", WAITING, seconds=1.0), f"{goal}: no rule holds", lost=True)
-    return _stop(LOST, _what_is_seen(goal, sight, lacking), f"{goal}: no rule holds, and waiting did not help", False)
+    return _stop(
+        LOST, _unknown_screen_question(goal, sight, lacking), f"{goal}: no rule holds, and waiting did not help", False
+    )
 
 
 def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | None:
@@ -457,7 +459,7 @@ def _stop(thought: str, question: str, why: str, answer_only: bool) -> Decision:
     return Decision(_step("ask_human", thought, question=question), why, lost=True)
 
 
-def _what_is_seen(goal: str, sight: Sight, lacking: Sequence[str]) -> str:
+def _unknown_screen_question(goal: str, sight: Sight, lacking: Sequence[str]) -> str:
     why = "".join(f" {reason}" for reason in dict.fromkeys(lacking) if reason)
     return f"The playbook has no rule of goal {goal!r} for this screen.{why}{_read_of(sight, 'It')}"
 

@@ -8,7 +8,7 @@ screens:
     saving: {marks: "Saving*", busy: true}
   interruptions:
     notice: {marks: "NOTICE", do: [{click: Close, thought: A notice is in the way.}]}
-    sign-on: {marks: "SESSION EXPIRED"}     # what to do is given in Python, by this name
+    sign-on: {marks: "SESSION EXPIRED"}     # its action is given in Python, by this name
   ways:
     - {to: search, from: record, do: back-to-search}     # a goal of this playbook that takes no values
 """
@@ -130,7 +130,7 @@ class DeclaredWay(Part):
 
     to: str
     from_: str = Field(default=ANY, alias="from")
-    name: str = Field(default="", description="what it is called where it is given in Python; `to` unless given")
+    name: str = Field(default="", description="name of its action in do=; `to` by default")
     do: Doing = None
 
 
@@ -185,7 +185,7 @@ class DeclaredScreens(Part):
                 if do not in params:
                     raise ValueError(f"screens: do: {do!r} is no goal of this playbook")
                 if params[do]:
-                    raise ValueError(f"screens: do: the goal {do!r} takes values, and there is nobody to give them")
+                    raise ValueError(f"screens: do: the goal {do!r} takes values, which cannot be given here")
             elif do is not None:
                 self.check_expected("screens", do)
 

@@ -84,7 +84,7 @@ class Script:
         made = copy(self)
         made.heal, made.file = heal, file or self.file
         if heal != "off" and made.file is None:
-            raise InvalidUsage(f"The script {self.name!r} comes from no file, beside which anything could be kept.")
+            raise InvalidUsage(f"The script {self.name!r} has no file, so nothing can be stored beside it.")
         made.counts = made.file is not None
         return made
 
@@ -205,13 +205,15 @@ def screens_of(source: str | Path | Playbook, do: Mapping[str, Do] | None = None
     def doing(name: str, written: str | tuple[Action, ...] | None) -> Do:
         if written is None:
             if name not in given:
-                raise InvalidUsage(
-                    f"The playbook {playbook.name!r} leaves open what is done for {name!r}; give it in do=."
-                )
+                raise InvalidUsage(f"The playbook {playbook.name!r} declares no action for {name!r}; give it in do=.")
             return given[name]
         if name in given:
-            raise InvalidUsage(f"What is done for {name!r} is in the playbook {playbook.name!r}; leave it out of do=.")
-        return Script(playbook, written) if isinstance(written, str) else Script(_only(playbook, name, written), name)
+            raise InvalidUsage(f"The playbook {playbook.name!r} has an action for {name!r}; leave it out of do=.")
+        return (
+            Script(playbook, written)
+            if isinstance(written, str)
+            else Script(_playbook_of_actions(playbook, name, written), name)
+        )
 
     unknown = set(given) - {*declared.interruptions, *(way.name or way.to for way in declared.ways)}
     if unknown:
@@ -232,7 +234,7 @@ def states_of(path: Path) -> tuple[State, ...]:
     return playbook.screens.screens(lambda name, do: nothing).candidates
 
 
-def _only(playbook: Playbook, name: str, actions: Sequence[Action]) -> Playbook:
+def _playbook_of_actions(playbook: Playbook, name: str, actions: Sequence[Action]) -> Playbook:
     """Return a playbook whose only goal does some actions in order."""
     rule = Rule(id="do", max=1, do=(*actions, Action(answer=_DONE, thought=f"{name}: done.")))
     return playbook.model_copy(update={"goals": {name: Goal(rules=(rule,))}})

@@ -217,7 +217,7 @@ def _elements(walk: Walk) -> Elements | None:
 def have_windows_told(desktop: object) -> None:
     """Let frames contain the windows from now on. Raises `InvalidUsage` if the desktop does not support this."""
     if getattr(desktop, "far", "") or not isinstance(desktop, TellsWindows):
-        raise InvalidUsage("A playbook asks for a window, and nobody here knows which windows are on this screen.")
+        raise InvalidUsage("A playbook asks for a window, but the windows on this screen are not known.")
     desktop.tells_windows = True
 
 
@@ -226,7 +226,7 @@ async def _with_windows(walk: Walk) -> Seen:
     have_windows_told(walk.doors.desktop)
     seen = await walk.look()
     if seen.frame.windows is None:
-        raise InvalidUsage("A playbook asks for a window, and this desktop does not say which there are.")
+        raise InvalidUsage("A playbook asks for a window, but this desktop does not report its windows.")
     return seen
 
 

@@ -16,17 +16,17 @@ from holo_tasks.vision.screen_text import Filled, Sight
 Value: TypeAlias = str | int | bool | None
 
 # {name}, but not the {{secret:NAME}} of the process that owns the keyboard.
-_PLACE = re.compile(r"(?<!\{)\{([a-z_][a-z0-9_]*)\}(?!\})")
+_PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_][a-z0-9_]*)\}(?!\})")
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
     """Replace ``{name}`` by values. Unknown names and ``{{secret:NAME}}`` stay unchanged."""
-    return _PLACE.sub(lambda m: _said(values[m[1]]) if m[1] in values else m[0], template)
+    return _PLACEHOLDER.sub(lambda m: _as_text(values[m[1]]) if m[1] in values else m[0], template)
 
 
 def label_of(template: str, values: Mapping[str, Value]) -> str:
     """Replace ``{name}`` in a text that is searched on the screen. The result demands an exact match of the values."""
-    put_in = [_said(values[name]) for name in _PLACE.findall(template) if name in values]
+    put_in = [_as_text(values[name]) for name in _PLACEHOLDER.findall(template) if name in values]
     return Filled(fill(template, values), put_in) if put_in else fill(template, values)
 
 
@@ -36,7 +36,7 @@ def fits_title(pattern: str, values: Mapping[str, Value], title: str) -> bool:
     return re.fullmatch(".*".join(parts), title.strip(), re.IGNORECASE | re.DOTALL) is not None
 
 
-def _said(value: Value) -> str:
+def _as_text(value: Value) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
@@ -49,7 +49,7 @@ def filled_in(wanted: Shown | ElementTarget, values: Mapping[str, Value]) -> dic
 def fill_all(template: Any, values: Mapping[str, Value]) -> Any:
     """Put values into every text of a JSON value. A text that is only ``{name}`` becomes the value itself."""
     if isinstance(template, str):
-        alone = _PLACE.fullmatch(template)
+        alone = _PLACEHOLDER.fullmatch(template)
         return values[alone[1]] if alone and alone[1] in values else fill(template, values)
     if isinstance(template, Mapping):
         return {key: fill_all(value, values) for key, value in template.items()}

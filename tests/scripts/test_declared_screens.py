@@ -75,9 +75,9 @@ def test_a_playbook_declares_the_same_screens_as_python(tmp_path: Path) -> None:
 def test_what_a_playbook_leaves_to_python_must_be_given_and_nothing_else(tmp_path: Path) -> None:
     path = with_crest(tmp_path)
     for given, said in (
-        ({}, "leaves open what is done for 'sign-on'"),
+        ({}, "declares no action for 'sign-on'"),
         ({"sign-on": sign_on, "other": sign_on}, "named 'other'"),
-        ({"sign-on": sign_on, "notice": sign_on}, "'notice' is in the playbook"),
+        ({"sign-on": sign_on, "notice": sign_on}, "has an action for 'notice'"),
     ):
         with pytest.raises(InvalidUsage, match=said):
             screens_of(path, given)

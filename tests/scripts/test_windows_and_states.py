@@ -131,7 +131,7 @@ async def test_a_state_that_is_none_of_the_programs_is_a_mistake_before_anything
 
 
 async def test_where_nobody_knows_windows_one_is_not_asked_for() -> None:
-    with pytest.raises(InvalidUsage, match="nobody here knows which windows are on this screen"):
+    with pytest.raises(InvalidUsage, match="the windows on this screen are not known"):
         await followed('{window: "Order {order}"}', PaintedDesktop())
 
 
