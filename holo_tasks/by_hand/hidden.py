@@ -1,4 +1,4 @@
-"""Find the secrets among the texts that a person typed, and mask what was drawn while they were typed.
+"""Find the secrets among the texts that a person typed, and mask the pixels that were drawn meanwhile.
 
 A text counts as secret if the screen does not show it, or if the accessibility tree marks its field as protected.
 `secrets_in` finds them, `Inked` masks them, and the recording command uses both.
@@ -131,7 +131,7 @@ def into_empty(steps: Sequence[HandStep], reader: Reader) -> list[HandStep]:
 
 
 class Inked:
-    """Redactor that masks the pixels of typed secrets for as long as they are visible."""
+    """Redactor that masks the pixels of typed secrets while they are visible."""
 
     def __init__(self, secrets: Sequence[Typed]) -> None:
         self._drawn = [each.ink for each in secrets if each.ink is not None]
@@ -156,8 +156,10 @@ def _is_empty(at: Point, step: HandStep, reader: Reader) -> bool:
 
 
 def _is_cell(at: Point, step: HandStep, reader: Reader) -> bool:
-    """Return whether the point is in a table cell: by the tree, or by adjacent boxes of the same size beside and below
-    it.
+    """Return whether the point is in a table cell.
+
+    The tree decides if it reports a cell or a field there. Otherwise the point's box must have neighbors of the same
+    size beside and below it.
     """
     element = step.before.tree.at(at)
     if element is not None and (element.role in TABULAR or "editable" in element.states):
@@ -248,7 +250,7 @@ def _name(label: str, taken: Collection[str]) -> str:
 
 
 def _inside(step: HandStep, after: Shown, at: Point | None, reader: Reader) -> Box:
-    """Return the box of the field that was typed into. Changes outside of it may have other causes.
+    """Return the box of the field that was typed into. Changes elsewhere may have other causes.
 
     Without a known field, returns the row around the pressed point, or the whole screen without a point.
     """

@@ -159,7 +159,7 @@ class Sitting:
         return self._steps.begins(one, time.monotonic())
 
     async def fresh(self) -> Shown:
-        """Return the current screen after all inputs so far."""
+        """Return the current screen after all earlier inputs."""
         async with self._turn:
             for _ in range(MOST_LOOKS):
                 shown = self._shown

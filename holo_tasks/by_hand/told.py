@@ -80,7 +80,7 @@ class _Pictured:
 def check_steps(steps: Sequence[HandStep]) -> str:
     """Return the reasons why no playbook can repeat the steps, as sentences. Returns an empty string without any.
 
-    Raises `InvalidUsage` if there are no steps.
+    Raises `InvalidUsage` without any steps.
     """
     if not steps:
         raise InvalidUsage("Nothing was done on the screen, so no playbook can be made. Record at least one step.")

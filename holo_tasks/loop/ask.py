@@ -33,8 +33,9 @@ class Question:
 
 @dataclass
 class Asked:
-    """Counts the calls and corrections of a question. Keep it when a task is retried, so that retries give no extra
-    attempts.
+    """Counts the calls and corrections of a question.
+
+    Keep it when a task is retried, so that retries give no extra attempts.
     """
 
     corrections: Corrections = field(default_factory=Corrections)
@@ -68,8 +69,9 @@ async def ask(
 
 
 def fit(request: Request, context_tokens: int) -> None:
-    """Limit the length of the reply to the room in the context. Raises `InvalidUsage` if the room is too small for a
-    reply.
+    """Limit the length of the reply to the room in the context.
+
+    Raises `InvalidUsage` if the room is too small for a reply.
     """
     most, room = int(request.body["max_tokens"]), context_tokens - prompt_tokens(request)
     if room < min(most, MIN_OUTPUT_TOKENS):

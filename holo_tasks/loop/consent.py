@@ -51,9 +51,7 @@ class Approver(Protocol):
         ...
 
     async def ask(self, asked: Asked) -> None:
-        """Ask a person and return after the answer. Raises `NeedsPerson` with instructions if nobody waits for the
-        answer.
-        """
+        """Ask a person and return after the answer. Raises `NeedsPerson` if the run does not wait for it."""
         ...
 
 
@@ -66,8 +64,8 @@ async def words_for(
 ) -> tuple[str, tuple[Point, ...]]:
     """Return the description of an action for a person, and the points of the action.
 
-    The model's words for a target are not part of it. Text is read on ``shown``, the redacted screen. ``called``
-    returns the accessible name at a point, as far as it may leave this machine.
+    The description leaves out the model's words for a target. Text is read on ``shown``, the redacted screen.
+    ``called`` returns the accessible name at a point, as far as it may leave this machine.
     """
     where = aim(gesture)
     points = where.points if where is not None else ()
@@ -90,7 +88,7 @@ async def consent(approver: Approver, asked: Asked, look: Callable[[], Awaitable
     """Return the name of the person who approved an action, and use up the approval.
 
     ``look`` takes a new redacted frame. An approval is valid only while that frame is identical to the approved one.
-    Raises `NeedsPerson` if nobody was asked yet, and `PolicyRefused` if the answer was not yes to this.
+    Raises `NeedsPerson` if the question is still open, and `PolicyRefused` if the answer was not yes to this.
     """
     by = await _take_approval(approver, asked, look)
     if by is None:

@@ -26,8 +26,10 @@ from holo_tasks.loop.element_tree import Elements
 
 @dataclass(frozen=True)
 class FieldText:
-    """The text that OCR reads in a field. ``was_empty`` is whether the field was empty on the screen before.
-    ``is_full`` is whether the text reaches the field's end, so that some of it may be hidden.
+    """The text that OCR reads in a field.
+
+    ``was_empty`` is whether the field was empty on the screen before. ``is_full`` is whether the text reaches the
+    field's end, so that the rest may be hidden.
     """
 
     text: str
@@ -49,7 +51,7 @@ class Person(Protocol):
     async def help(self, walk: Any, question: str) -> str:
         """Give the screen to a person because the model asks for one; return the text for the model afterwards.
 
-        ``walk`` is the `Walk` that uses these doors. Raises `NeedsPerson` if nobody comes in time, or if the person
+        ``walk`` is the `Walk` that uses these doors. Raises `NeedsPerson` without a person in time, or if the person
         gives up.
         """
         ...
@@ -57,7 +59,7 @@ class Person(Protocol):
 
 @dataclass(frozen=True)
 class Doors:
-    """The outside services that one sub-goal uses. ``None`` stands for a service that is not available."""
+    """The outside services that one sub-goal uses. A service is ``None`` if it is not available."""
 
     desktop: Desktop
     redactor: Redactor

@@ -122,8 +122,9 @@ class Elements:
         return called
 
     async def hit(self, gesture: Gesture, masks: Sequence[Mask]) -> dict[str, str]:
-        """Return role, name and application of the element that an action hits. Returns an empty dict without a tree in
-        time.
+        """Return role, name and application of the element that an action hits.
+
+        Returns an empty dict without a tree in time.
 
         An action does not wait for a program that hangs.
         """
@@ -167,8 +168,9 @@ class Elements:
         return None if tree is None else Newest(tree, fresh is not None and not fresh.moving)
 
     async def _finished(self, ahead: asyncio.Task[tuple[ElementTree, float]]) -> tuple[ElementTree, float] | None:
-        """Return the tree that was read ahead and its duration in seconds. A reading that is not finished in time is
-        cancelled.
+        """Return the tree that was read ahead and its duration in seconds.
+
+        A reading that is not finished in time is cancelled.
         """
         await asyncio.wait([ahead], timeout=AT_HAND_S if self._asked else FIRST_S)
         if ahead.done():

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 Act = Callable[[Walk, Step], Awaitable[str]]
 Perform = Callable[[Do, str, Screens], Awaitable[Any]]
-"""Does a declared script or sub-goal. The text names its purpose, and the screens are those that may come up."""
+"""Does a declared script or sub-goal. The text names its purpose, and the screens may appear meanwhile."""
 
 
 @dataclass

@@ -80,7 +80,7 @@ class Guide:
             yield from self.reach(self.before)
 
     def prepare(self, expected: str) -> Course[None]:
-        """Clear the screen before a decision, wait for the promised state, and tell the decider what was done."""
+        """Clear the screen before a decision, wait for the promised state, and tell the decider about these actions."""
         yield from self.clear()
         if expected:
             yield from self._arrive(expected)
@@ -208,11 +208,12 @@ class Guide:
         return view
 
     def _interrupting(self, view: View) -> Course[Interruption | str | None]:
-        """Return the obstacle: a declared interruption, or the title of an undeclared window. Returns ``None`` without
-        one.
+        """Return the obstacle: a declared interruption, or the title of an undeclared window.
 
-        Beside a known state, a window counts only if it came up by itself over the previous state. A window that an
-        action opened is the action's effect, and is left to the decider. So is a window that stays, and one without the
+        Returns ``None`` without one.
+
+        In a known state, a window counts only if it appeared by itself over the previous state. A window that an action
+        opened is the action's effect, and is left to the decider. So is a window that stays, and one without the
         keyboard.
         """
         frame, state = view.frame, view.state
@@ -316,7 +317,7 @@ class Guide:
         return not self.screens.closed if view.state is None else not view.state.busy
 
     def _until(self, names: Collection[str]) -> Course[bool]:
-        """Wait for one of some states, and clear interruptions meanwhile; return whether one of them is reached."""
+        """Wait for one of some states, and clear interruptions meanwhile; return whether one is reached."""
         end = (yield Now()) + self.screens.timeout_seconds
         while (yield from self._wait(names, end)):
             interruption = yield from self._interrupting((yield from self._see()))
@@ -384,11 +385,11 @@ class Unguided:
         yield from ()
 
     def prepare(self, expected: str) -> Course[None]:
-        """Leave the screen as it is."""
+        """Leave the screen unchanged."""
         yield from ()
 
     def clear(self) -> Course[None]:
-        """Leave the screen as it is."""
+        """Leave the screen unchanged."""
         yield from ()
 
     def accept(self) -> Course[str]:

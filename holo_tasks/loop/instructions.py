@@ -44,8 +44,9 @@ class Glance:
 
 @dataclass(frozen=True)
 class Recognize:
-    """Recognize which of some states a screen shows: the screen of a glance, or of the last look. The result is a
-    `View`.
+    """Recognize which of some states a screen shows. The result is a `View`.
+
+    The screen is the one of a glance, or of the last look.
     """
 
     states: Sequence[State]
@@ -81,7 +82,7 @@ class Wait:
 class Perform:
     """Do a declared script or sub-goal, then look. Has no result.
 
-    ``what`` is its purpose, and ``screens`` are those that may come up meanwhile.
+    ``what`` is its purpose, and ``screens`` are those that may appear meanwhile.
     """
 
     do: Do

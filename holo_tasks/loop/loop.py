@@ -280,9 +280,7 @@ class _Loop(Generic[T]):
         return await shows_as_text(gesture, before.frame, after.frame, self.walk.doors.reader)
 
     async def _repeats(self, step: Step, before: Seen) -> Withheld | None:
-        """Return why a press is withheld that repeats an earlier one on an unchanged screen; ``None`` if it may be
-        made.
-        """
+        """Return why a press is withheld that repeats an earlier one on an unchanged screen, or ``None``."""
         walk, gesture = self.walk, to_gesture(step.tool_call, before.shot)
         scene = walk.scene(before.frame)
         made = await repeated(walk.presses, gesture, before.redacted, scene)
@@ -314,7 +312,7 @@ class _Loop(Generic[T]):
     async def _out_of_steps(self) -> LimitReached | GaveUp:
         """Return the error of the step limit, with the best answer so far if this is the last layer.
 
-        Only a kill is raised instead of it. Other errors of the last question are recorded.
+        Only a kill is raised instead. Other errors of the last question are recorded.
         """
         walk, max_steps = self.walk, self.max_steps
         if not self.last:

@@ -1,4 +1,4 @@
-"""Remember the newest presses of a sub-goal, and which changes on the screen followed each of them.
+"""Remember the newest presses of a sub-goal, and the changes on the screen after each.
 
 `MadePresses` is used by `repeated_press`. All frames here are redacted: a change under a mask must not be revealed, so
 it must not influence an action either.

@@ -1,7 +1,7 @@
 """Withholds a press whose description clearly names another control than the one at its point.
 
 The model's words and its point are two answers to one question. If they contradict each other, nothing is pressed, and
-the model is told both. If the model repeats the call, it is carried out.
+the model gets both. If the model repeats the call, it is carried out.
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ class NamedClicks:
     _withheld: AnyCall | None = None
 
     async def contradiction(self, doors: Doors, call: AnyCall, seen: Seen, record: Record) -> str:
-        """Return the reason for withholding a call, in sentences for the model. Returns an empty string without a
-        contradiction.
+        """Return the reason for withholding a call, in sentences for the model.
+
+        Returns an empty string without a contradiction.
 
         A call is withheld once. If the model repeats it at once, ``record`` gets an event that says so.
         """

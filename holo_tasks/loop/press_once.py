@@ -56,7 +56,7 @@ class Once:
         self.declared = self.labels
 
     async def pressed_by(self, step: Step, seen: Seen, scene: Scene) -> frozenset[str]:
-        """Return the labels of the buttons that a step may press: all of them if that cannot be determined."""
+        """Return the labels of the buttons that a step may press: all labels if that cannot be determined."""
         gesture = to_gesture(step.tool_call, seen.shot) if self.labels else None
         if gesture is None:
             return frozenset()
@@ -218,8 +218,9 @@ def _agrees(text: str, read: str) -> bool:
 
 
 async def _keyed(gesture: Gesture, scene: Scene) -> Keyed:
-    """Return the button that a key presses, according to the programs. Returns an empty `Keyed` if they cannot be
-    asked.
+    """Return the button that a key presses, according to the programs.
+
+    Returns an empty `Keyed` if they cannot be asked.
     """
     try:
         return await scene.keyed(gesture)

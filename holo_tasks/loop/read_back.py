@@ -171,7 +171,7 @@ def _judged(write: Write, seen: FieldText | None) -> TypedText:
     if seen is None or not text or not (seen.was_empty or write.overwrite) or "\n" in write.text:
         return replace(unsure, held="")
     kind = compare_seen(write.text, text)
-    # A unit or a button may stand in the field, and the end of a long text may be out of sight.
+    # The field may contain a unit or a button, and the end of a long text may be out of sight.
     doubtful = (kind == "completed" and not seen.was_empty) or (kind != "exact" and seen.is_full)
     if doubtful or (write.press_enter and kind == "lost"):
         return unsure

@@ -45,8 +45,7 @@ class Withheld:
 
 
 async def repeated(presses: MadePresses, gesture: Gesture | None, frame: Frame, scene: Scene) -> Made | None:
-    """Return the remembered press that a gesture repeats on a redacted screen without its effect; ``None`` if it is
-    new.
+    """Return the earlier press that a gesture repeats on a redacted screen without its effect, or ``None``.
 
     Elements and texts are read only if nothing on the screen has changed.
     """

@@ -63,9 +63,9 @@ class Way:
 
 @dataclass(frozen=True)
 class Interruption:
-    """A state that may come up at any time, such as a popup, and the action that clears it.
+    """A state that may appear at any time, such as a popup, and the action that clears it.
 
-    If it comes up more than ``most`` times in one sub-goal, the layer gives up.
+    If it appears more than ``most`` times in one sub-goal, the layer gives up.
     """
 
     state: State
@@ -137,9 +137,7 @@ class Screens:
         return found
 
     def route(self, *, begins: str = "", ends: str | Iterable[str] = ()) -> Route:
-        """Return the route of a sub-goal over these screens: the state where it begins, and the states where it may
-        end.
-        """
+        """Return the route of a sub-goal over these screens, with the states where it begins and may end."""
         return Route(self, begins, ends)
 
     def interruption(self, state: State) -> Interruption | None:

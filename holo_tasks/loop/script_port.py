@@ -27,8 +27,9 @@ class Intent:
 
 
 def heed(walk: Walk, intent: Intent, safe_to_repeat: tuple[str, ...]) -> None:
-    """Apply a script's intent to the next step of a walk. ``safe_to_repeat`` applies unless the step is
-    declared safe.
+    """Apply a script's intent to the next step of a walk.
+
+    ``safe_to_repeat`` applies unless the step is declared safe.
     """
     walk.safe_to_repeat = ("*",) if intent.safe else safe_to_repeat
     walk.held, walk.typed.shows = intent.held, intent.shows

@@ -17,10 +17,10 @@ from holo_tasks.core.window_titles import told_titles
 
 @dataclass(frozen=True)
 class Seen:
-    """The newest settled screen: ``frame`` is the original, ``redacted`` is masked, and ``shot`` is the encoded
-    picture.
+    """The newest settled screen: its original, masked and encoded forms.
 
-    ``sent`` is the part of ``redacted`` that was encoded, with drawings on it.
+    ``frame`` is the original, ``redacted`` is masked, and ``shot`` is the encoded picture. ``sent`` is the part of
+    ``redacted`` that was encoded, with drawings on it.
     """
 
     frame: Frame

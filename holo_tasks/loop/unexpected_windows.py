@@ -1,4 +1,4 @@
-"""Detect undeclared windows of a program: popups that come up by themselves."""
+"""Detect undeclared windows of a program: popups that appear by themselves."""
 
 from __future__ import annotations
 

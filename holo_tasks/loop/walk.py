@@ -99,9 +99,8 @@ class Walk:
     _spans: dict[str, int] = field(default_factory=dict)
     _done: Gesture | None = None
     _focus: tuple[Point | None, Point | None, int] = (None, None, 0)
-    """The click that the focus has followed, the click that it has left by Tab, and the number of times a person had
-    the screen by then.
-    """
+    """The click that the focus has followed, and the click that it has left by Tab. The number counts how often a
+    person had the screen by then."""
     _expected: Expected = ANYWHERE
     _notes: Notes = field(default_factory=Notes, repr=False)
 
@@ -197,7 +196,7 @@ class Walk:
         pictures = [(shot.frame_digest, shot.sha256, str(shot.area)) for shot in request.shots]
         model = self.doors.model
         reading = model.dialect.reading
-        # The messages contain the pictures, too. The digests of the frames make the comparison exact.
+        # The messages also contain the pictures. The digests of the frames make the comparison exact.
         text = json.dumps([DECISION_VERSION, model.client.endpoint, reading, told, pictures], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -383,9 +382,7 @@ class Walk:
             self.doors.typed(typed)
 
     def _keyed(self, frame: Frame) -> tuple[Point | None, Point | None]:
-        """Return the clicks that the focus has followed and left by Tab; ``None`` for both if a person had the screen
-        since.
-        """
+        """Return the clicks that the focus has followed and left by Tab since a person had the screen."""
         clicked, tabbed, holds = self._focus
         return (clicked, tabbed) if holds == frame.holds else (None, None)
 
@@ -398,7 +395,7 @@ class Walk:
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's permit for an action, with a person's approval if one is needed.
 
-        Raises `PolicyRefused` without a permit, and `NeedsPerson` if nobody was asked yet.
+        Raises `PolicyRefused` without a permit, and `NeedsPerson` if the question is still open.
         """
         doors = self.doors
         permit = await doors.policy.permit(call, gesture, self.scene(seen.frame))

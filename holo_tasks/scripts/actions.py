@@ -23,8 +23,9 @@ Direction = Literal["up", "down", "left", "right"]
 
 
 def picture_file(name: Path, info: ValidationInfo) -> Path:
-    """Return the path of a picture relative to the playbook's folder. Raises `ValueError` if the picture cannot be
-    used.
+    """Return the path of a picture relative to the playbook's folder.
+
+    Raises `ValueError` if the picture cannot be used.
     """
     from holo_tasks.vision.template_match import reference
 
@@ -60,13 +61,13 @@ class Named(Part):
 
 
 class Shown(Named):
-    """A visible object: a text, a picture, or an element by role and name. A plain string stands for a text.
+    """A visible object: a text, a picture, or an element by role and name. A plain string is a text.
 
     With a role or a name, text and picture are used only if its program reports no elements.
     """
 
     text: str | None = Field(default=None, description="the text itself")
-    picture: Path | None = Field(default=None, description="the file of a picture of it")
+    picture: Path | None = Field(default=None, description="the file of its picture")
 
     @model_validator(mode="before")
     @classmethod
@@ -205,7 +206,7 @@ class Target(Shown, Beside):
 
 
 class Write(Part):
-    """Text for the element with the keyboard focus. A plain string stands for the text."""
+    """Text for the element with the keyboard focus. A plain string is the text."""
 
     text: str
     overwrite: bool = False

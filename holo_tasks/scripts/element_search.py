@@ -16,7 +16,7 @@ from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, on_row, plain
 
 FIELDS = frozenset({"text field", "spin button", "combo box", "slider", "date editor", "terminal"})
-"""Roles whose accessible name is that of a label beside them, and whose text is a value."""
+"""Roles whose accessible name is that of a nearby label, and whose text is a value."""
 SIGN = 2
 """Longest text, in characters, that OCR may miss."""
 MOST_TOLD = 3
@@ -36,8 +36,9 @@ class Disagrees(NotFound):
 
 
 def is_told(sight: Sight) -> bool:
-    """Return whether all programs on the screen report their elements. A missing element is then certainly
-    not there.
+    """Return whether all programs on the screen report their elements.
+
+    A missing element is then certainly not there.
     """
     return sight.elements is not None and sight.elements.complete
 
@@ -76,8 +77,9 @@ def find_element(
 
 
 def field_of(label: str, sight: Sight) -> Box | None:
-    """Return the box of the input field with this name; ``None`` unless exactly one is reported and the
-    picture agrees.
+    """Return the box of the input field with this name, or ``None``.
+
+    Exactly one field must be reported, and the picture must agree.
     """
     tree = sight.elements
     if tree is None:

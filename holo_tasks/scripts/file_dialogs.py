@@ -25,7 +25,7 @@ Chromium's dialog does not react to Enter, so its button is pressed.
 NAP_S = 0.5
 LONGEST_NAME, LONGEST_PATH = 255, 4095
 TAIL = 16
-"""Number of characters at the end of a path that must be visible if the field is too short for all of it."""
+"""Number of characters at the end of a path that must be visible if the field is too short for the whole path."""
 TRIES, LOOKS, CHANGES, LOOKS_GONE = 2, 3, 4, 2
 OPENS, SAVES = "Open", "Save"
 GTK_ROLE, FIELD, QT_FIELD = "file chooser", "text field", "File name:"

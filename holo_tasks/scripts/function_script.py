@@ -1,4 +1,4 @@
-"""Run a script in Python: its function runs as a task beside the walk, one action at a time.
+"""Run a script in Python: its function runs as a task next to the walk, one action at a time.
 
 `FunctionBrain` is the brain of such a script. `values_of` checks the arguments of its function.
 """
@@ -32,8 +32,9 @@ CLOSE_S = 10.0
 
 
 class FunctionBrain:
-    """Runs a script's function beside the walk. Each of its actions becomes a step, whose outcome the function waits
-    for.
+    """Runs a script's function next to the walk.
+
+    Each of its actions becomes a step, whose outcome the function waits for.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
-"""The interface of scripts in Python: an async function gets a `Hands`, and each action becomes a step like
-a model's.
+"""The interface of scripts in Python: an async function gets a `Hands` object.
+
+Each action becomes a step like a model's.
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ class Runner(Protocol):
 
 
 class Hands:
-    """Acts for a Python script. Targets are texts, input fields by their labels, pictures, or elements by role and
-    name.
+    """Acts for a Python script.
+
+    Targets are texts, input fields by their labels, pictures, or elements by role and name.
 
     Coordinates cannot be given. A text is written like a label in a playbook. An element comes from the accessibility
     tree. A text or a picture beside role and name is used if programs report no elements. ``right_of``, ``left_of``,

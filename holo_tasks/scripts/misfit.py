@@ -112,9 +112,7 @@ def _likeness(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[bo
 
 
 def _share(screen: Sequence[Condition], values: Mapping[str, Value], sight: Sight) -> float:
-    """Return the share of a screen's conditions that are visible, without conditions that contain values of
-    the item.
-    """
+    """Return the visible share of a screen's conditions, without those that contain values of the item."""
     fixed = [wanted for wanted in screen if not _is_of_item(wanted)]
     return sum(is_visible(wanted, values, sight) for wanted in fixed) / len(fixed) if fixed else 0.0
 

@@ -1,4 +1,4 @@
-"""The steps of a goal so far, assigned to its rules.
+"""The earlier steps of a goal, assigned to its rules.
 
 `Past` tells `rules` and `misfit` which step comes next.
 """
@@ -13,7 +13,7 @@ from holo_tasks.scripts.values import Value, fill
 
 
 class Past:
-    """The steps so far, identified by their thoughts. Waits are not counted as steps."""
+    """The earlier steps, identified by their thoughts. Waits are not counted as steps."""
 
     def __init__(self, rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn]) -> None:
         self.turns = [turn for turn in history if turn.tool != "wait"]

@@ -25,15 +25,17 @@ class Plan:
     rules: Mapping[str, Sequence[str]]
 
     def rule_of(self, thought: str) -> str:
-        """Return the rule of the step with this thought. Returns an empty string without one, for example
-        for a wait.
+        """Return the rule of the step with this thought.
+
+        Returns an empty string without one, for example for a wait.
         """
         return next((rule for rule, thoughts in self.rules.items() if thought in thoughts), "")
 
 
 def percent_of(plan: Plan, followed: Sequence[str]) -> float:
-    """Return the share of a plan's rules that were followed, in percent, at most 95. Callers report 100 at the end of a
-    goal.
+    """Return the share of a plan's rules that were followed, in percent, at most 95.
+
+    Callers report 100 at the end of a goal.
     """
     return min(95.0, 100 * len(set(followed)) / max(1, len(plan.rules)))
 

@@ -1,4 +1,4 @@
-"""Decide the steps of a playbook's goal: by its rules, the steps so far and the screen.
+"""Decide the steps of a playbook's goal: by its rules, the earlier steps and the screen.
 
 `PlaybookBrain` is the brain of a playbook. It collects the outcome of each step for healing.
 """
@@ -34,7 +34,7 @@ LATE_S = 8.0
 
 
 UNDECIDED = ("wait", "ask_human", "ask_model")
-"""Kinds of actions that do nothing to the program. Before one of them is chosen, the whole screen is read."""
+"""Kinds of actions that do nothing to the program. Before such an action is chosen, the whole screen is read."""
 DONE = "done"
 """Answer of a probe that found the effect."""
 
@@ -48,10 +48,10 @@ class DoesNotFit(GaveUp):
 
 
 class PlaybookBrain:
-    """Follows a goal's rules over the steps so far and the screen.
+    """Follows a goal's rules over the earlier steps and the screen.
 
     ``late_s`` is how long to wait on an unknown screen if another layer can do a step. Without it the rules decide.
-    ``outcomes`` are the outcomes of the steps so far, in order.
+    ``outcomes`` are the outcomes of the earlier steps, in order.
     """
 
     def __init__(self, playbook: Playbook, goal: str, values: Mapping[str, Given], eyes: Eyes) -> None:
@@ -173,8 +173,9 @@ class PlaybookBrain:
         return found
 
     def pressed(self, misfit: Misfit) -> tuple[str, ...]:
-        """Return the labels of pressed controls that may be pressed once only, except those that the misfit's own step
-        presses.
+        """Return the labels of pressed controls that may be pressed once only.
+
+        Labels that the misfit's own step presses are left out.
         """
         done = [rule.do[place] for rule, place in Past(self.rules, self.values, self._past).done if rule.limit == 1]
         own = () if misfit.cause == "effect" else self.written_on(misfit.action)
@@ -256,8 +257,7 @@ class PlaybookBrain:
         return self.late_s is not None and now - self._lost_since >= self.late_s
 
     def _did_nothing(self, decision: Decision, walk: Walk) -> Misfit | None:
-        """Return a misfit if the last action changed no pixel for the whole wait and may be repeated; ``None``
-        otherwise.
+        """Return a misfit if the last action may be repeated and changed no pixel for the whole wait, or ``None``.
 
         Something blocks the action. It counts as not done, and as one of its allowed repetitions.
         """

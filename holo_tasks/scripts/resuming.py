@@ -52,8 +52,9 @@ class Taken:
 
 @dataclass(frozen=True)
 class Resumed:
-    """The history with which the playbook continues. ``counted`` is whether the model did the step itself. Otherwise it
-    removed an obstacle.
+    """The history with which the playbook continues.
+
+    ``counted`` is whether the model did the step itself. Otherwise it removed an obstacle.
     """
 
     history: tuple[Turn, ...]
@@ -142,8 +143,9 @@ class Resuming:
         )
 
     def _is_called(self, target: Target, point: Point) -> bool:
-        """Return whether the pressed control has the target's words. Without text on it, the model's description is
-        compared.
+        """Return whether the pressed control has the target's words.
+
+        Without text on it, the model's description is compared.
         """
         assert self.taken is not None
         written = texts_at(point, self.taken.sight) or [str(getattr(self.taken.call, "element", ""))]
@@ -189,7 +191,7 @@ def texts_at(point: Point, sight: Sight) -> list[str]:
 
 
 def _without_end(history: Sequence[Turn], failed: bool) -> Sequence[Turn]:
-    """Return a history without the waits at its end. If ``failed``, the failures at its end are removed, too."""
+    """Return a history without the waits at its end. If ``failed``, the failures at its end are also removed."""
     end = len(history)
     while end and (history[end - 1].tool == "wait" or (failed and history[end - 1].failed)):
         end -= 1

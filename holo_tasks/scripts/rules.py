@@ -1,4 +1,4 @@
-"""Decide the next step of a playbook: pure functions of the task, the steps so far and the screen.
+"""Decide the next step of a playbook: pure functions of the task, the earlier steps and the screen.
 
 `decide` is used by the rehearsal model, and `follow` by `PlaybookBrain`.
 """
@@ -72,8 +72,9 @@ class Decision:
 def decide(
     playbook: Playbook, task: str, history: Sequence[Turn], sight: Sight, *, answer_only: bool = False
 ) -> Decision:
-    """Return the next step for a task. With ``answer_only``, the step limit is reached and only an answer
-    is allowed.
+    """Return the next step for a task.
+
+    With ``answer_only``, the step limit is reached and only an answer is allowed.
     """
     found = goal_for(playbook, task)
     if found is None:
@@ -243,7 +244,7 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
 
 
 def _is_its_turn(rule: Rule, past: Past) -> bool:
-    """Return whether a rule may begin after the steps so far, or is to continue."""
+    """Return whether a rule may begin after the earlier steps, or is to continue."""
     only_waits = all(action.wait is not None for action in rule.do)
     if only_waits and past.waits >= rule.patience:
         return False
@@ -254,7 +255,7 @@ def _is_its_turn(rule: Rule, past: Past) -> bool:
 
 
 def may_begin(rule: Rule, past: Past, *, late: bool = False) -> bool:
-    """Return whether a rule may begin after the steps so far. With ``late``, the waits are ignored."""
+    """Return whether a rule may begin after the earlier steps. With ``late``, the waits are ignored."""
     if (past.waits < rule.waited and not late) or past.times(rule.id, rule.since) >= rule.limit:
         return False
     if rule.after and not past.last_finished(rule.after):
@@ -365,8 +366,9 @@ def _found(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
 
 
 def _why_not(sight: Sight) -> str:
-    """Return why programs do not report something, without their own texts, because the reader may not be allowed to
-    know them.
+    """Return why programs do not report something, without the programs' own texts.
+
+    The reader may not be allowed to know these texts.
     """
     shown = (sight.shown or sight).elements
     if shown is None:
@@ -465,8 +467,9 @@ def _unknown_screen_question(goal: str, sight: Sight, lacking: Sequence[str]) ->
 
 
 def _read_of(sight: Sight, what: str = "The screen") -> str:
-    """Return the text on the screen as a sentence, without texts that only programs report, because not every model may
-    see them.
+    """Return the text on the screen as a sentence, without texts that only programs report.
+
+    Not every model may see the reported texts.
     """
     texts = [line.text for line in (sight.shown or sight).lines]
     if not texts and is_told(sight):

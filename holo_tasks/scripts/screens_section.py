@@ -118,7 +118,7 @@ Doing = Annotated[str | tuple[Action, ...] | None, BeforeValidator(_actions)]
 
 
 class DeclaredInterruption(Part):
-    """A state that may come up at any time, the action that clears it, and the most times that it is cleared."""
+    """A state that may appear at any time, the action that clears it, and the most times that it is cleared."""
 
     marks: Marks
     do: Doing = None

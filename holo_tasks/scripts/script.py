@@ -1,5 +1,6 @@
-"""Scripts do a goal without a model: from a playbook, or as a Python function. Their steps pass the same checks as a
-model's.
+"""Scripts do a goal without a model: from a playbook, or as a Python function.
+
+Their steps pass the same checks as a model's.
 
 `Script` is the public class. `screens_of` returns the screens that a playbook declares.
 """
@@ -222,8 +223,9 @@ def screens_of(source: str | Path | Playbook, do: Mapping[str, Do] | None = None
 
 
 def states_of(path: Path) -> tuple[State, ...]:
-    """Return the states that a playbook declares, interruptions first. Actions that are left to Python do
-    not matter.
+    """Return the states that a playbook declares, interruptions first.
+
+    Actions that are left to Python do not matter.
     """
     playbook, _ = _loaded(path)
     if playbook.screens is None:

@@ -87,7 +87,7 @@ class Eyes:
         self._last: tuple[Seen, Sight] | None = None
 
     async def sight(self, walk: Walk, needs: Needs = Needs.TEXT, *, told: bool = False) -> Sight:
-        """Return the contents of the screen, as far as they are needed, in pixels of the shown part.
+        """Return the needed contents of the screen, in pixels of the shown part.
 
         The screen is read by OCR if a program does not report its elements. If all do and ``told`` is set, OCR reads
         only the places of the requested texts, and the whole screen if these are not enough. Use such a sight in
@@ -254,9 +254,7 @@ class Ears:
 
 
 def exactly(point: Point, size: Size) -> tuple[float, float]:
-    """Return the coordinates that `core.scaling` converts back to this very pixel, also on screens wider than 1000
-    pixels.
-    """
+    """Return the coordinates that `core.scaling` converts back to this pixel, also on screens wider than 1000."""
     return _thousandths(point.x, size.width), _thousandths(point.y, size.height)
 
 

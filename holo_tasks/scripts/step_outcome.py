@@ -1,4 +1,4 @@
-"""The outcome of each step of a playbook, and who did the step."""
+"""The outcome of each step of a playbook, and the layer that did the step."""
 
 from __future__ import annotations
 

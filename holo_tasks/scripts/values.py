@@ -104,9 +104,7 @@ def _text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str | No
 
 
 def _told_for(wanted: ElementTarget, optional: bool, values: Mapping[str, Value], sight: Sight) -> str | None:
-    """Return an element's text: an empty string if it is uncertain, and ``None`` if programs do not report
-    the element.
-    """
+    """Return an element's text: empty if it is uncertain, and ``None`` if programs do not report the element."""
     filled = wanted.model_copy(update=filled_in(wanted, values))
     try:
         return text_of(filled, filled.relations, sight)
@@ -119,8 +117,9 @@ def _told_for(wanted: ElementTarget, optional: bool, values: Mapping[str, Value]
 
 
 def _money(text: str) -> str | None:
-    """Return `1,284.50` as `1284.50`. The last separator before two digits is the decimal point, others
-    group digits.
+    """Return `1,284.50` as `1284.50`.
+
+    The last separator before two digits is the decimal point, others group digits.
     """
     found = re.fullmatch(r"(-?)(\d{1,3}(?:[,.' ]\d{3})+|\d+)[.,] ?(\d\d)", text)
     if found is None:
