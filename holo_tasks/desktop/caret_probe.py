@@ -28,7 +28,7 @@ CARET = 3
 """The widest caret, in pixels."""
 CHARACTER = 28
 """The widest selected character, in pixels; a cell is wider."""
-DRAWN_S, SLOW_DRAWN_S, UNASKED_S, NAP_S = 0.15, 1.0, 0.1, 0.02
+DRAWN_S, SLOW_DRAWN_S, UNASKED_S, NAP_S = 0.06, 1.0, 0.1, 0.01
 """Seconds that a program may take to draw a selection after it has read the keys.
 
 ``SLOW_DRAWN_S`` applies to another machine's screen, and where a selection is expected. A program that answers no pings
@@ -53,14 +53,11 @@ class CaretProbe:
         typist: Typist,
         press: Press,
         interrupt: Interrupt,
-        repeats: Callable[[], Sequence[Box]],
     ) -> None:
-        """``repeats`` returns the areas that repaint at a pace of their own, independently of the keys."""
         self._fields = fields
         self._typist = typist
         self._press = press
         self._interrupt = interrupt
-        self._repeats = repeats
 
     def around_caret(self, *, far: bool) -> Found:
         """Tell a text from a table by the character or cell before the caret or, at its start, after the caret.
@@ -91,7 +88,7 @@ class CaretProbe:
 
     def _select_one(self, arrow: int, opposite: int, drawn_s: float) -> Step:
         """Select one more character or cell, and undo that."""
-        before = self._drawn()
+        before, _ = self._drawn()
         self._press(keynames.SHIFT, arrow)
         changed = self._changed(before, drawn_s)
         if not changed:
@@ -109,9 +106,7 @@ class CaretProbe:
 
     def _changed(self, before: Pixels, drawn_s: float) -> list[Box]:
         """Return the boxes that were redrawn, once the program has read its keys and drawn."""
-        began = time.monotonic()
-        after, last = self._drawn(), list[Box]()
-        until = max(began + drawn_s, began + SLOWER * (time.monotonic() - began))
+        (after, until), last = self._drawn(drawn_s), list[Box]()
         while True:
             found = self._beyond_caret(before, after)
             if (found and found == last) or time.monotonic() >= until:
@@ -120,17 +115,22 @@ class CaretProbe:
             self._interrupt.sleep(NAP_S)
             after = self._fields.picture()
 
-    def _drawn(self) -> Pixels:
-        """Return the screen once the program has read its keys and drawn, provided that it answers pings."""
+    def _drawn(self, drawn_s: float = 0.0) -> tuple[Pixels, float]:
+        """Return the screen once the program has read its keys, and the time until when it may still draw.
+
+        A program that answers pings late is busy, and draws late too.
+        """
+        began = time.monotonic()
         for _ in range(PINGS):
             if not self._typist.await_read():
                 self._interrupt.sleep(UNASKED_S)
                 break
-        return self._fields.picture()
+        took_s = time.monotonic() - began
+        return self._fields.picture(), began + max(drawn_s, SLOWER * took_s)
 
     def _restored(self, before: Pixels, boxes: Sequence[Box]) -> Pixels:
-        """Return the screen once these boxes look as before, or after `DRAWN_S`."""
-        after, until = self._drawn(), time.monotonic() + DRAWN_S
+        """Return the screen once these boxes look as before, or once the program had time to draw them."""
+        after, until = self._drawn(DRAWN_S)
         while any(self._beyond_caret(before, after, box) for box in boxes) and time.monotonic() < until:
             self._interrupt.sleep(NAP_S)
             after = self._fields.picture()
@@ -141,10 +141,7 @@ class CaretProbe:
         if before.size != after.size:
             return [whole]
         within = inside or (self._fields.windows()[-1] or whole).cut_to(whole)
-        known = self._repeats()
-        found = changes(before, after, within)
-        found = [box for box in found if box.width > CARET or box.height > CARET_TALL]
-        return [box for box in found if not any(place.encloses(box) for place in known)]
+        return [box for box in changes(before, after, within) if box.width > CARET or box.height > CARET_TALL]
 
 
 def _is_blank(picture: Pixels, box: Box) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from holo_tasks.core import keynames
@@ -65,7 +65,6 @@ class Hands:
         bound: Bound,
         far: FarTyping,
         focused: FocusedField,
-        repeats: Callable[[], Sequence[Box]],
     ) -> None:
         self._link = link
         self._pointer = pointer
@@ -78,7 +77,7 @@ class Hands:
         self._bound = bound
         self._far = far
         self._focused = focused
-        probe = CaretProbe(fields, typist, self._press_keys, gate, repeats)
+        probe = CaretProbe(fields, typist, self._press_keys, gate)
         self._clearing = FieldClearing(focused, probe, fields, self._press_keys, gate)
         self._sheet = SheetTyping(focused, typist.type, self._press_keys, gate)
         self._windows = CodeWindows(gate.sleep)

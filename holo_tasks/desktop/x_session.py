@@ -301,7 +301,7 @@ class XSession:
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
         far = self._far_typing(lambda at: owner_of(link, at))
         hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
-        self._hands = Hands(*hands, FocusedField(self._elements, lambda: owner_of(link, None), gate), self._repeats)
+        self._hands = Hands(*hands, FocusedField(self._elements, lambda: owner_of(link, None), gate))
         gate.owner_at = lambda at: owner_at(link, at)
         lasts = self._server is None and self._order["touches"]
         self._stirs = begin_watch(link, repaints, lambda: gate.held, lasts=lasts)

@@ -31,6 +31,7 @@ FREE_TEXT = frozenset(
     {"title", "goal", "progress", "content", "reason", "note", "thought", "arguments", "label", "description"}
     | {"question", "answer", "rule", "gesture", "element", "choice", "by"}
     | {"state", "wanted", "how", "name", "to", "told", "macro", "why", "windows", "press_once", "waiting_for", "unseen"}
+    | {"field", "held"}
 )
 """Event fields with free text, which are scrubbed."""
 UNCHANGED = frozenset(

@@ -88,7 +88,7 @@ def hands_on(program: Any, typing: Callable[[str], None]) -> Hands:
     whole = SimpleNamespace(box=None)  # it is bound to no monitor
     near = SimpleNamespace(client=lambda at: "")
     gate = SimpleNamespace(sleep=lambda seconds: None)  # no one-time code is waited for
-    return Hands(None, idle, program, typist, None, gate, SecretStore({}), fields, whole, near)  # type: ignore[arg-type]
+    return Hands(None, idle, program, typist, None, gate, SecretStore({}), fields, whole, near, None)  # type: ignore[arg-type]
 
 
 def typed_on(program: Program, stops_after: int | None = None) -> list[Box]:

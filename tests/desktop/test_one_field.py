@@ -151,6 +151,20 @@ async def test_all_of_a_field_is_replaced_and_nothing_beside_it(program, field):
     assert (await program.rests())["fields"] == {**before["fields"], field: "7"}
 
 
+async def test_a_field_whose_caret_has_blinked_for_a_while_is_replaced(program):
+    """Tk draws the whole field at each blink, so the field counts as an area that repaints by itself."""
+    at = program.at("entry")
+    await program.desktop.do(Write("a text of some length", overwrite=True, at=at))
+    until = time.monotonic() + PATIENCE_S
+    while not any(box.contains(at) for box in await program.desktop.stirring()):
+        if program.toolkit != "tk" or time.monotonic() >= until:
+            break
+        await asyncio.sleep(0.2)
+    await program.desktop.do(Click(Point(at.x - 20, at.y)))
+    await program.desktop.do(Write("another", overwrite=True))
+    assert (await program.rests())["fields"]["entry"] == "another"
+
+
 async def test_a_text_is_removed_and_an_empty_field_stays_empty(program):
     for text in ("removed", "", ""):
         await program.desktop.do(Write(text, overwrite=True, at=program.at("entry")))

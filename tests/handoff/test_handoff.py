@@ -370,8 +370,8 @@ async def test_with_several_desktops_only_the_item_waits(stage: Stage) -> None:
         ({"question": " "}, "The question is empty"),
         ({"choices": ()}, "one or more different choices"),
         ({"choices": ("a", "a")}, "one or more different choices"),
-        ({"timeout_seconds": 0}, "more than 0"),
-        ({"timeout_seconds": float("nan")}, "more than 0"),
+        ({"timeout_seconds": 0}, "above 0"),
+        ({"timeout_seconds": float("nan")}, "above 0"),
     ],
 )
 async def test_unanswerable_questions_are_rejected(stage: Stage, arguments: dict[str, Any], reason: str) -> None:
