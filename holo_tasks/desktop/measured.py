@@ -1,4 +1,7 @@
-"""What a calibration asks of a desktop: its setting, its monitors, and where a window of our own is pressed."""
+"""Read a desktop's monitors and setting for a calibration, and measure clicks on a test window.
+
+`Measured` is a mixin of `desktop.Desktop`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from holo_tasks.desktop.child import Child
 
 
 class Measured:
-    """A part of `Desktop`, which says how it is reached."""
+    """The calibration methods of `Desktop`, which defines how its child process is reached."""
 
     _borrowed: str
 
@@ -26,14 +29,17 @@ class Measured:
         raise NotImplementedError
 
     async def monitors(self) -> list[Monitor]:
-        """List the monitors of the display, as RandR tells them; a display without has one, which is all of it."""
+        """List the monitors that RandR reports.
+
+        A display without RandR has one monitor, which covers the whole screen.
+        """
         child = self._running()
         async with child.turn:
             answer = await child.ask("monitors")
         return [Monitor(**{**told, "box": Box(**told["box"])}) for told in answer["monitors"]]
 
     async def setting(self) -> Setting:
-        """Say what a calibration of this desktop holds for."""
+        """Return the conditions under which a calibration of this desktop is valid."""
         child = self._running()
         async with child.turn:
             told = (await child.ask("setting"))["setting"]
@@ -47,21 +53,21 @@ class Measured:
         )
 
     async def open_target(self, points: Sequence[Point]) -> None:
-        """Show a window of our own, with crosses at some points, over all that may be touched: for a calibration."""
+        """Show a test window with crosses at ``points``, over the whole area in which input is allowed."""
         child = self._running()
         async with child.turn:
             self._refuse_held()
             await child.ask("open_target", points=[[point.x, point.y] for point in points])
 
     async def target(self) -> Pressed:
-        """Say where that window was pressed since this was asked last."""
+        """Return the presses on the test window since the last call, with the positions of the pointer and the window."""
         child = self._running()
         async with child.turn:
             told = (await child.ask("target"))["target"]
         return Pressed(tuple(Point(*at) for at in told["presses"]), Point(*told["pointer"]), Box(*told["box"]))
 
     async def close_target(self) -> None:
-        """Take that window away; more than once does no harm."""
+        """Close the test window; do nothing if it is closed already."""
         child = self._running()
         async with child.turn:
             await child.ask("close_target")

@@ -1,4 +1,7 @@
-"""The monitors of an X display, by RandR, and the one that a desktop is bound to."""
+"""List the monitors of an X display by RandR, and keep a desktop's input on one of them.
+
+`Bound` is the monitor of one desktop. The process that owns the desktop uses it.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,14 @@ from holo_tasks.desktop.xlink import Refused, XLink
 
 MOST_MONITORS = 64
 WITH_MONITORS = (1, 5)
-"""The version of RandR that tells of monitors."""
+"""The first version of RandR with a request for monitors."""
 
 
 def monitors(link: XLink) -> list[Monitor]:
-    """Return the monitors; a server that knows of none has one, which is the whole screen."""
+    """Return the monitors of a display.
+
+    A server without RandR 1.5 counts as one monitor, which covers the whole screen.
+    """
     size = link.size()
     found: list[Monitor] = []
     if link.has("RANDR"):
@@ -34,7 +40,7 @@ def _by_randr(link: XLink, size: Size) -> list[Monitor]:
         return []
     found: list[Monitor] = []
     for told in list(randr.GetMonitors(link.root, True).reply().monitors)[:MOST_MONITORS]:
-        # One may be laid out past the edge of the screen, or be of no size while it is being set up.
+        # A monitor may reach past the edge of the screen, or have no size while it is set up.
         box = Box(told.x, told.y, told.width, told.height).clipped(size)
         if box is not None:
             found.append(Monitor(len(found) + 1, link.atom_name(told.name), box, primary=bool(told.primary)))
@@ -43,14 +49,17 @@ def _by_randr(link: XLink, size: Size) -> list[Monitor]:
 
 @dataclass
 class Bound:
-    """The monitor that a desktop is bound to, as it lies by now; all of the screen if ``wanted`` is empty."""
+    """The monitor to which a desktop is bound, with its latest box.
+
+    ``wanted`` is a name or a number. An empty text allows the whole screen.
+    """
 
     link: XLink
     wanted: str = ""
     monitor: Monitor | None = None
 
     def begin(self) -> None:
-        """Find the monitor. Raises `InvalidUsage` if there is none of that name or number."""
+        """Find the monitor. Raises `InvalidUsage` if the display has no monitor with that name or number."""
         if self.wanted and self._find() is None:
             raise InvalidUsage(
                 f"Display {self.link.display} has no monitor {self.wanted!r}; it has: "
@@ -59,11 +68,11 @@ class Bound:
 
     @property
     def box(self) -> Box | None:
-        """The part of the screen that may be seen and touched; None is all of it."""
+        """Return the part of the screen that may be captured and clicked; ``None`` stands for the whole screen."""
         return self.monitor.box if self.monitor else None
 
     def measure(self) -> Box | None:
-        """Look where the monitor lies by now. Raises `DesktopFailed` if it is gone."""
+        """Update the monitor's box and return it. Raises `DesktopFailed` if the monitor is gone."""
         if self.wanted and self._find() is None:
             raise DesktopFailed(
                 f"Monitor {self.wanted!r} of display {self.link.display} is gone; there is: "
@@ -80,7 +89,7 @@ class Bound:
             )
 
     def check_keys(self, window: Box | None) -> None:
-        """Raise `InvalidUsage` for keys that would go to a window which is not on the monitor at all."""
+        """Raise `InvalidUsage` if the window with the keyboard focus lies wholly outside of the monitor."""
         if self.monitor is not None and window is not None and not window.intersects(self.monitor.box):
             raise InvalidUsage(
                 f"The keyboard is with a window that is not on monitor {self.monitor.name}, which is all that this "
@@ -88,7 +97,7 @@ class Bound:
             )
 
     def _find(self) -> Monitor | None:
-        # A monitor that is asked for by its number stays the one it was: numbers move up when another is unplugged.
+        # Once found, the monitor is looked up by name: numbers move up when another monitor is unplugged.
         name = self.monitor.name if self.monitor else self.wanted
         self.monitor = named_monitor(monitors(self.link), name)
         return self.monitor

@@ -1,4 +1,7 @@
-"""A text that is offered on the clipboard for as long as it takes to be fetched, and to know that it was."""
+"""Offer a text on the clipboard until a program has fetched it.
+
+`Offer` is the context manager for that. It also tells the caller whether the text was fetched.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ POLL_S = 0.01
 
 
 class Offer:
-    """Owns the clipboard while it is entered, on a connection of its own; ``fetched`` counts who got the whole text."""
+    """A text on the clipboard, which this process owns over its own X connection while the context is entered.
+
+    ``fetched`` counts the requests that were answered with the whole text.
+    """
 
     def __init__(self, display: str, text: str) -> None:
         self._link = XLink(display)
@@ -41,7 +47,7 @@ class Offer:
         core.SetSelectionOwner(self._window, self._clipboard, NOW)
         if core.GetSelectionOwner(self._clipboard).reply().owner != self._window:
             self._link.close()
-            raise DesktopFailed("The clipboard cannot be had: another program keeps it.")
+            raise DesktopFailed("The clipboard cannot be used: another program keeps its ownership.")
         self._thread.start()
         return self
 
@@ -50,10 +56,10 @@ class Offer:
     ) -> None:
         self._over.set()
         self._thread.join()
-        self._link.close()  # and nobody has the clipboard any more
+        self._link.close()  # the X server then clears the clipboard's owner
 
     def await_fetched(self, seconds: float, sleep: Callable[[float], None]) -> bool:
-        """Wait until somebody has fetched it; say whether that was so in time."""
+        """Wait at most ``seconds`` until a program has fetched the text; return whether one has."""
         until = time.monotonic() + seconds
         while not self.fetched and time.monotonic() < until:
             sleep(POLL_S)
@@ -66,7 +72,7 @@ class Offer:
                 if isinstance(event, xcffib.xproto.SelectionRequestEvent):
                     self._answer(event)
                 elif isinstance(event, xcffib.xproto.SelectionClearEvent):
-                    return  # another program has it now: what is pasted is not ours
+                    return  # another program owns the clipboard now, so a paste would not insert our text
 
     def _answer(self, asked: Any) -> None:
         core, place = self._link.conn.core, asked.property or asked.target

@@ -1,7 +1,7 @@
-"""OpenGL for those who ask: the X server's part of it (GLX) takes 50 MB, and most programs on a desktop never ask.
+"""Decide whether a desktop's X server needs GLX, its part of OpenGL. GLX takes 50 MB, and most programs never use it.
 
-A program asks the server whether it has GLX before it uses it, so those who do can be told as they do. A guess at who
-will, by names of libraries, only saves them a second start.
+A program queries the GLX extension before it uses it. `x_session` notices that query and starts again with GLX.
+`likely` guesses by names of libraries which programs will query it. A right guess only saves the second start.
 """
 
 from __future__ import annotations
@@ -18,18 +18,22 @@ from holo_tasks.core.this_machine import OFF
 SWITCH = "HOLO_OPENGL"
 ON = {"1", "true", "yes", "on"}
 LOOKED_AT, LARGE = 256 * 1024, 32 * 1024 * 1024
-"""Names of libraries stand early in a program; one that is larger brings its own, as browsers do."""
+"""Bytes of a file that are searched, because names of libraries stand early in a program; and the size in bytes from
+which a program counts as bringing its own libraries, as browsers do."""
 ASKING = (
     *(b"libGL.so", b"libGLX", b"libOpenGL", b"libepoxy", b"libgtk-3", b"libgtk-4", b"libQt5", b"libQt6", b"libSDL"),
     *(b"libwx_gtk", b"libglut", b"libglfw", b"libvtk", b"gi.repository", b"PyQt", b"PySide", b"pyglet", b"pygame"),
     *(b"OpenGL", b"moderngl", b"vtkmodules", b"import vtk", b"kivy", b"import wx"),
     *(b"chromium", b"chrome", b"firefox", b"electron", b"libreoffice", b"soffice"),
 )
-"""Names of libraries that ask for it, in programs and in scripts, and of programs that other scripts start."""
+"""Names of libraries that query GLX, as they stand in programs and scripts; and names of programs with such libraries."""
 
 
 def wanted(given: bool | None, environ: Mapping[str, str]) -> bool | None:
-    """Return whether a desktop is to have OpenGL: as given, else as the environment says; None if a program asks."""
+    """Return whether a desktop gets OpenGL: ``given`` if it is set, else the value of HOLO_OPENGL.
+
+    Returns ``None`` if the desktop gets it as soon as a program asks. Raises `InvalidUsage` for an unknown value.
+    """
     word = environ.get(SWITCH, "").strip().lower()
     if given is not None or word in ("", "auto"):
         return given
@@ -39,7 +43,10 @@ def wanted(given: bool | None, environ: Mapping[str, str]) -> bool | None:
 
 
 def likely(command: Sequence[str], path: str | None) -> bool:
-    """Guess whether a program will ask, by what stands in it, in its command and in the files that this names."""
+    """Guess whether a program will query GLX.
+
+    It looks for names of libraries in the program's file, in its command and in the files that the command names.
+    """
     found = shutil.which(command[0], path=path)
     if found is None:
         return False  # it will not start
@@ -57,4 +64,4 @@ def _head(file: Path) -> bytes:
 
 
 class Asked(Exception):
-    """The program asks for OpenGL as it comes up, and its desktop has none."""
+    """The program queried GLX while it started, and its desktop has no GLX."""

@@ -1,7 +1,9 @@
-"""The program that is driven, as another user of this machine: it then reads nothing of what is the agent's.
+"""Run the driven program as another user of this machine, so that it cannot read the agent's files.
 
-A program of the agent's own user can read that user's files: the signing key, the database, what a shell was started
-with. Another user's cannot. It gets the one cookie that lets it onto its display, and a folder of its own.
+A program of the agent's own user can read the signing key, the database and the environments of its processes. A
+program of another user cannot. It gets a folder of its own, and in it the X cookie for its display only.
+
+`other_user` looks up the user for ``run_as``. `lodge` makes the folder, as a `Lodging`.
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ NEEDED = {CHOWN: "CAP_CHOWN", KILL: "CAP_KILL", SETGID: "CAP_SETGID", SETUID: "C
 
 PERSONAL = ("HOLO_HOME", "TMPDIR", "TMP", "TEMP", "OLDPWD", "MAIL", "CONDA_PREFIX")
 SHARED = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP")
-"""Of the XDG variables these are not about one user's folders."""
+"""XDG variables that do not name folders of one user."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherUser:
-    """A user that a program is started as."""
+    """The user as which a program is started."""
 
     name: str
     uid: int
@@ -43,7 +45,7 @@ class OtherUser:
     shell: str
 
     def may_enter(self, folder: Path) -> bool:
-        """Say whether this user can make a folder the current one, as far as its modes tell."""
+        """Return whether this user can change into a folder, by the mode bits of the folder and its parents."""
         try:
             found = [level.stat() for level in (folder, *folder.parents)]
         except OSError:
@@ -59,17 +61,21 @@ class OtherUser:
 
 
 def other_user(name: str) -> OtherUser:
-    """Return a user by name or number. Raises `InvalidUsage` if there is none, or we may not start anything as it."""
+    """Return a user by name or number.
+
+    Raises `InvalidUsage` if the user does not exist, is root or our own, or if we lack the rights to start programs
+    as that user.
+    """
     found = _known(name)
     if found.uid in (0, os.geteuid()):
         raise InvalidUsage(
-            f"run_as names {found.name}, and from a program of that user nothing of the agent's is kept: name a user "
-            "that is made for the program."
+            f"run_as names {found.name}, and a program of that user can read the agent's files: name a user that is "
+            "made for the program."
         )
     missing = [right for bit, right in NEEDED.items() if not _rights() >> bit & 1]
     if missing:
         raise InvalidUsage(
-            f"To start a program as {found.name} takes root, or the rights {', '.join(missing)}: start the agent with "
+            f"Starting a program as {found.name} needs root, or the rights {', '.join(missing)}: start the agent with "
             "them, or leave run_as out."
         )
     return found
@@ -93,7 +99,7 @@ def _rights() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Lodging:
-    """What a program of another user finds: its own folder, where it starts, and who it is."""
+    """The place of a program that runs as another user: the user, its private folder and its working folder."""
 
     user: OtherUser
     folder: Path
@@ -102,11 +108,14 @@ class Lodging:
 
     @property
     def authority(self) -> Path:
-        """The file with the cookie of its display."""
+        """Return the path of the Xauthority file with the cookie of the program's display."""
         return self.folder / "Xauthority"
 
     def environment(self, env: Mapping[str, str], added: Collection[str]) -> dict[str, str]:
-        """Return an environment with that user's own places in the stead of ours; what was ``added`` stays."""
+        """Return an environment in which our user's folders and names are replaced by the other user's.
+
+        Variables whose names are in ``added`` stay unchanged.
+        """
         user, home = self.user, Path(self.user.home or "/nonexistent")
         kept = {
             name: text
@@ -125,17 +134,20 @@ class Lodging:
 
 
 def place_for(desktop: Path) -> Path:
-    """Return the folder of a program of another user: not below that of its desktop, which is closed to it."""
+    """Return the folder for a program of another user.
+
+    It is not below the desktop's folder, which that user cannot enter.
+    """
     return Path("/tmp") / f"{desktop.name}-program"
 
 
 def bus_for(user: OtherUser, desktop: Path) -> Guest:
-    """Return that user as the guest of a desktop's bus, whose socket for them is in a folder of its own."""
+    """Return the user as a guest of a desktop's D-Bus, whose socket for them lies in a separate folder."""
     return Guest(user.uid, user.gid, Path("/tmp") / f"{desktop.name}-bus")
 
 
 def lodge(user: OtherUser, desktop: Path, display: str, authority: Path) -> Lodging:
-    """Make the folder of a program of another user, with the cookie of its display in it."""
+    """Create the folder for a program of another user, and write the cookie of its display there."""
     start = next(place for place in (Path.cwd(), Path(user.home or "/"), Path("/")) if user.may_enter(place))
     folder = place_for(desktop)
     folder.mkdir(FOLDER)
@@ -145,11 +157,11 @@ def lodge(user: OtherUser, desktop: Path, display: str, authority: Path) -> Lodg
     if cookie is not None:
         xauth.write(made.authority, int(number), cookie)
         os.chown(made.authority, user.uid, user.gid)
-    os.chown(made.folder, user.uid, user.gid)  # last: in a folder of theirs a name may lead anywhere
+    os.chown(made.folder, user.uid, user.gid)  # last: in a folder that they own, they could place a symbolic link
     return made
 
 
 def clear(desktop: Path) -> None:
-    """Remove these folders, if there are any."""
+    """Remove the folders of a desktop's program, bus and profile, if they exist."""
     for name in ("program", "bus", "profile"):
         shutil.rmtree(Path("/tmp") / f"{desktop.name}-{name}", ignore_errors=True)

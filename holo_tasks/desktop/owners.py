@@ -1,8 +1,10 @@
-"""Whose window gets a press or a key: by process, never by title or by what a window says of itself.
+"""Find the program whose window gets a press or a key, by its process and never by properties that it sets.
 
-The X server knows which of its clients made a window, and from the socket which process that is (X-Resource 1.2);
-the kernel knows which file that process runs. `_NET_WM_PID` is any number a program likes to put there: it counts
-only on servers that cannot say better. While a program holds pointer or keyboard (`grabs`), that gets the input.
+The X server knows which client made a window, and by the socket the client's process (X-Resource 1.2). The kernel
+knows which file that process runs. A program can set `_NET_WM_PID` to any number, so that property counts only on
+servers without X-Resource 1.2. While a program grabs the pointer or the keyboard (`grabs`), it gets the input.
+
+`owner_of` is the main function; the process that owns the desktop uses it before each press.
 """
 
 from __future__ import annotations
@@ -32,13 +34,13 @@ _started: WeakKeyDictionary[XLink, Started] = WeakKeyDictionary()
 def owner_at(link: XLink, at: Point | None) -> str:
     """Return the name of the program that gets a press at a point or, without one, the keys; empty if unknown.
 
-    A few round trips and two reads from /proc: less than a millisecond, so it can be asked before every press.
+    It takes a few round trips and two reads from /proc: less than a millisecond, so it can run before every press.
     """
     return _owner(link, at)[0].name
 
 
 def owner_of(link: XLink, at: Point | None) -> Owner:
-    """Return all that is known about the program that gets a press at a point or, without one, the keys."""
+    """Return the program that gets a press at a point or, without one, the keys; with its window's title and box."""
     owner, window = _owner(link, at)
     if not window:
         return owner
@@ -51,7 +53,7 @@ def owner_of(link: XLink, at: Point | None) -> Owner:
 
 
 def passed(link: XLink) -> list[int]:
-    """Return the windows that a key passes, from the one that gets it up to the root."""
+    """Return the focused window and its ancestors, up to the root: the windows through which a key event propagates."""
     found = []
     try:
         window = _focused(link) or link.root
@@ -80,17 +82,18 @@ def _owner(link: XLink, at: Point | None) -> tuple[Owner, int]:
 
 
 def _holds(link: XLink, owner: Owner) -> bool:
-    """Say whether this program seems to hold what is held: the topmost popup is its own, so its menu is open.
+    """Return whether this program probably holds the grab: the topmost popup is its own, so its menu is open.
 
-    That is no proof, as a program that grabs without a window could wait for such a moment. But menus have to stay
-    usable, and what grabs without malice (a launcher, a locker) shows a popup of its own. Secrets do without this.
+    This is no proof: a program that grabs without a window could wait for such a moment. But menus have to stay
+    usable, and harmless programs that grab (a launcher, a locker) show popups of their own. Checks for secrets do not
+    use this rule.
     """
     above = popup(link)
     return bool(above) and owner_by(link, above).name == owner.name
 
 
 def owner_by(link: XLink, window: int) -> Owner:
-    """Return the program that made a window, as far as the X server and the kernel can say."""
+    """Return the program that made a window; ``why`` of the result gives the reason if it is unknown."""
     try:
         pid = _pid(link, window)
     except Refused:
@@ -101,25 +104,29 @@ def owner_by(link: XLink, window: int) -> Owner:
 
 
 def processes_of(link: XLink, windows: Sequence[int]) -> list[int]:
-    """Return for each window the process that made it, zero if that cannot be known."""
+    """Return for each window the process id of its maker, zero if it is unknown."""
     resources = _resources(link)
     if resources is None:
         return [_said_pid(link, window) for window in windows]
-    # All are asked before an answer is waited for.
+    # All requests are sent before the first reply is waited for.
     asked = [_ask_pid(resources, each) for each in (link.setup.resource_id_base, *windows)]
     mine, *found = (_pid_or_zero(each) for each in asked)
     return found if mine == os.getpid() else [0 for _ in windows]
 
 
 def clients(link: XLink) -> Counter[int] | None:
-    """Return the processes that are connected to the X server, each as often as it is; None if it cannot say of all."""
+    """Return the ids of the processes that are connected to the X server, with their numbers of connections.
+
+    Returns ``None`` if the server does not know the process of each connection.
+    """
     resources = _resources(link)
     if resources is None:
         return None
     everybody = xcffib.res.ClientIdSpec.synthetic(NOBODY, xcffib.res.ClientIdMask.LocalClientPID)
     asked = resources.QueryClients(), resources.QueryClientIds(1, [everybody])
     connected, told = asked[0].reply().clients, asked[1].reply().ids
-    # Of one on another machine it says nothing. Nor are the numbers those of our own /proc if our own is not.
+    # It reports no process for a client on another machine. If our own process id is missing, the ids belong to another
+    # process namespace.
     if len(told) != len(connected) or any(answer.length != 4 for answer in told):
         return None
     found = Counter(int(answer.value[0]) for answer in told)
@@ -127,12 +134,12 @@ def clients(link: XLink) -> Counter[int] | None:
 
 
 def remember(link: XLink, started: Started) -> None:
-    """Keep how the program was started that a desktop is for: what it is told to run is known from that."""
+    """Store how the desktop's program was started, from which `script` knows the script that an interpreter runs."""
     _started[link] = started
 
 
 def pressed(link: XLink, at: Point) -> int:
-    """Return the innermost window at a point, shapes and input-only windows considered."""
+    """Return the innermost window at a point. Window shapes and input-only windows count."""
     window = below = link.root
     while below:
         window = below
@@ -141,7 +148,7 @@ def pressed(link: XLink, at: Point) -> int:
 
 
 def _focused(link: XLink) -> int:
-    """Return the window that gets the keys: the focus or, if the pointer is inside it, the innermost one there."""
+    """Return the window that gets the keys: the focused window, or the innermost window below it at the pointer."""
     focus = int(link.conn.core.GetInputFocus().reply().focus)
     if focus == NOBODY:
         return NOBODY
@@ -153,18 +160,18 @@ def _focused(link: XLink) -> int:
 
 
 def _pid(link: XLink, window: int) -> int:
-    """Return the process that made a window, zero if that cannot be known."""
+    """Return the id of the process that made a window, zero if it is unknown."""
     resources = _resources(link)
     if resources is None:
         return _said_pid(link, window)
-    # Of a server in another container or on another machine, the numbers are not those of our own /proc.
+    # Process ids of a server in another container or on another machine do not match our /proc.
     if _local_pid(resources, link.setup.resource_id_base) != os.getpid():
         return 0
     return _local_pid(resources, window)
 
 
 def _resources(link: XLink) -> Any:
-    """Return the X-Resource extension; None on a server that lacks it or whose version knows no processes."""
+    """Return the X-Resource extension; ``None`` if the server lacks version 1.2, which reports processes."""
     if link not in _clients:
         _clients[link] = None
         if link.has("X-Resource"):
@@ -175,7 +182,7 @@ def _resources(link: XLink) -> Any:
 
 
 def _said_pid(link: XLink, window: int) -> int:
-    """Return the process that a window says it is of, where the server cannot say."""
+    """Return the process id in a window's `_NET_WM_PID`, zero if it is not set."""
     try:
         return int((link.numbers(client_of(link, window), "_NET_WM_PID") or [0])[0])
     except Refused:
@@ -204,7 +211,7 @@ def _told_pid(asked: Any) -> int:
 
 
 def _program(pid: int, started: Started | None = None) -> Owner:
-    """Return what a process runs. Its file must still be the one at that path, for us as for it."""
+    """Return the program file of a process. The path must lead to that same file in our file system too."""
     link = Path(f"/proc/{pid}/exe")
     try:
         executable = link.readlink()

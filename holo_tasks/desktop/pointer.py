@@ -1,4 +1,7 @@
-"""The mouse of one X server, moved by pyautogui."""
+"""Move and press the mouse of one X server through pyautogui.
+
+`Pointer` is the main class. The hands of the process that owns the desktop use it.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,19 @@ from holo_tasks.desktop.double_click import DoubleClick
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.gesture_looks import Glance, Spot
 
-# Toolkits start a drag after a few pixels and follow the pointer from one event-loop turn to the
-# next: without time in between they fold all moves into one and see a click. HTML5 and Xdnd ask
-# the target about the drop before the button may come up. On a busy machine a browser takes far
-# longer for either than the moves do, so what it shows is waited for at both places.
+# Toolkits start a drag after a few pixels and follow the pointer from one turn of the event loop to the next. Without
+# pauses they merge all moves into one and see a click. HTML5 and Xdnd ask the target about the drop before the button
+# may be released. On a busy machine a browser takes far longer for either than the moves do. So a drag waits for a
+# repaint after the first moves and again at its end.
 DRAG_STEPS = 16
 DRAG_BEGINS = 4
 DRAG_STEP_S = 0.008
 DRAG_REST_S = 0.05
 
 LONGEST_S = 5.0
-"""No two presses that are further apart are a double click, whatever settings say."""
+"""Longest time between two presses of a double click, whatever the desktop's settings say."""
 PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
-MOST_BUTTON = 3  # those above are wheels, which raise no window
+MOST_BUTTON = 3  # higher buttons are wheels, which raise no window
 
 ONCE = "Only press {} of {} was made: by then something else was there. Look again before you press it."
 BUSY = "Only press {} of {} was made: the program is still busy with it."
@@ -41,7 +44,10 @@ BACK = (
 
 
 class Pointer:
-    """Moves, clicks, drags, scrolls. pyautogui is loaded at first use: it takes a third of a second."""
+    """The pointer of one display: it moves, clicks, drags and scrolls.
+
+    pyautogui is imported at first use, because that takes a third of a second.
+    """
 
     def __init__(
         self,
@@ -53,9 +59,10 @@ class Pointer:
         double: Callable[[], DoubleClick] = DoubleClick,
         asleep: Callable[[], object] = lambda: None,
     ) -> None:
-        """``double`` says which two presses programs take for a double click: two gestures never mean that.
+        """Prepare without connecting.
 
-        ``asleep`` looks which threads of the programs have run so far.
+        ``double`` returns the time and distance of a double click; two gestures are kept further apart. ``asleep``
+        records which threads of the programs have run so far.
         """
         self._display = display
         self._authority = authority
@@ -73,19 +80,19 @@ class Pointer:
         self.last_event_ns = 0
 
     def load(self) -> Any:
-        """Import pyautogui, bound to this display from now on."""
+        """Import pyautogui for this display, and return the module. Raises `DesktopFailed` if it cannot connect."""
         if self._mouse is not None:
             return self._mouse
-        # It connects at import, and python3-xlib insists on a file of cookies.
+        # pyautogui connects at import, and python3-xlib requires an Xauthority file.
         os.environ["DISPLAY"] = self._display
         os.environ["XAUTHORITY"] = str(self._authority)
-        # It wants these for message boxes, screenshots and a teaching aid; the last ends the process
-        # if tkinter is missing. It does without when they are absent.
+        # pyautogui uses these for message boxes, screenshots and a teaching aid; the last ends the process if tkinter
+        # is missing. All three are optional.
         for unneeded in ("mouseinfo", "pymsgbox", "pyscreeze"):
             sys.modules.setdefault(unneeded, None)  # type: ignore[arg-type]
         try:
             import pyautogui
-        except Exception as error:  # python3-xlib raises its own kinds, KeyError and OSError
+        except Exception as error:  # python3-xlib raises its own errors, KeyError and OSError
             raise DesktopFailed(f"The mouse of display {self._display} cannot be reached: {error}.") from error
         pyautogui.PAUSE = 0
         pyautogui.FAILSAFE = False  # a click in the corner is as good as any other
@@ -94,7 +101,7 @@ class Pointer:
         return pyautogui
 
     def _send(self, display: Any, kind: int, detail: int = 0, **where: int) -> None:
-        """Stand where pyautogui sends its events, of which each call makes several: each passes the gate."""
+        """Send one event through the gate. It replaces pyautogui's `fake_input`, which each call uses several times."""
         if kind == MOTION:
             self._gate.motion()
             self._at = Point(where["x"], where["y"])
@@ -116,12 +123,13 @@ class Pointer:
         mouse.moveTo(to.x, to.y, _pause=False)
 
     def click(self, at: Point, button: Button, count: int) -> str:
-        """Press and release a button; return what was left out and why, or nothing.
+        """Press and release a button ``count`` times; return a note about omitted presses, or an empty string.
 
-        It is not pressed again where the press before brought up something else: nobody decided to press that.
+        If a press brings up something else at the point, the remaining presses are omitted: the caller has not
+        decided to press that.
         """
         self._keep_apart(at, button)
-        self._gate.compare()  # before the pointer is there: what it hovers over may change its looks
+        self._gate.compare()  # before the pointer moves: a control may look different under the pointer
         before = self._glance.at(at) if count > 1 else None
         self.move(at)
         for number in range(count):
@@ -135,9 +143,9 @@ class Pointer:
         return ""
 
     def drag(self, start: Point, end: Point, button: Button) -> str:
-        """Press at one point and release at another; return what was left out and why, or nothing.
+        """Press at one point and release at another; return a note if the drag was called off, or an empty string.
 
-        A menu that the press opens is nothing to drop on: nobody has seen what would be chosen there.
+        A drag is called off if the press opens a menu at its end, because a release there would choose an unseen entry.
         """
         self._keep_apart(start, button)
         self._gate.compare()
@@ -149,7 +157,7 @@ class Pointer:
         try:
             if before is not None:
                 self._glance.await_answer(self.last_event_ns)
-                beside = close(start, end)  # what is pressed may look different
+                beside = close(start, end)  # the pressed control may look different
                 if self._glance.another_window(before) or (not beside and self._glance.changed(before, near=True)):
                     return BACK
             for step in range(1, DRAG_STEPS + 1):
@@ -168,7 +176,7 @@ class Pointer:
         return ""
 
     def _came_up(self, before: Spot, short: Point) -> bool:
-        """Say whether another window is where a drag is to end, but for one that follows the pointer."""
+        """Return whether another window appeared at the end of a drag, apart from one that follows the pointer."""
         glance, at = self._glance, before.at
         if not glance.another_window(before):
             return False
@@ -193,7 +201,10 @@ class Pointer:
                 mouse.hscroll(1 if direction == "right" else -1, _pause=False)
 
     def release_all(self) -> None:
-        """Let go of what an interrupted gesture left down, where the pointer is: pyautogui would move it first."""
+        """Release the buttons that an interrupted gesture left down, at the pointer's place.
+
+        The events are sent directly, because pyautogui would move the pointer first.
+        """
         if self._held:
             display = self._mouse.platformModule._display
             for button in self._held:
@@ -205,8 +216,8 @@ class Pointer:
         self._gate.check()
         self._count()
         self._mouse.mouseDown(at.x, at.y, button=button, _pause=False)
-        # What follows while the manager holds the press back is queued, and of a release and a press in that queue an
-        # X server may lose both.
+        # While the window manager holds the press back, the X server queues later events. It may lose a release and a
+        # press that are both in that queue.
         self._glance.await_manager()
 
     def _release(self, at: Point, button: Button) -> None:
@@ -215,12 +226,12 @@ class Pointer:
         self._last = (time.monotonic(), at, button)
 
     def _count(self, events: int = 1) -> None:
-        # Before the event is sent: a quick program repaints before the call returns.
+        # Counted before the event is sent: a quick program repaints before the call returns.
         self.last_event_ns = time.monotonic_ns()
         self.events += events
 
     def _keep_apart(self, at: Point, button: Button) -> None:
-        """Wait as long as this press would still be taken for the second half of a double click."""
+        """Wait until this press can no longer form a double click with the press before it."""
         if self._last is None:
             return
         when, where, which = self._last
@@ -230,8 +241,8 @@ class Pointer:
         near = abs(where.x - at.x) <= double.px and abs(where.y - at.y) <= double.px
         if near and (left := when + min(double.seconds, LONGEST_S) - time.monotonic()) > 0:
             self._gate.sleep(left)
-            # A thread that runs after the press is known to sleep since this look at the earliest. If that were the
-            # look before the wait, its timer would seem to be over already.
+            # The sleep of a thread that runs after the press is counted from this look at the earliest. Counted from a
+            # look before the wait, its timer would seem to have ended already.
             self._asleep()
 
 

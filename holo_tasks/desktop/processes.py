@@ -1,7 +1,8 @@
-"""Processes that never outlive the desktop they belong to (Linux).
+"""Start, find and end the processes of a desktop, so that none outlives it (Linux).
 
-Read from /proc and not by psutil: these questions are asked many times a second, for which psutil takes twice as long
-to find descendants and sixty times as long to find ancestors; and no name that a process gives itself misleads them.
+The functions read /proc themselves and do not use psutil, because they are called many times a second. psutil takes
+twice as long to find descendants and sixty times as long to find ancestors. A name that a process gives itself has no
+influence on them.
 """
 
 from __future__ import annotations
@@ -25,26 +26,27 @@ from holo_tasks.machine.proc import living, process, stat_of
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
-# Every process of a desktop carries this variable, so that those which left their group and
-# session are still found when the desktop ends.
+# Environment variable of every process of a desktop. It finds processes that left their group and session when the
+# desktop ends.
 MARK = "HOLO_DESKTOP"
 LOOK_S, NAP_S = 0.1, 0.005
-"""How long ends of processes are waited for before it is looked whether there are others by now; and where they cannot
-be waited for."""
+"""Seconds between two searches for further processes to end; and seconds between them where a process cannot be waited
+for."""
 _UNLESS_ENDED = '[ "$PPID" = "$0" ] && exec "$@"'
-"""What is run with our id and a program: that, unless we ended before it was known whose end to wait for."""
+"""Shell command that gets our process id and a program. It runs the program unless our process ended before
+`setpriv` set the signal."""
 
 
 def adopt_orphans() -> None:
-    """Make processes whose parent ends children of this process, so that it can end them."""
+    """Make this process the parent of orphaned descendants (a subreaper), so that it can end them."""
     _libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def tied(signum: int) -> Callable[[], None]:
-    """Return what a new process runs before its program, to get ``signum`` when we end.
+    """Return a ``preexec_fn`` for a new process that makes the kernel send it ``signum`` when this process ends.
 
-    The kernel sends it when the *thread* that started the process ends, so start processes from
-    the main thread only.
+    The kernel sends the signal when the *thread* that started the process ends. Start processes from the main thread
+    only.
     """
     libc, parent = _libc(), os.getpid()
 
@@ -57,10 +59,11 @@ def tied(signum: int) -> Callable[[], None]:
 
 
 def start_tied(signum: signal.Signals, command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """Start a program that gets a signal when we end, as by `tied`; ``how`` is for `subprocess.Popen`.
+    """Start a program that gets a signal when this process ends, as with `tied`.
 
-    To run Python between fork and exec, this process's memory has to be copied, which takes longer than two small
-    programs that do the same. Raises `FileNotFoundError` where the program is not found.
+    ``how`` holds arguments for `subprocess.Popen`. Two small programs, setpriv and sh, set the signal where setpriv is
+    installed. They take less time than `tied`, for which the memory of this process has to be copied at the fork.
+    Raises `FileNotFoundError` if the program is not found.
     """
     path = how.get("env", os.environ).get("PATH", os.defpath)
     found, setpriv = shutil.which(command[0], path=path), shutil.which("setpriv")
@@ -74,7 +77,7 @@ def start_tied(signum: signal.Signals, command: Sequence[str], **how: Any) -> su
 
 
 def descendants(pid: int) -> list[int]:
-    """List the living processes started by ``pid`` and theirs, parents first."""
+    """List the living descendants of process ``pid``, parents first."""
     children: dict[int, list[int]] = {}
     for each, told in living():
         children.setdefault(int(told[1]), []).append(each)
@@ -87,7 +90,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def ancestry(pid: int) -> list[int]:
-    """List a living process, the one that started it (or took it over), and so on."""
+    """List a living process and its ancestors by parent process id, the process itself first."""
     found: list[int] = []
     while pid > 1 and pid not in found:
         try:
@@ -100,7 +103,7 @@ def ancestry(pid: int) -> list[int]:
 
 
 def belonging(mark: str, session: int) -> list[int]:
-    """List the living processes that carry a desktop's mark in their environment, or its session."""
+    """List the living processes with a desktop's mark in their environment, or with its session id."""
     wanted = f"{MARK}={mark}".encode()
     found = []
     for pid, told in living():
@@ -113,13 +116,16 @@ def belonging(mark: str, session: int) -> list[int]:
 
 
 def end(find: Callable[[], Iterable[int]], *, grace_s: float) -> None:
-    """End processes politely, then without asking; return when none is found any more."""
+    """End processes with SIGTERM and after ``grace_s`` seconds with SIGKILL, until ``find`` returns none.
+
+    Gives up five seconds after the first SIGKILL.
+    """
     deadline = time.monotonic() + grace_s
     asked: set[int] = set()
     while pids := list(find()):
         overdue = time.monotonic() - deadline
         if overdue >= 5:
-            return  # stuck in the kernel: nothing more can be done from here
+            return  # they hang in the kernel, where no signal ends them
         for pid in pids:
             if overdue >= 0 or pid not in asked:
                 asked.add(pid)
@@ -129,7 +135,10 @@ def end(find: Callable[[], Iterable[int]], *, grace_s: float) -> None:
 
 
 def _await_ends(pids: Iterable[int], at_most_s: float) -> None:
-    """Wait until all of these processes have ended, for a while: /proc, which tells of others, cannot be waited on."""
+    """Wait until all of these processes have ended, at most ``at_most_s`` seconds.
+
+    It uses process file descriptors, because /proc cannot be waited on.
+    """
     until = time.monotonic() + at_most_s
     ends = select.poll()
     with contextlib.ExitStack() as opened:
@@ -139,7 +148,7 @@ def _await_ends(pids: Iterable[int], at_most_s: float) -> None:
                 descriptor = os.pidfd_open(pid)
             except ProcessLookupError:
                 continue
-            except OSError:  # no descriptor is left, or this is not permitted: nothing may outlive a desktop for that
+            except OSError:  # no free descriptor or no permission: the caller must still go on to end processes
                 time.sleep(min(NAP_S, at_most_s))
                 return
             opened.callback(os.close, descriptor)
@@ -152,19 +161,19 @@ def _await_ends(pids: Iterable[int], at_most_s: float) -> None:
 
 
 def reap() -> None:
-    """Take note of the ends of all that this process started or took over, which else nobody may ever do."""
+    """Collect the exit statuses of all ended children, so that adopted orphans do not stay as zombies."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
 def remove(folder: Path) -> None:
-    """Delete a desktop's private folder, if it is still there."""
+    """Delete a desktop's private folder if it exists."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def last_words(log: Path) -> str:
-    """Return the last line somebody wrote to a log that says something, or nothing."""
+    """Return the last line of a log that is not blank, at most 300 characters; empty if there is no such line."""
     try:
         lines = log.read_text(errors="replace").splitlines()[-30:]
     except OSError:

@@ -1,4 +1,7 @@
-"""The program a desktop is started for."""
+"""Start the program of a desktop, and wait for its first window.
+
+`Program` is the main class; `x_session` and `remote_session` use it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ MOST_NAMED = 5
 
 
 class Program:
-    """One running program and its log."""
+    """One started program and its log."""
 
     def __init__(
         self,
@@ -38,9 +41,11 @@ class Program:
         feed: bytes = b"",
         hint: Callable[[int | None], str] = lambda status: "",
     ) -> None:
-        """Start it; ``feed`` is what it reads from its standard input, up to a pipe's size.
+        """Start the program. Raises `DesktopFailed` if it is not found or cannot be started.
 
-        ``hint`` returns advice for a program without a window, by its exit status (None: it is still running).
+        ``feed`` is the program's standard input, at most as large as a pipe's buffer. ``kept_back`` holds the names of
+        environment variables that the program did not get. ``hint`` returns advice for a program without a window, by
+        its exit status (``None``: it still runs).
         """
         self.command = command
         self._kept_back = kept_back
@@ -86,8 +91,9 @@ class Program:
     ) -> None:
         """Wait until a new window is on the screen.
 
-        ``living`` says whether any process of the program is left: a launcher may end at once and
-        leave its work to another one. ``heed`` raises if there is nothing to wait for any more.
+        ``living`` returns whether any process of the program is left, because a launcher may end and leave its work to
+        another process. ``heed`` raises if the wait has become pointless. Raises `DesktopFailed` if the program ends
+        or ``timeout_s`` passes without a window.
         """
         until = time.monotonic() + timeout_s
         while not set(windows.shown(self._link)) - self._before:
@@ -107,31 +113,34 @@ class Program:
             interrupt.sleep(0.01)
 
     def _without_window(self, said: str, status: int | None) -> str:
-        """Return an error message with advice."""
+        """Return an error message that begins with the program's name and ends with the advice of ``hint``."""
         what_to_do = self._what_to_do(status)
         end = f"{'' if said.endswith(('.', ')')) else '.'} {what_to_do}" if what_to_do else ""
         return f"The program {self.command[0]!r} {said}{end}"
 
     @property
     def ended(self) -> bool:
-        """Whether its process is no more."""
+        """Return whether the program's process has ended."""
         return self.process.poll() is not None
 
     def last_words(self) -> str:
-        """Return what it said last, or nothing."""
+        """Return the last line of the program's log that is not blank, or an empty string."""
         return processes.last_words(self._log)
 
     def _hint(self) -> str:
-        """Name a few variables that the program might have needed and did not get."""
+        """Return a note that names variables which the program did not get, or an empty string."""
         if not self._kept_back:
             return ""
         names = ", ".join(self._kept_back[:MOST_NAMED]) + (", …" if len(self._kept_back) > MOST_NAMED else "")
-        return f" (It did not get {names}, which may be private: name in HOLO_PROGRAM_ENV what it needs of that.)"
+        return f" (It did not get {names}, which may be private: list in HOLO_PROGRAM_ENV those that it needs.)"
 
 
 @contextmanager
 def _fed(feed: bytes) -> Iterator[int]:
-    """Hold a pipe open with what a program reads, all of it: once it was read it is nowhere any more."""
+    """Yield a descriptor from which a program can read ``feed``.
+
+    All of ``feed`` is in the pipe at once, and reading it removes it. Yields ``DEVNULL`` for an empty ``feed``.
+    """
     if not feed:
         yield subprocess.DEVNULL
         return

@@ -1,6 +1,7 @@
-"""The last pictures that were taken, and whether the screen still is as in one of them where input is about to go.
+"""Keep the last pictures of a screen, and compare the screen with one of them right before input.
 
-Raw pixels are compared, in the process that owns the screen: of what is different nothing leaves it but that it is.
+`Remembered` is the main class. It compares raw pixels in the process that owns the screen. Only the fact that
+something differs leaves that process.
 """
 
 from __future__ import annotations
@@ -39,33 +40,33 @@ from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.xlink import Refused, XLink
 
 MOST_BYTES, FEWEST = 16 * 1024 * 1024, 4
-"""How much is kept of pictures, and how many of them in any case."""
+"""Most bytes of stored pictures, and the number of pictures that are kept even above it."""
 AT_HAND = 1
-"""So many, the newest, are not packed: input is decided on by the last one, and others are looked at seldom."""
+"""Number of the newest pictures that stay uncompressed: input is decided on the last one, older ones are rarely used."""
 PACKED_AFTER_S = 0.15
-"""It takes a core for a while, which those have a use for who make a request of the picture."""
+"""Delay before pictures are compressed. That takes a core for a while, which the encoder of the picture needs first."""
 PATIENCE_S, NAP_S = 1.5, 0.05
-"""For a screen to look again as it did: a blinking caret is there only half of the time."""
+"""Longest wait until a screen looks as before, and the pause between two looks. A blinking caret shows half of the time."""
 HOLD_S = 3.0
-"""In all for a place that is about to prove that it repaints itself; with no such place there is no such wait."""
+"""Longest wait in total while a place may soon count as self-repainting. Without such a place ``PATIENCE_S`` holds."""
 VIEWABLE = 2
 
 
 class Watch(Protocol):
-    """The places that repaint themselves, as `repaint_watch.RepaintWatch` learns them."""
+    """The self-repainting areas of a screen, as `repaint_watch.RepaintWatch` learns them."""
 
     def acts(self) -> None:
-        """Note that from now on repaints may be effects of input."""
+        """Record that from now on repaints may be effects of input."""
 
     def steady(self, since_s: float) -> tuple[Stir, ...]:
-        """Return the places that are known to repaint themselves, from before a moment until now."""
+        """Return the areas that are known to have repainted themselves from before ``since_s`` until now."""
 
     def promising(self, since_s: float) -> tuple[Stir, ...]:
-        """Return these places, and those that a few more repaints would add to them."""
+        """Return the areas of `steady`, and those that would join them after a few more repaints."""
 
 
 class Remembered:
-    """Pictures by their numbers, which travel with the frames; the same picture has the same number."""
+    """The last pictures of a screen by their numbers, which frames carry. Equal pictures share a number."""
 
     def __init__(self, link: XLink, screen: Screen, gate: Gate, watch: Watch) -> None:
         self._link = link
@@ -81,14 +82,17 @@ class Remembered:
         self._under: dict[Point | None, int] = {}
 
     def arrange(self) -> None:
-        """Look at the windows, right before a picture is taken: one that comes up between is in the picture alone."""
+        """Record the windows right before a picture is taken.
+
+        A window that appears in between is then in the picture but not in the record, so a comparison notices it.
+        """
         self.arranged_s = time.monotonic()
         self._windows = arrangement(self._link)
 
     def keep(self, picture: Picture) -> int:
-        """Remember a picture that was taken after `arrange`; return its number."""
+        """Store a picture that was taken after `arrange`; return its number."""
         taken = _Kept(picture, self._windows, self.arranged_s)
-        # The same screen again is no reason to forget another: somebody may be asked for a long time about that one.
+        # An equal picture is not stored again, so it displaces no other one: a person may take long to answer about that.
         for number, known in reversed(self._kept.items()):
             if known.shows_the_same(taken):
                 self._kept.move_to_end(number)
@@ -96,7 +100,7 @@ class Remembered:
         self._last += 1
         self._kept[self._last] = taken
         if large := [known for known in list(self._kept.values())[:-AT_HAND] if not known.packed]:
-            # Nobody waits for this: by then the model is asked.
+            # Compressed in a thread of its own, while the model is asked.
             packing = threading.Timer(PACKED_AFTER_S, _pack, (large,))
             packing.daemon = True
             packing.start()
@@ -105,14 +109,14 @@ class Remembered:
         return self._last
 
     def acted(self, gesture: Gesture) -> None:
-        """Note where was clicked last: what is typed later may be meant for it."""
+        """Record the place and window of the last click, because later typing may be meant for it."""
         if isinstance(gesture, Click | Write) and gesture.at is not None:
             self._clicked = gesture.at, top_at(self._link, gesture.at)
 
     def compare(self, number: int, gesture: Gesture, held: Sequence[Box] = ()) -> None:
-        """Return when the screen is as in that picture where a gesture goes, and in the boxes of ``held``.
+        """Wait until the screen equals picture ``number`` where a gesture goes, and in the boxes of ``held``.
 
-        Raises `ScreenChanged` if it does not become so for a while. Until this returns, nobody acts.
+        Raises `ScreenChanged` if it stays different for too long. No input may be sent before this returns.
         """
         if (where := aim(gesture)) is not None:
             self._compare(number, where, held)
@@ -131,7 +135,7 @@ class Remembered:
             raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
 
     def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim, held: Sequence[Box] = ()) -> str:
-        """Wait for a screen to be as before, but for what is repainted by itself; say what else is different."""
+        """Wait until a screen is as before, apart from self-repainting areas; return the difference that stays, if any."""
         until, doubts = time.monotonic() + PATIENCE_S, Doubts(before)
         looks: list[Mapping[Box, Image.Image]] = []
         while why := self._moved(before, seen_s, now, where, doubts) or self._exchanged(before, seen_s, held):
@@ -147,7 +151,7 @@ class Remembered:
         return why
 
     def _await_rhythm(self, before: Sighting, seen_s: float, where: Aim, held: Sequence[Box], doubts: Doubts) -> str:
-        """Wait on while all that is different may be about to prove that it repaints itself; say what is different."""
+        """Go on waiting while every difference may soon count as self-repainting; return the difference that stays."""
         until = time.monotonic() + HOLD_S - PATIENCE_S
         while True:
             now = self._sighting(where, self._arranged(where))
@@ -163,7 +167,10 @@ class Remembered:
     def _exchanged(
         self, before: Sighting, seen_s: float, held: Sequence[Box], stirs: Iterable[Stir] | None = None
     ) -> str:
-        """Say whether one of some boxes looks different, but for ``stirs`` or else what is repainted by itself."""
+        """Return a reason if one of the ``held`` boxes looks different, apart from self-repainting areas.
+
+        ``stirs`` are those areas; without them the known ones are taken. Returns an empty string if the boxes are equal.
+        """
         if not held:
             return ""
         around = Box.around(held).cut_to(Box.whole(self._screen.size))
@@ -183,13 +190,16 @@ class Remembered:
         doubts: Doubts,
         restless: Restless | None = None,
     ) -> str:
-        """Say what is different, but for what is repainted by itself or, among restless columns, is not read."""
+        """Return the difference between two looks, or an empty string.
+
+        Self-repainting areas do not count, and neither do unreadable parts in ``restless`` columns.
+        """
         if not moved(before, now, where):
             return ""
         stirs, calm = doubts.allayed(now, self._watch.steady(seen_s)), Calm(before, where)
         if why := moved(before, calm.calmed(now, stirs), where, restless):
             return why
-        # To find that out took a moment: what is pressed is looked at once more.
+        # Finding the self-repainting areas took a moment, so the screen is captured once more.
         now = self._sighting(where, self._arranged(where))
         return moved(before, calm.calmed(now, stirs), where, restless)
 
@@ -200,19 +210,25 @@ class Remembered:
             raise ScreenChanged(f"The screen changed at the last moment: another window {where}. Nothing was done.")
 
     def _arranged(self, where: Aim) -> Arrangement:
-        """Look at the windows, first at those that the input would reach: what comes up between is noticed."""
+        """Return the windows, and record first those that the input would reach.
+
+        `same_window` compares with these, so it notices a window that appears in between.
+        """
         under: dict[Point | None, int] = {point: top_at(self._link, point) for point in where.points}
         windows = arrangement(self._link)
         self._under = under or {None: windows.focus}
         return windows
 
     def _sighting(self, where: Aim, windows: Arrangement) -> Sighting:
-        """Look at the rows that matter, after the windows: what comes up between is in the picture."""
+        """Capture the rows that matter. It runs after the windows were read, so a window that appears is in the picture."""
         return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
 
 
 class _Kept:
-    """A picture, and how the windows lay: packed, a picture of a program takes a hundredth of the memory."""
+    """A stored picture with the arrangement of its windows.
+
+    Compressed, a picture of a program takes a hundredth of the memory.
+    """
 
     def __init__(self, picture: Picture, windows: Arrangement, seen_s: float) -> None:
         self.windows = windows
@@ -220,7 +236,7 @@ class _Kept:
         self._size = picture.size
         self._check = zlib.crc32(picture.bgrx)
         self._state: tuple[bytes | bytearray, bool] = (picture.bgrx, False)
-        """The pixels, and whether they are packed: one value, for another thread packs them."""
+        """The pixels, and whether they are compressed: one tuple, because another thread replaces it."""
 
     @property
     def bytes(self) -> int:
@@ -240,7 +256,7 @@ class _Kept:
 
     def pack(self) -> None:
         pixels, packed = self._state
-        if not packed:  # two threads may be at it
+        if not packed:  # two threads may run this
             self._state = zlib.compress(pixels, 1), True
 
 
@@ -257,7 +273,10 @@ def _unread(before: Sighting, looks: Sequence[Mapping[Box, Image.Image]]) -> Res
 
 
 def arrangement(link: XLink) -> Arrangement:
-    """Return the windows directly on the root that can be hit, the lowest first, in one wait for all of them."""
+    """Return the visible children of the root window, lowest first, and the one with the focus.
+
+    All requests are sent before the first reply is waited for.
+    """
     core = link.conn.core
     asked = [
         (window, core.GetWindowAttributes(window), core.GetGeometry(window))
@@ -276,13 +295,13 @@ def arrangement(link: XLink) -> Arrangement:
 
 
 def top_at(link: XLink, at: Point | None) -> int:
-    """Return the window directly on the root that gets a press at a point or, without one, the keys; 0 for none."""
+    """Return the child of the root window that gets a press at a point or, without one, the keys; zero for none."""
     core = link.conn.core
     try:
         if at is not None:
             return int(core.TranslateCoordinates(link.root, link.root, at.x, at.y).reply().child)
         window = int(core.GetInputFocus().reply().focus)
-        while window > 1:  # neither nothing nor whatever is under the pointer
+        while window > 1:  # 0 is no focus, and 1 (PointerRoot) the window under the pointer
             tree = core.QueryTree(window).reply()
             if tree.parent in (link.root, 0):
                 return window

@@ -1,4 +1,7 @@
-"""Which of what was drawn on a screen shows something else than before: a browser draws a column anew for one line."""
+"""Find the parts of repainted areas whose pixels changed.
+
+Programs repaint more than they change: a browser repaints a whole column for one line. `Redrawn` is the main class.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from holo_tasks.desktop.settle import Repaint
 from holo_tasks.desktop.xlink import Refused, XLink
 
 SMALLEST = 64
-"""Places are not told apart more finely than this, in pixels along either side."""
+"""Boxes of changes are split until both sides have at most this many pixels."""
 
 
 class Redrawn:
-    """Remembers what one screen showed, and what of it was drawn otherwise since, and when."""
+    """The last picture of one screen, and the boxes that changed since, with their times."""
 
     def __init__(self, link: XLink) -> None:
         self._link = link
@@ -26,13 +29,13 @@ class Redrawn:
         self._kept: deque[tuple[int, Box]] = deque(maxlen=KEPT)
 
     def forget(self) -> None:
-        """Keep no picture: it takes longer to compare it than it is worth."""
+        """Drop the picture, so that the next call compares nothing. Used where comparing would take too long."""
         self._known = None
 
     def since(self, seen: Sequence[Repaint]) -> tuple[tuple[int, Box], ...]:
-        """Return which places of these repaints, oldest first, show something else than before, and when it was drawn.
+        """Return the changed boxes within these repaints, each with its time in nanoseconds.
 
-        What was drawn before a first picture was taken counts as it is.
+        ``seen`` is in order of time. Repaints before the first picture count as changes as a whole.
         """
         new = [repaint for repaint in seen if repaint.at_ns > self._until_ns]
         screen = Box.whole(self._link.size())
@@ -42,14 +45,14 @@ class Redrawn:
                 self._kept = deque(((each.at_ns, each.box) for each in seen), maxlen=KEPT)
             else:
                 self._compare(new, screen, self._known)
-        except Refused:  # the screen has another size by now
+        except Refused:  # the screen was resized
             self._known = None
             self._kept = deque(((each.at_ns, each.box) for each in seen), maxlen=KEPT)
         self._until_ns = seen[-1].at_ns if seen else 0
         return tuple(self._kept)
 
     def _compare(self, new: Sequence[Repaint], screen: Box, known: Image.Image) -> None:
-        """Take over what is shown where something was drawn, and note what of it is another thing."""
+        """Update the picture where something was repainted, and record the boxes whose pixels changed."""
         looked: list[Box] = []
         changed: list[Box] = []
         for each in sorted(new, key=lambda repaint: -repaint.box.area):
@@ -70,7 +73,7 @@ class Redrawn:
 
 
 def places_of(difference: Image.Image, left: int = 0, top: int = 0) -> list[Box]:
-    """Return the places of a picture that are not black, so far to the right and down."""
+    """Return boxes around the pixels of a picture that are not black, moved by ``left`` and ``top``."""
     around = difference.getbbox()
     if around is None:
         return []

@@ -1,6 +1,7 @@
-"""The certificate of a remote screen's server, looked at before the client is let near it.
+"""Fetch and check the certificate of a remote screen's server, before the client connects to it.
 
-The client is then told to take this very certificate and no other, so that what is checked here holds there.
+The client then accepts only this certificate, so the check here holds for its connection too. `remote_client` uses
+`certificate_of` and `checked`.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ class NoEncryption(DesktopFailed):
 
 
 def certificate_of(remote: Remote) -> bytes:
-    """Return the server's certificate (DER), which may be anybody's.
+    """Return the server's certificate (DER), without a check of who issued it.
 
-    Raises `NoEncryption` if it has none, `DesktopFailed` if there is no such server.
+    Raises `NoEncryption` if the server offers no certificate, and `DesktopFailed` if it cannot be reached.
     """
     try:
         with socket.create_connection((remote.host, remote.port), PATIENCE_S) as link:
             link.settimeout(PATIENCE_S)
             (_ask_vnc if remote.kind == "vnc" else _ask_rdp)(link, remote.place)
             context = ssl.create_default_context()
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is only looked at
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is only fetched here
             with context.wrap_socket(link, server_hostname=remote.host) as secured:
                 found = secured.getpeercert(binary_form=True)
     except (OSError, EOFError, ValueError) as error:
@@ -47,34 +48,37 @@ def certificate_of(remote: Remote) -> bytes:
 
 
 def checked(certificate: bytes, remote: Remote) -> str:
-    """Return the fingerprint of a certificate; raise `DesktopFailed` if it is not the one that was asked for."""
+    """Return the SHA-256 fingerprint of a certificate; raise `DesktopFailed` if it differs from the expected one."""
     digest = hashlib.sha256(certificate).hexdigest()
     if remote.fingerprint and digest != remote.fingerprint:
         raise DesktopFailed(
-            f"The server at {remote.place} shows a certificate with the fingerprint {digest}, and "
-            f"{remote.fingerprint} was asked for: it was renewed, or somebody else answers there. Nothing was sent."
+            f"The server at {remote.place} shows a certificate with the fingerprint {digest}, but "
+            f"{remote.fingerprint} is expected: it was renewed, or another server answers there. Nothing was sent."
         )
     return digest
 
 
 def pem(certificate: bytes) -> str:
-    """Return a certificate as a file holds it."""
+    """Return a certificate in PEM format."""
     return ssl.DER_cert_to_PEM_cert(certificate)
 
 
 def _ask_vnc(link: socket.socket, place: str) -> None:
-    """Speak RFB up to where the server begins to encrypt (VeNCrypt 0.2, with a certificate)."""
+    """Negotiate RFB up to the start of TLS (VeNCrypt 0.2, with a certificate).
+
+    Raises `NoEncryption` if the server does not offer that.
+    """
     if not _exactly(link, len(RFB)).startswith(b"RFB 003.00"):
-        raise NoEncryption(f"What answers at {place} is no VNC server.")
+        raise NoEncryption(f"The server at {place} is not a VNC server.")
     link.sendall(RFB)
     count = _exactly(link, 1)[0]
     if not count:
         length = int(struct.unpack(">I", _exactly(link, 4))[0])
         why = _exactly(link, min(length, 1000)).decode(errors="replace")
-        raise DesktopFailed(f"The VNC server at {place} lets nobody in: {why!r}.")
+        raise DesktopFailed(f"The VNC server at {place} refuses connections: {why!r}.")
     no = NoEncryption(
-        f"The VNC server at {place} does not encrypt with a certificate (VeNCrypt, X509): anybody between could read "
-        "the screen and what is typed. Set that up there, use a tunnel to this machine, or allow it by encrypted=False."
+        f"The VNC server at {place} does not encrypt with a certificate (VeNCrypt, X509): others on the network could "
+        "read the screen and the keys. Set that up there, use a tunnel to this machine, or allow it by encrypted=False."
     )
     if VENCRYPT not in _exactly(link, count):
         raise no
@@ -94,7 +98,10 @@ def _ask_vnc(link: socket.socket, place: str) -> None:
 
 
 def _ask_rdp(link: socket.socket, place: str) -> None:
-    """Ask for TLS (X.224 connection request with RDP_NEG_REQ, [MS-RDPBCGR] 2.2.1.1)."""
+    """Request TLS (X.224 connection request with RDP_NEG_REQ, [MS-RDPBCGR] 2.2.1.1).
+
+    Raises `NoEncryption` if the server does not agree.
+    """
     asked = NEGOTIATION.pack(1, 0, NEGOTIATION.size, SSL_ASKED | NLA_ASKED)
     x224 = bytes([6 + len(asked), 0xE0, 0, 0, 0, 0, 0]) + asked
     link.sendall(struct.pack(">BBH", 3, 0, 4 + len(x224)) + x224)
@@ -103,7 +110,7 @@ def _ask_rdp(link: socket.socket, place: str) -> None:
     kind, _, _, chosen = NEGOTIATION.unpack(answer[-NEGOTIATION.size :]) if len(answer) >= 15 else (0, 0, 0, 0)
     if kind != 2 or not chosen & (SSL_ASKED | NLA_ASKED):
         raise NoEncryption(
-            f"What answers at {place} does not encrypt as RDP does by TLS or NLA: set that up there. Nothing was sent."
+            f"The server at {place} does not encrypt with TLS or NLA, as RDP does: set that up there. Nothing was sent."
         )
 
 

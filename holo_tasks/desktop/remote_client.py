@@ -1,4 +1,8 @@
-"""The client that shows a remote screen: its command, with nothing secret in it, and what it is told beside."""
+"""Build the command of the VNC or RDP client that shows a remote screen.
+
+The command holds no secret: the password goes to the client's standard input. `Opener` is the main class;
+`remote_session` uses it.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +18,28 @@ from holo_tasks.core.this_machine import is_loopback
 from holo_tasks.desktop.remote_certificate import NoEncryption, certificate_of, checked, pem
 
 CLIENTS = {"vnc": ("xtigervncviewer", "tigervnc-viewer"), "rdp": ("xfreerdp", "freerdp2-x11")}
-"""The program for each kind, and Debian's package of it."""
+"""The client's program and Debian package, for each kind of remote screen."""
 US_KEYBOARD = "0x00000409"
 TRUSTED = (
-    "The certificate of the remote screen at {place} was trusted as it is; its fingerprint is {digest}. Give that as "
-    "fingerprint=, once you know that it is the right one."
+    "The certificate of the remote screen at {place} was trusted without a check; its fingerprint is {digest}. Give it "
+    "as fingerprint=, once you know that it is the right one."
 )
 PLAIN = "The connection to the remote screen at {place} is not encrypted."
-# FIPS 46-3 in its triple form with one key is plain DES, which VNC asks for; each of its bytes is the other way round.
+# VNC uses DES with the bits of each key byte reversed. Triple DES (FIPS 46-3) with one key three times is plain DES.
 VNC_KEY = bytes(int(f"{byte:08b}"[::-1], 2) for byte in (23, 82, 107, 6, 35, 78, 88, 7))
 VNC_CHARACTERS = 8
 
 
 @dataclass(frozen=True)
 class Client:
-    """A command, and the bytes that it reads from its standard input: no other process can see those."""
+    """A client's command, and the bytes for its standard input, which no other process can see."""
 
     command: list[str]
     feed: bytes
 
 
 def executable(remote: Remote) -> str:
-    """Return the client's path; raise `DesktopFailed` with the package to install where it is missing."""
+    """Return the client's path. Raises `DesktopFailed` with the package to install if the client is missing."""
     name, package = CLIENTS[remote.kind]
     found = shutil.which(name)
     if found is None:
@@ -46,7 +50,10 @@ def executable(remote: Remote) -> str:
 
 
 class Opener:
-    """Makes the client's command, each time it is started; the certificate stays that of the first time."""
+    """The builder of the client's commands. It fetches the server's certificate once, and later clients accept only that.
+
+    ``tell`` gets warnings about an unchecked certificate or a missing encryption.
+    """
 
     def __init__(self, remote: Remote, folder: Path, tell: Callable[[str], None]) -> None:
         self._remote = remote
@@ -56,14 +63,17 @@ class Opener:
         self._plain = False
 
     def client(self, size: Size) -> Client:
-        """Return the client for a screen of a size. Raises `DesktopFailed` if the server is not what was asked for."""
+        """Return the client's command for a screen of ``size``.
+
+        Raises `DesktopFailed` if the server cannot be reached, shows another certificate or does not encrypt.
+        """
         remote = self._remote
         if isinstance(remote, Rdp):
             return self._rdp(remote, size)
         return self._vnc(remote)
 
     def _digest(self) -> str:
-        """Look at the server's certificate, once; return its fingerprint."""
+        """Return the fingerprint of the server's certificate, which is fetched at the first call."""
         if self._certificate is None:
             certificate = certificate_of(self._remote)
             digest = checked(certificate, self._remote)
@@ -73,7 +83,10 @@ class Opener:
         return checked(self._certificate, self._remote)
 
     def _known(self, remote: Vnc) -> Path | None:
-        """Return the file with the only certificate that the client may take; None if it may do without encryption."""
+        """Write the certificate that the client has to accept to a file, and return its path.
+
+        Returns ``None`` if the client may connect without encryption.
+        """
         if remote.encrypted and not self._plain:
             try:
                 self._digest()
@@ -107,7 +120,7 @@ class Opener:
             executable(remote), "-FullScreen=1", "-FullScreenMode=Current", "-MenuKey=", "-FullscreenSystemKeys=0",
             "-RemoteResize=1", "-ReconnectOnError=0", "-AlertOnFatalError=0", "-DotWhenNoCursor=0", "-Shared=1",
             f"-SendClipboard={paste}", "-AcceptClipboard=0", "-SendPrimary=0", "-SetPrimary=0",
-            # Lossless: what is compared is the same where nothing has changed.
+            # Lossless, so that equal parts of the remote screen have equal pixels in two pictures.
             "-AutoSelect=0", "-PreferredEncoding=ZRLE", "-FullColor=1", "-NoJPEG=1",
         ]  # fmt: skip
         if (known := self._known(remote)) is not None:
@@ -127,7 +140,7 @@ def _here(host: str) -> bool:
 
 
 def _obscured(password: str) -> bytes:
-    """Return a password as VNC's files hold it: hidden from a glance, and from nobody else."""
+    """Return a password in the format of VNC's password files, which is no protection: its key is public."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
     from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
@@ -135,7 +148,7 @@ def _obscured(password: str) -> bytes:
         plain = password.encode("latin-1")[:VNC_CHARACTERS].ljust(VNC_CHARACTERS, b"\0")
     except UnicodeEncodeError:
         raise InvalidUsage("A VNC server takes no password with characters outside of Latin-1.") from None
-    cipher = Cipher(TripleDES(3 * VNC_KEY), modes.ECB()).encryptor()  # VNC's own, no protection
+    cipher = Cipher(TripleDES(3 * VNC_KEY), modes.ECB()).encryptor()  # VNC's format, no protection
     return cipher.update(plain) + cipher.finalize()
 
 

@@ -1,7 +1,9 @@
-"""A person's hands on a screen from elsewhere: what their keys mean arrives, whatever keyboard they have.
+"""Send the keys and clicks of a person at a live view to the screen, by the symbols of their keys.
 
-A VNC server could press keys itself, but Debian's drops what the screen's own layout lacks or has elsewhere. Nothing of
-this is kept or logged.
+The person's keyboard layout makes no difference. A VNC server could press keys itself, but Debian's drops symbols that
+the screen's layout lacks or has on other keys. This input is neither stored nor logged.
+
+`Guest` is the main class; the process that owns the desktop uses it during a hand-off.
 """
 
 from __future__ import annotations
@@ -23,19 +25,19 @@ from holo_tasks.desktop.xlink import XLink
 
 PRESS_BUTTON, MOTION = 4, 6
 BUTTONS = 7
-"""Three, and four for wheels."""
+"""Number of buttons: three, and four for wheels."""
 SHIFTS = {0xFFE1, 0xFFE2}
 OTHERS = set(range(0xFFE3, 0xFFEF)) - {0xFFE5, 0xFFE6}
-"""Control, Meta, Alt, Super, Hyper on either side, without the locks."""
+"""Keysyms of Control, Meta, Alt, Super and Hyper on either side, without the locks."""
 IGNORED = {0xFFE5, 0xFFE6, 0xFF7F, 0xFF14, 0xFE03, 0xFF7E}
-"""Locks, and what chooses another level: the person's keyboard has applied these already."""
+"""Keysyms of locks and of keys that choose a level. The person's keyboard has applied these already."""
 
 PAD = {symbol: symbol - 0xFF80 for symbol in (*range(0xFFAA, 0xFFBA), 0xFFBD)}
-"""Signs of the number pad: their keys mean something else without NumLock."""
+"""Characters of the number pad, mapped to the same characters of the main keys: without NumLock the pad's keys move."""
 
 
 class Guest:
-    """Presses what a person presses; their modifiers stay down as long as they hold them."""
+    """The input of a person at a live view. Modifiers stay down as long as the person holds them."""
 
     def __init__(self, link: XLink, gate: Gate, keyboard: Keyboard, typist: Typist, pulse: Pulse) -> None:
         self._link = link
@@ -49,7 +51,7 @@ class Guest:
         self._clicked = False
 
     def do(self, inputs: Sequence[ByHand]) -> None:
-        """Do one thing after the other. Raises before any event unless a person has the screen."""
+        """Send inputs in order. The gate raises before any event unless a person has the screen."""
         for one in inputs:
             self._gate.check()
             match one:
@@ -59,13 +61,13 @@ class Guest:
                     self._key(keysym, down)
 
     def finish(self) -> None:
-        """Let go of all, and wait until what was typed has been read."""
+        """Release everything, and wait until the program has read the typed keys."""
         self.let_go()
         with suppress(HoloError):  # a frozen program
             self._typist.finish()
 
     def let_go(self) -> None:
-        """Release what the person holds."""
+        """Release the buttons and keys that the person holds."""
         self._modifiers.clear()
         for button in range(1, BUTTONS + 1):
             if self._buttons & 1 << button - 1:
@@ -82,7 +84,7 @@ class Guest:
             if (to.buttons ^ self._buttons) & bit:
                 self._test.FakeInput(PRESS_BUTTON if to.buttons & bit else RELEASE_BUTTON, button, 0, 0, 0, 0, 0)
                 self._clicked = True
-                self._pulse.await_manager()  # what is queued behind a press may be lost
+                self._pulse.await_manager()  # events that are queued behind a press may be lost
         self._buttons = to.buttons
         self._link.conn.flush()
 
@@ -90,7 +92,7 @@ class Guest:
         if keysym in IGNORED:
             return
         keysym = PAD.get(keysym, keysym)
-        if self._clicked:  # as after a click of the agent's: keys would overtake it
+        if self._clicked:  # keys would overtake the click, as after a click of the agent
             self._clicked = False
             self._pulse.await_manager()
         if keysym in SHIFTS or keysym in OTHERS:
@@ -120,7 +122,7 @@ class Guest:
             self._keyboard.press(stroke.keycode)
 
     def _tap(self, keysym: int) -> None:
-        """Press a key along with the modifiers that are held, and with Shift if it takes that here."""
+        """Press a key together with the held modifiers, and with Shift if the symbol needs it in this layout."""
         small = keynames.small(keysym) if self._modifiers else keysym
         self._typist.make_typable([small])
         stroke, shift = self._typist.stroke(small), self._keyboard.shift

@@ -1,4 +1,7 @@
-"""The connection to a remote screen, on the desktop that shows it: begun, watched, and made again when it drops."""
+"""Start the client of a remote screen, and connect again when the connection drops.
+
+`RemoteSession` is the main class. The desktop that shows the remote screen uses it.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,17 @@ from holo_tasks.desktop.xlink import XLink
 
 NAP_S = 0.02
 ENDS_S = 2.0
-"""So long a client may take to end that has closed its window."""
+"""Longest time that a client may take to end after it closed its window."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 8.0
-"""Between two attempts: a server that begins again takes a while."""
+"""First and longest pause between two attempts, because a server needs time to restart."""
 ASKS_S = 3.0
-"""A client that shows another window than the picture for so long asks something."""
+"""A client that shows another window than the picture for this time shows a question."""
 
 
 class RemoteSession:
     """One remote screen, and the client that shows it now.
 
-    ``start`` starts another client. ``dropped`` is how often the connection was made again so far.
+    ``start`` starts a new client. ``dropped`` counts the reconnections.
     """
 
     def __init__(self, remote: Remote, link: XLink, interrupt: Interrupt, start: Callable[[], Program]) -> None:
@@ -42,7 +45,10 @@ class RemoteSession:
 
     @property
     def lost(self) -> bool:
-        """Whether the connection was there and is no more: the client closes its window then, and ends."""
+        """Return whether the connection dropped: the client has closed its window and ended.
+
+        Waits up to ``ENDS_S`` for the client to end.
+        """
         if self._program is None or self._shown():
             return False
         until = time.monotonic() + ENDS_S
@@ -55,12 +61,15 @@ class RemoteSession:
         return any(window.box.encloses(whole) for window in windows.windows(self._link))
 
     def begin(self) -> Program:
-        """Start the client; `await_picture` waits for what it shows."""
+        """Start the client and return its program. `await_picture` waits for its picture."""
         self._program = self._start()
         return self._program
 
     def await_picture(self, timeout_s: float) -> None:
-        """Wait until the client covers the screen. Raises `DesktopFailed` if it ends, or asks something instead."""
+        """Wait until the client covers the screen.
+
+        Raises `DesktopFailed` if the client ends, shows a question instead, or shows no picture within ``timeout_s``.
+        """
         program = self._program
         assert program is not None
         began, asking_s = time.monotonic(), 0.0
@@ -81,7 +90,10 @@ class RemoteSession:
             self._interrupt.sleep(NAP_S)
 
     def mend(self, timeout_s: float) -> bool:
-        """Make the connection again if it dropped; say whether it had. Raises `DesktopFailed` if it cannot be made."""
+        """Connect again if the connection dropped; return whether it had dropped.
+
+        Raises `DesktopFailed` if all attempts fail.
+        """
         if not self.lost:
             return False
         pause_s, why = FIRST_PAUSE_S, self._words()
@@ -98,7 +110,7 @@ class RemoteSession:
             self.dropped += 1
             return True
         raise DesktopFailed(
-            f"The connection to the remote screen at {self.remote.place} dropped, and could not be made again in "
+            f"The connection to the remote screen at {self.remote.place} dropped and was not restored in "
             f"{self.remote.reconnects} attempts: {why or 'the client says nothing'}"
         )
 
@@ -119,7 +131,7 @@ class RemoteSession:
 def starter(
     remote: Remote, link: XLink, folder: Path, env: Mapping[str, str], tell: Callable[[str], None]
 ) -> Callable[[], Program]:
-    """Return what starts a client, each time with what it needs to know."""
+    """Return a function that starts a client with a command of its own, and returns its program."""
     opener = Opener(remote, folder, tell)
 
     def start() -> Program:

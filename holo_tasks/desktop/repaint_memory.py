@@ -1,7 +1,9 @@
-"""Keeps what one process learned of a borrowed screen's repaints for the next: a small file for this user alone.
+"""Store the self-repainting areas of a borrowed screen for the next process, in a small file that only this user can read.
 
-A property on the root window names the X server: it ends with the server, so that another one with the same number is
-not taken for it. The file holds places and paces, and nothing of what the screen showed.
+A property on the root window holds a random name of the X server. It ends with the server, so a later server with the
+same display number has another name. The file holds boxes and paces, and no contents of the screen.
+
+`begin_watch` is the main function; the process that owns the desktop calls it.
 """
 
 from __future__ import annotations
@@ -33,14 +35,17 @@ from holo_tasks.machine.private import open_private, private_folder
 FOLDER = "screens"
 PROPERTY = "_HOLO_TASKS_SCREEN"
 STALE_S = 60.0
-"""A draft this old was left by a process that ended as it wrote."""
+"""Age from which a draft counts as left over by a process that ended while it wrote."""
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _FAILS = (HoloError, OSError, ValueError, *Refused, *Gone)
-"""Without a memory each process learns for itself, as it did before there was one."""
+"""Errors that are ignored, because the stored areas are optional: without them each process learns the areas itself."""
 
 
 def begin_watch(link: XLink, repaints: Repaints, away: Callable[[], bool], *, lasts: bool) -> RepaintWatch:
-    """Watch a screen over a connection of its own; with ``lasts`` take over what was kept, and keep what is learned."""
+    """Start a repaint watch over its own connection.
+
+    With ``lasts`` it starts with the stored areas, and stores the learned areas at its end.
+    """
     watch = RepaintWatch(repaints, XLink(link.display), away)
     if lasts and repaints.exact:
         recall(link, watch)
@@ -49,7 +54,7 @@ def begin_watch(link: XLink, repaints: Repaints, away: Callable[[], bool], *, la
 
 
 def recall(link: XLink, watch: RepaintWatch) -> None:
-    """Have a watch expect the places that an earlier process learned, as far as their windows are there still."""
+    """Make a watch expect the stored areas whose windows still exist."""
     with contextlib.suppress(*_FAILS):
         if screen := _token(link):
             size = link.size()
@@ -59,7 +64,7 @@ def recall(link: XLink, watch: RepaintWatch) -> None:
 
 
 def keep(link: XLink, watch: RepaintWatch) -> None:
-    """Keep for the next process the places that a watch has learned, if there are any."""
+    """Store the areas that a watch has learned, if any, for the next process."""
     with contextlib.suppress(*_FAILS):
         before, learned = arrangement(link), watch.learned()
         if not learned or arrangement(link) != before:
@@ -70,7 +75,7 @@ def keep(link: XLink, watch: RepaintWatch) -> None:
 
 
 def load(path: Path, screen: str, size: Size, now_s: float) -> list[KnownPlace]:
-    """Return the places of a file of this user's that nobody else may write; none of any other."""
+    """Return the areas in a file; none unless the file is this user's and no other user may write it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -86,10 +91,10 @@ def load(path: Path, screen: str, size: Size, now_s: float) -> list[KnownPlace]:
 
 
 def save(path: Path, text: str) -> None:
-    """Put a text in the place of the file, whole, for this user alone. Raises OSError and `InvalidUsage`.
+    """Replace the file by a text in one step, readable by this user only. Raises `OSError` and `InvalidUsage`.
 
-    Of several processes the last one wins. One that ends meanwhile leaves the file as it was, and a draft that a
-    later one removes.
+    The last of several processes wins. A process that ends meanwhile leaves the file unchanged, and a draft that a
+    later process removes.
     """
     folder = private_folder(path.parent.parent, path.parent.name)
     for left in _stale(folder):
@@ -111,18 +116,18 @@ def _stale(folder: Path) -> Iterator[Path]:
 
 
 def _path(home: Path, display: str) -> Path:
-    """Return the file for a display, which may be another machine's: any text can be its name."""
+    """Return the file for a display. It is named by a digest, because a display's name can be any text."""
     return home / FOLDER / f"{hashlib.sha256(display.encode(errors='surrogateescape')).hexdigest()[:32]}.json"
 
 
 def _token(link: XLink) -> str:
-    """Return the name that a process gave this X server; empty if none did."""
+    """Return the stored name of this X server, or an empty string if it has none."""
     found = link.text(link.root, PROPERTY)
     return found if _TOKEN.fullmatch(found) else ""
 
 
 def _name(link: XLink) -> str:
-    """Give this X server a name, for as long as it runs, and return it."""
+    """Store a new random name on this X server's root window, and return it."""
     name = secrets.token_hex(16)
     core = link.conn.core
     core.ChangeProperty(

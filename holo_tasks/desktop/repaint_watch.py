@@ -1,6 +1,7 @@
-"""Watches what a screen repaints by itself, all the time, in a thread and over a connection of its own.
+"""Learn which areas of a screen repaint themselves, such as clocks and videos.
 
-What is drawn is compared with what was there; it stays in the process that owns the screen.
+`RepaintWatch` is the main class. It runs in a thread, over its own X connection, and compares repainted areas with
+their pixels before. These pixels stay in the process that owns the screen.
 """
 
 from __future__ import annotations
@@ -22,27 +23,32 @@ from holo_tasks.desktop.settle import Repaint
 from holo_tasks.desktop.xlink import Refused, XLink
 
 NAP_S, REST, MOST_S, BUSY_S = 0.1, 9, 0.4, 0.35
-"""Between two samples at least this long, and this many times as long as a sample computes, but no longer than this: a
-video costs a tenth of a core. After a gesture the look comes first, and samples so much later."""
+"""The pause after a sample is ``REST`` times its computing time, but at least ``NAP_S`` and at most ``MOST_S`` seconds.
+So a video costs a tenth of a core. After a gesture a sample waits ``BUSY_S``, because the capture for the model comes
+first."""
 STRONG = 32
-"""What becomes lighter or darker by less shows the same as before."""
+"""Smallest difference in brightness (0 to 255) that counts as a change."""
 WIDE, TALL = 256, 64
-"""What is drawn at once and is no larger than this is one thing, also where it is drawn as before."""
+"""A repaint of at most this width and height in pixels counts as one thing, including its unchanged parts."""
 LIKE = 4
-"""Repaints at one place of which none is larger than another by more than this are of one thing."""
+"""Repaints at one place count as repaints of one thing if their areas differ by at most this factor."""
 APART, QUEUED = 8, 256
-"""So many places are looked at one by one, and of so many repaints it is known where each was."""
+"""Most places that are compared separately, and most repaints in the queue whose boxes are kept separately."""
 QUIET_S, UNSETTLED_S = 1.0, 2.0
-"""Nobody acts from so long after a look on: what a gesture did may come late, above all on a screen without rest."""
+"""Time after a capture from which repaints no longer count as effects of a gesture. The second value is for a screen
+that had not settled, where effects may come later."""
 CONFIRM_S, CONFIRM_NAP_S = 1.25, 0.05
-"""A first look waits until this long after the start of the watch for places that an earlier process learned."""
+"""How long after the start a first capture waits for the areas of an earlier process, and the pause between two checks."""
 
 
 class RepaintWatch:
-    """What one screen repaints by itself."""
+    """The self-repainting areas of one screen, which a thread learns."""
 
     def __init__(self, repaints: Repaints, link: XLink, away: Callable[[], bool]) -> None:
-        """``away`` says that a person has the screen, so that it must not be looked at."""
+        """Start the thread if ``repaints`` come from X DAMAGE.
+
+        ``away`` returns whether a person has the screen, which then must not be captured.
+        """
         self._repaints = repaints
         self._link = link
         self._away = away
@@ -56,48 +62,51 @@ class RepaintWatch:
         self._alone_from_s = math.inf
         self._confirm_until_s = -math.inf
         self.keep: Callable[[], None] = lambda: None
-        """Keeps for a later process what is known at the end of this one."""
+        """Stores the learned areas for a later process, at the end of this one."""
         self._lost = not repaints.exact
         if repaints.exact:
             repaints.also, repaints.rearranged = self._note, self.moves
             threading.Thread(target=self._watch, name="stirs", daemon=True).start()
 
     def acts(self) -> None:
-        """Know that from now on what is repainted may be an effect of ours."""
+        """Record that from now on repaints may be effects of our input."""
         self._acted_s, self._looked_s, self._alone_from_s = time.monotonic(), math.inf, math.inf
 
     def looked(self, at_s: float, *, settled: bool) -> None:
-        """Know that a look was taken after what was done, and when the picture was: soon nobody acts."""
+        """Record that the screen was captured at ``at_s`` after the last input.
+
+        Soon after that, repaints no longer count as effects of the input.
+        """
         if self._alone_from_s == math.inf:
             self._looked_s, self._alone_from_s = at_s, time.monotonic() + (QUIET_S if settled else UNSETTLED_S)
 
     def moves(self) -> None:
-        """Forget it all: what is where changes."""
+        """Forget all learned areas at the next sample, because windows moved."""
         self._moved = True
 
     def known(self, since_s: float) -> tuple[Stir, ...]:
-        """Return what `steady` does, as far as it was learned by now: nothing is sampled for it."""
+        """Return the areas of `steady` as learned at the last sample, without a new sample."""
         with self._turn:
             return () if self._lost else self._rhythms.steady(since_s, time.monotonic())
 
     def steady(self, since_s: float) -> tuple[Stir, ...]:
-        """Return what was repainting itself before a moment (`time.monotonic`), and has gone on ever since."""
+        """Return the areas that have repainted themselves from before ``since_s`` (`time.monotonic`) until now."""
         with self._turn:
             if not self._catch_up():
                 return ()
             return self._described(self._rhythms.steady(since_s, time.monotonic()))
 
     def promising(self, since_s: float) -> tuple[Stir, ...]:
-        """Return the places of `steady`, and those that a few more repaints would add to them."""
+        """Return the areas of `steady`, and those that would join them after a few more repaints."""
         with self._turn:
             if not self._catch_up():
                 return ()
             return self._described(self._rhythms.promising(since_s, time.monotonic()))
 
     def expect(self, places: Iterable[tuple[Box, float]]) -> None:
-        """Take over the places, and their paces in seconds, that an earlier process saw on this very screen.
+        """Expect repaints at areas that an earlier process learned on this screen, each with its pace in seconds.
 
-        The screen is looked at now, so that a first repaint is compared with what was there.
+        The screen is captured now, so that the first repaint can be compared with the pixels before it.
         """
         with self._turn:
             screen = Box.whole(self._link.size())
@@ -108,9 +117,9 @@ class RepaintWatch:
             self._confirm_until_s = now_s + CONFIRM_S
 
     def confirm(self, sleep: Callable[[float], None]) -> None:
-        """Wait, before a first look, for places that an earlier process learned to be repainted; not for long.
+        """Wait before a first capture until the areas of an earlier process have repainted, for ``CONFIRM_S`` at most.
 
-        What is repainted only after a look may have been anything in it.
+        A repaint that comes only after the capture does not prove that the area repainted itself before it.
         """
         while time.monotonic() < self._confirm_until_s:
             with self._turn:
@@ -120,7 +129,7 @@ class RepaintWatch:
         self._confirm_until_s = -math.inf
 
     def learned(self) -> list[tuple[Box, float]]:
-        """Return the places that keep repainting themselves, and their paces in seconds, for a later process."""
+        """Return the areas that keep repainting themselves, with their paces in seconds, for a later process."""
         with self._turn:
             return self._rhythms.learned(time.monotonic()) if self._catch_up() else []
 
@@ -147,7 +156,7 @@ class RepaintWatch:
             time.sleep(min(MOST_S, max(NAP_S, REST * (time.thread_time() - began))))
 
     def _catch_up(self) -> bool:
-        """Look at what was drawn since the last time; false if nothing can be known any more."""
+        """Sample the repaints since the last call; return false if the watch cannot learn any more."""
         if self._lost:
             return False
         with self._news:
@@ -158,9 +167,9 @@ class RepaintWatch:
             self._shapes.forget()
         try:
             self._sample(drawn)
-        except Refused:  # the screen has another size by now
+        except Refused:  # the screen was resized
             self._blind()
-        except Exception:  # whatever it is, a lost X server too: without what is learned here all is compared
+        except Exception:  # including a lost X server: without learned areas the whole screen is compared
             self._lost = True
         return not self._lost
 
@@ -173,7 +182,7 @@ class RepaintWatch:
         size = self._link.size()
         if self._known is None or self._known.size != (size.width, size.height):
             self._blind()
-            self._known = Image.new("L", (size.width, size.height))  # all is new once
+            self._known = Image.new("L", (size.width, size.height))  # so all counts as changed once
         screen = Box.whole(size)
         for place in _places([_aligned(one.box, screen) for one in drawn]):
             tiles = self._changed(place, self._known)
@@ -181,7 +190,7 @@ class RepaintWatch:
                 self._rhythms.forget()
             elif tiles:
                 self._learn(tiles, [one for one in drawn if place.intersects(one.box)])
-        if self._away():  # they may have been given the screen meanwhile
+        if self._away():  # a person may have got the screen meanwhile
             self._blind()
 
     def _blind(self) -> None:
@@ -189,7 +198,7 @@ class RepaintWatch:
         self._rhythms.forget()
 
     def _changed(self, box: Box, known: Image.Image) -> set[Tile]:
-        """Look at a place; return the squares of it that show something else."""
+        """Capture a place; return its tiles whose brightness changed."""
         if box.width <= 0 or box.height <= 0:
             return set()
         now = self._taken(box)
@@ -205,7 +214,7 @@ class RepaintWatch:
         }
 
     def _learn(self, tiles: set[Tile], drawn: Sequence[Repaint]) -> None:
-        """Note what changed at a place, and what was drawn together with it, when it was."""
+        """Record the changed tiles of a place, the tiles that were drawn together with them, and the times."""
         self._rhythms.outgrown(tiles)
         things = [squares(one.box) for one in drawn if one.box.width <= WIDE and one.box.height <= TALL]
         for own, times_ns in _shared_out(tiles.union(*(thing for thing in things if thing & tiles)), drawn):
@@ -219,19 +228,19 @@ class RepaintWatch:
 
     def _taken(self, box: Box) -> Image.Image:
         size = box.width, box.height
-        # Taken as they are, blue first: how light it is need not be exact, and a large picture is not copied.
+        # The bytes are read as RGB although blue comes first: the brightness need not be exact, and this saves a copy.
         return Image.frombuffer("RGBX", size, self._link.pixels(box), "raw", "RGBX", 0, 1).convert("L")
 
 
 def _aligned(box: Box, screen: Box) -> Box:
-    """Return the whole squares that a box touches, as far as they are on the screen."""
+    """Return a box grown to whole tiles, as far as it is on the screen."""
     left, top = max(0, box.left // TILE * TILE), max(0, box.top // TILE * TILE)
     right, bottom = min(screen.right, -(-box.right // TILE) * TILE), min(screen.bottom, -(-box.bottom // TILE) * TILE)
     return Box(left, top, max(0, right - left), max(0, bottom - top))
 
 
 def _places(boxes: Sequence[Box]) -> list[Box]:
-    """Put together boxes that overlap, so that two clocks in two corners are not all that is between them."""
+    """Join overlapping boxes, so that two clocks in two corners stay two places; one box if more than ``APART`` remain."""
     found: list[Box] = []
     for box in boxes:
         grown = box
@@ -243,7 +252,10 @@ def _places(boxes: Sequence[Box]) -> list[Box]:
 
 
 def _shared_out(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tuple[set[Tile], list[int]]]:
-    """Return which squares were drawn together, and when: with the smallest repaint they are in, and others like it."""
+    """Group tiles by the smallest repaint around them.
+
+    Returns each group with the times, in nanoseconds, of repaints of similar size at that place.
+    """
     left, found = set(tiles), []
     for one in sorted(drawn, key=lambda one: one.box.area):
         if left and (own := _inside(left, one.box)):
@@ -255,7 +267,7 @@ def _shared_out(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tuple[set[Ti
 
 
 def _inside(tiles: set[Tile], box: Box) -> set[Tile]:
-    """Return the squares that a box touches."""
+    """Return the tiles that a box touches."""
     left, top = box.left // TILE, box.top // TILE
     right, bottom = -(-box.right // TILE), -(-box.bottom // TILE)
     return {(x, y) for x, y in tiles if left <= x < right and top <= y < bottom}

@@ -1,4 +1,7 @@
-"""When something was last drawn on a screen, and who answered a ping: watched all the time."""
+"""Record the repaints of a screen, and the answers to pings, in a thread.
+
+`Repaints` is the main class. `repaint_watch` and the code that waits for a settled screen use it.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,10 @@ REARRANGED = (xcffib.xproto.MapNotifyEvent, xcffib.xproto.UnmapNotifyEvent, xcff
 
 
 class Repaints:
-    """Watches one screen in a thread, over a connection of its own.
+    """The latest repaints of one screen, which a thread receives over its own X connection.
 
-    X DAMAGE reports every rectangle that is drawn, cursor moves excepted. A server without it is
-    compared with ``peek`` instead (a function that returns the pixels' fingerprint), but only
-    while somebody waits.
+    X DAMAGE reports every rectangle that is drawn, except for moves of the cursor. For a server without DAMAGE,
+    ``peek`` returns a fingerprint of the pixels. It is compared only while a caller waits.
     """
 
     def __init__(self, display: str, peek: Callable[[], Any]) -> None:
@@ -36,15 +38,15 @@ class Repaints:
         self._count = 0
         self.gone = False
         self.also: Callable[[Box], None] = lambda area: None
-        """Told of every repaint, in the thread that watches."""
+        """Called with the box of every repaint, in the watching thread."""
         self.rearranged: Callable[[], None] = lambda: None
-        """Told there that a window came, went or moved."""
+        """Called in that thread when a window appeared, went away or moved."""
         self.within: Box | None = None
-        """The part of the screen that is watched; None is all of it."""
+        """The part of the screen that is watched; ``None`` stands for the whole screen."""
         self._peek = None if self._watch_damage() else peek
         self._before: Any = None
-        # The pong goes to the root window, where anybody may listen for it.
-        # Most toolkits answer a ping to who hears of windows on the root window, Qt to who hears of that one.
+        # The answer to a ping goes to the root window, where every client may listen for it. Most toolkits send it to
+        # clients with SubstructureNotify on the root window, Qt to those with StructureNotify.
         mask = xcffib.xproto.EventMask.SubstructureNotify | xcffib.xproto.EventMask.StructureNotify
         self._link.conn.core.ChangeWindowAttributes(self._link.root, xcffib.xproto.CW.EventMask, [mask])
         self._protocols = self._link.atom("WM_PROTOCOLS")
@@ -54,7 +56,7 @@ class Repaints:
 
     @property
     def exact(self) -> bool:
-        """Say whether repaints come from X DAMAGE."""
+        """Return whether repaints come from X DAMAGE."""
         return self._peek is None
 
     def _watch_damage(self) -> bool:
@@ -109,12 +111,12 @@ class Repaints:
             return list(self._seen)
 
     def answered(self, serial: int) -> int | None:
-        """Return when the ping with this serial was answered."""
+        """Return when the ping with this serial was answered (monotonic nanoseconds), or ``None``."""
         with self._news:
             return self._pongs.get(serial)
 
     def wait(self, timeout_ns: int, *, repaint: bool = False, serial: int | None = None) -> None:
-        """Sleep until the time is over, or a repaint or the answer to a ping comes first."""
+        """Wait until the time is over, or until a repaint or the answer to a ping arrives, if asked for."""
         until = time.monotonic_ns() + timeout_ns
         with self._news:
             count = self._count
@@ -128,7 +130,7 @@ class Repaints:
                     self.compare()
 
     def compare(self) -> None:
-        """Note a repaint if the picture changed since the last comparison (without DAMAGE)."""
+        """Record a repaint if the picture changed since the last comparison. Does nothing with DAMAGE."""
         if self._peek is None:
             return
         now = self._peek()

@@ -1,8 +1,8 @@
-"""Puts a borrowed X server right when its host is no more: `python -m holo_tasks.desktop.restore_keymap :7`.
+"""Restore a borrowed X server when its host has ended: `python -m holo_tasks.desktop.restore_keymap :7`.
 
-It is started with the host and waits, in a session of its own, for the end of a pipe that the host alone holds open: so
-it knows of any end, also when the process that uses the desktop ends in the same moment. The host writes there which
-keys it may lend, and ``done`` once it has put all right itself.
+This process starts with the host and runs in a session of its own. It waits for the end of a pipe that only the host
+holds open. So it notices any end of the host, even if the process that uses the desktop ends at the same moment. The
+host writes to the pipe the keys that it may remap, and ``done`` once it has restored everything itself.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from holo_tasks.machine.closed import close_process
 
 LENDS, DONE = "lends", "done"
 LONGEST_S = 3600
-"""An X server that is frozen may go on; nobody waits for it longer than this."""
+"""Longest time in seconds to wait for a frozen X server, which may go on again."""
 TIMES, PAUSE_S = 3, 0.1
-"""What a process sent before it was killed may be carried out after what others sent since."""
+"""Repetitions and the pause between them: an X server may process a killed client's requests after later ones of others."""
 
 
 def main() -> None:
-    """Release what is pressed, and make the lent keys produce nothing again."""
+    """Release pressed keys and buttons, and make the remapped keys produce nothing again."""
     close_process()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # who ends the others so needs this one
+        signal.signal(number, signal.SIG_IGN)  # these signals end the other processes, whose work is restored here
     told = sys.stdin.read().split()
     if told[:1] != [LENDS] or told[-1] == DONE:
         return

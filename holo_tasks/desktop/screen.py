@@ -1,4 +1,4 @@
-"""Takes the picture of one screen, with mss."""
+"""Capture the picture of one screen with mss. `Screen` is the main class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT_ONCE = 128 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Pixels as the server holds them: blue, green, red, unused."""
+    """A captured picture. Each pixel has four bytes: blue, green, red, unused."""
 
     size: Size
     bgrx: bytes | bytearray
@@ -31,7 +31,7 @@ class Picture:
 
     @property
     def plain(self) -> bool:
-        """Whether all pixels are of one color."""
+        """Return whether all pixels have one color."""
         return bytes(self.bgrx[:4]) * (len(self.bgrx) // 4) == bytes(self.bgrx)
 
     def rgb(self) -> bytes:
@@ -40,7 +40,7 @@ class Picture:
 
 
 class Screen:
-    """One screen and the memory its pictures are handed over in."""
+    """One screen, and the shared memory through which its pictures go to the other process."""
 
     def __init__(self, link: XLink, pixels: int) -> None:
         self._link = link
@@ -48,23 +48,23 @@ class Screen:
         self._mss = self._open()
         self.size = link.size()
         self.within: Box | None = None
-        """All that may be seen: what is beside it is black in every picture; None is the whole screen."""
+        """The part of the screen that is captured; the rest is black in every picture. ``None`` is the whole screen."""
 
     def _open(self) -> mss.MSS:
         try:
             return mss.MSS(display=self._link.display)
         except ScreenShotError:
-            # TigerVNC lists depth 24 twice; mss 10.2 looks for its visual in the first list only,
-            # except in its older, slower backend.
+            # TigerVNC lists depth 24 twice. mss 10.2 looks for its visual in the first list only; its older, slower
+            # backend looks in both.
             return mss.MSS(display=self._link.display, backend="xlib")
 
     def take(self) -> Picture:
-        """Take a picture of the whole screen, at its size of now, without the pointer."""
+        """Capture the whole screen at its current size, without the pointer."""
         size = self._measured()
         return Picture(size, self._grabbed(size, 0, size.height))
 
     def strip(self, first: int, last: int) -> Strip:
-        """Take a picture of some rows, as far as they are on the screen."""
+        """Capture the rows from ``first`` up to ``last`` (exclusive), as far as they are on the screen."""
         size = self._measured()
         first, last = max(0, min(first, size.height - 1)), min(last, size.height)
         return Strip(size, self._grabbed(size, first, last), first)
@@ -99,13 +99,14 @@ class Screen:
         return raw
 
     def fingerprint(self) -> int:
-        """Return a number that changes when the picture does."""
+        """Return a checksum (CRC-32) of the current picture."""
         return zlib.crc32(self.take().bgrx)
 
     def hand_over(self, picture: Picture) -> int:
-        """Put a picture where the other process finds it; return its length in bytes.
+        """Write a picture as RGB to the shared memory; return its length in bytes.
 
-        Bit by bit: memory for all of it would be asked of the system each time, page by page, and given back.
+        It is converted in parts of ``AT_ONCE`` bytes. A buffer for the whole picture would be allocated and freed by
+        the system each time, page by page.
         """
         width, height = picture.size.width, picture.size.height
         written, some = 0, max(1, AT_ONCE // (4 * width))

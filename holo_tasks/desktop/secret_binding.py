@@ -1,4 +1,4 @@
-"""Whether a secret may be typed into a window: by the process that owns that."""
+"""Decide by the owning process whether a secret may be typed into a window. `Binding` is the main class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ OwnerOf = Callable[[Point | None], Owner]
 
 
 class Binding:
-    """Knows whose window gets a press, and which processes belong to the program this desktop was started with."""
+    """The rule for typing secrets on one desktop.
+
+    ``owner_of`` returns the program that gets a press or a key. ``is_ours`` returns whether a process belongs to the
+    program with which this desktop was started. ``is_held`` returns whether a program grabs the pointer or keyboard.
+    """
 
     def __init__(
         self, owner_of: OwnerOf, is_ours: Callable[[int], bool], is_held: Callable[[Point | None], bool]
@@ -22,11 +26,14 @@ class Binding:
         self._is_held = is_held
 
     def refusal(self, secrets: Sequence[Secret], at: Point | None) -> str:
-        """Say why one of these is not typed where a press at a point or, without one, a key goes; empty if all are."""
+        """Return why one of the secrets may not be typed, or an empty string if all may.
+
+        ``at`` is the point of a press before the typing; ``None`` stands for the window with the keyboard.
+        """
         if not secrets:
             return ""
         if self._is_held(at):
-            # Also where a menu of the right program is open: nobody can say for certain who gets the keys.
+            # This also refuses if a menu of the right program is open, because the receiver of the keys is not certain.
             what = "keyboard" if at is None else "pointer"
             return (
                 f"The secret {secrets[0].name!r} is typed into {secrets[0].place} only, and a program holds "

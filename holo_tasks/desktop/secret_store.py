@@ -1,4 +1,4 @@
-"""Secret values, as the process that owns the keyboard holds them."""
+"""Hold the values of secrets in the process that owns the keyboard. `SecretStore` is the main class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holo_tasks.core.secret import Secret, by_name, parts_of
 
 
 class SecretStore:
-    """Puts values in place of ``{{secret:NAME}}`` and keeps them out of everything else."""
+    """The secrets of one desktop: it fills in ``{{secret:NAME}}`` and removes the values from other texts."""
 
     def __init__(self, secrets: Mapping[str, Secret | str]) -> None:
         self._secrets = by_name(secrets)
@@ -23,15 +23,15 @@ class SecretStore:
 
     @property
     def any(self) -> bool:
-        """Whether there is any secret."""
+        """Return whether the store has any secret."""
         return bool(self._secrets)
 
     def parts(self, text: str) -> list[str | Secret]:
-        """Return what is to be typed, piece by piece; raise `InvalidUsage` for a name that is not known."""
+        """Split a text into plain parts and secrets, in order. Raises `InvalidUsage` for an unknown name."""
         return list(parts_of(text, self._secrets))
 
     def held_in(self, text: str) -> list[Secret]:
-        """Return the secrets whose values are in a text, however they are written there."""
+        """Return the secrets whose values are in a text, in any spelling that the scrubber finds."""
         if not self._scrubber.finds(text):
             return []
         return [secret for secret in self._secrets.values() if self._of(secret).holds(text)]
@@ -40,7 +40,7 @@ class SecretStore:
         return Scrubber([secret], Codes([secret], time.time))
 
     def typed(self) -> None:
-        """A code was typed just now: it is hidden for good."""
+        """Keep the one-time codes of this moment hidden for good, because one was just typed."""
         self._codes.keep()
 
     def hide(self, text: str) -> str:

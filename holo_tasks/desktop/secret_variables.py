@@ -1,7 +1,7 @@
-"""Whether a variable that a person set in their shell looks like a key, a login or a service's.
+"""Guess whether an environment variable holds a key or a login, or belongs to a service.
 
-It is a guess, by name and value. Names alone are no guide: LOGIN_DELAY=3, SESSION_LOG=/tmp/x and TOKEN_FILE=/tmp/x are
-no keys, and a program that does not get them fails in ways that nobody understands.
+The guess uses the name and the value. The name alone misleads: LOGIN_DELAY=3, SESSION_LOG=/tmp/x and TOKEN_FILE=/tmp/x
+are not keys, and a program that does not get them fails for no visible reason. `is_telling` is the main function.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SERVICES = _names(
     "SENTRY_ SSH_ VAULT_ DOCKER_AUTH_CONFIG DOCKER_CERT_PATH DOCKER_CONFIG DOCKER_CONTENT_TRUST_ DOCKER_HOST "
     "PGPASSFILE PGPASSWORD PGSERVICE HOLO_API_KEY HOLO_DATABASE_URL HOLO_SECRET_ HOLO_SIGNING_KEY"
 )
-"""How names begin of what lets somebody in at a service, or tells where it is: kept back whatever it holds."""
+"""Prefixes of names of services' credentials and addresses. These variables are kept back whatever their value is."""
 OTHER_SERVICES = _names(
     "BITBUCKET_ CARGO_ CLOUDFLARE_ COHERE_ DATABRICKS_ DATADOG_ DD_ DEEPSEEK_ DIGITALOCEAN_ ELEVENLABS_ FIREWORKS_ "
     "GEMINI_ GH_ GNUPGHOME GPG_ GROQ_ HEROKU_ HF_ HUGGINGFACE_ HUGGING_FACE_ JIRA_ KRB5 MISTRAL_ NETLIFY_ NETRC "
     "NEW_RELIC_ NPM_ OPENROUTER_ PERPLEXITY_ PYPI_ REPLICATE_ SENDGRID_ SLACK_ SNOWFLAKE_ STRIPE_ TOGETHER_ TWILIO_ "
     "TWINE_ UV_ VERCEL_ WANDB_ XAI_"
 )
-"""How names begin that stand in many a person's shell for other work; what is held back of them surprises nobody."""
+"""Prefixes of names that many shells hold for other work. Error messages do not mention these variables."""
 _MADE = re.compile(
     r"(?:TOKEN|COOKIE|WEBHOOK)S?(?:\d|_|$)"
     r"|(?:API|ACCESS|PRIVATE|SECRET|MASTER|SIGNING|ENCRYPTION|LICEN[CS]E)_?KEYS?(?:\d|_|$)"
@@ -38,20 +38,20 @@ _MADE = re.compile(
     r"|^PG(?:HOST|HOSTADDR|PORT|DATABASE|USER|OPTIONS|SSL\w+)$",
     re.IGNORECASE,
 )
-"""Names of what machines make, which is long and random, and of services that may be a program's own."""
+"""Names of generated keys, which are long and random, and of services that a program may need itself."""
 _CHOSEN = re.compile(
     r"(?:PASSW(?:OR)?D|PASSPHRASE|SECRET|CREDENTIAL)S?(?:\d|_|$)"
     r"|(?:^|_)(?:(?:ADMIN|DB|FTP|LDAP|MAIL|MY|PROXY|ROOT|SMTP|SQL|SSH|USER)?(?:PASS|PWD)|PW|PIN|CVV|CVC|CREDS?|OTP|TOTP"
     r"|MFA)(?:\d|_|$)",
     re.IGNORECASE,
 )
-"""Names of what a person has chosen, or types: it may be as short and plain as a word."""
+"""Names of values that a person chose or types. These may be as short and plain as a word."""
 _ABOUT = re.compile(
     r"^(?:MAX|MIN|NUM)_|_(?:AGE|COLOU?R|COUNT|DELAY|DEPTH|DIR|DIRECTORY|EXPIRY|FILE|FOLDER|FORMAT|HEIGHT|INTERVAL|LAYOUT|LEN|LENGTH|LEVEL"
     r"|LIMIT|LOG|MAX|MIN|MODE|MS|PATH|POLICY|PORT|RETRIES|SECONDS|SIZE|STYLE|TIMEOUT|TRIES|TTL|TYPE|WAIT|WIDTH|X|Y)$",
     re.IGNORECASE,
 )
-"""How names begin and end that are about the thing, and do not hold it."""
+"""Prefixes and suffixes of names whose value describes a key or a login but does not hold it."""
 
 _LOGIN = re.compile(r"://[^/\s@]+@")
 _KEY = re.compile(
@@ -67,18 +67,19 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _RANDOM = re.compile(r"(?<![\w/+.-])(?:[\w+/-]{24,}={0,2}|[\w+/-]{22,23}={1,2})(?![\w/+.-])", re.ASCII)
-"""What may be a key by itself: long, and no part of a path or a name."""
+"""Texts that may be keys by themselves: long, and not part of a path or a name."""
 _IDENTIFIER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _PATH_LIKE = re.compile(r"(?:sqlite(?:\+\w+)?:/{2})?(?:~|\.{0,2})/")
 _ROOTED = re.compile(
     r"/(?:bin|boot|dev|etc|home|lib|lib64|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|work|workspace|Users)(?:/|$)"
 )
-"""How paths begin, and keys do not."""
+"""Beginnings of paths; keys do not begin like this."""
 _RANDOM_BITS, _HEXADECIMAL = 4.1, 32
-"""The bits per character of a key; one of 32 hexadecimal digits counts as one, whatever they are."""
+"""Entropy in bits per character from which a mixed text counts as a key, and the number of hexadecimal digits from which
+a text always counts as a key."""
 _CASE_CHANGES, _TO_DIGITS = r"(?=[a-z][A-Z]|[A-Z][a-z])", r"(?=[A-Za-z][0-9]|[0-9][A-Za-z])"
 _MIXED = 3
-"""This many changes of each kind are in no word, date or version."""
+"""Number of changes of each kind from which a text is not a word, a date or a version."""
 
 _NUMBER = re.compile(r"[+-]?\d{1,3}(?:\.\d{1,3})?")
 _MEASURE = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,6})?")
@@ -91,7 +92,7 @@ _LOOPBACK_URL = re.compile(rf"\b[a-z][a-z0-9+.-]*://{_LOOPBACK}(?:[/?#][^\s;]*)?
 
 
 def is_telling(name: str, text: str) -> bool:
-    """Say whether a variable looks like a key, a login or a service's."""
+    """Return whether a variable looks like a key, a login or a setting of a service."""
     if looks_secret(text) or name.startswith(SERVICES):
         return True
     if not sounds_telling(name):
@@ -102,21 +103,21 @@ def is_telling(name: str, text: str) -> bool:
 
 
 def sounds_telling(name: str) -> bool:
-    """Say whether a variable may hold a key or a login, by its name alone."""
+    """Return whether a variable may hold a key or a login, by its name alone."""
     return name.startswith(SERVICES) or bool(_CHOSEN.search(name) or _MADE.search(name))
 
 
 def looks_secret(text: str) -> bool:
-    """Say whether a value looks like a key or holds a login."""
+    """Return whether a value looks like a key or holds a login."""
     if _LOGIN.search(text) or _KEY.search(text):
         return True
-    # What a page of this machine is asked for with is no way in from elsewhere, if it is no key by itself.
+    # A password in a URL of this machine opens nothing from elsewhere. Only texts that look like keys count there.
     elsewhere = _LOOPBACK_URL.sub("", text)
     return bool(_SAID.search(elsewhere)) or any(_is_random(found[0]) for found in _RANDOM.finditer(text))
 
 
 def _is_plain(name: str, text: str) -> bool:
-    """Say whether a value is of a kind that is no key, whatever it is called."""
+    """Return whether a value is of a kind that is never a key, such as a number, a word or a path."""
     number = _MEASURE if _ABOUT.search(name) else _NUMBER
     kinds = (number, _BOOLEAN, _WORD, _FILE_NAME, _LOOPBACK_HOST, _LOOPBACK_URL)
     return any(kind.fullmatch(text) for kind in kinds) or _is_path(text)
@@ -129,7 +130,7 @@ def _is_path(text: str) -> bool:
 
 
 def _is_random(run: str) -> bool:
-    """Say whether a run of characters is not somebody's choice: of all kinds, and mixed as no word or date is."""
+    """Return whether a run of characters looks generated: hexadecimal, or mixed more than words and dates are."""
     if _IDENTIFIER.fullmatch(run) or _PATH_LIKE.match(run):
         return False
     if rooted := _ROOTED.search(run):  # a path, behind an option's letter

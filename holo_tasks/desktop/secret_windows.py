@@ -1,4 +1,7 @@
-"""The windows that secrets were typed into: which one draws a field, and where each of them is by now."""
+"""Track the windows into which secrets were typed, so that their places can be masked in pictures.
+
+`TypedIn` is the main class; `x_session` uses it.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from holo_tasks.desktop.windows import active_window, box, client_of
 from holo_tasks.desktop.xlink import Refused, XLink
 
 NEAR = 8
-"""A window that reaches no further than this beyond a field draws nothing else."""
+"""A window that reaches at most this many pixels beyond a field draws only that field."""
 VIEWABLE = 2
 Places: TypeAlias = dict[int, Box | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """A window by its number, where it is, and the process that it is of; zero where nobody can say."""
+    """A window's id, its box and its process id. The ids are zero if they are unknown."""
 
     window: int = 0
     box: Box | None = None
@@ -26,40 +29,40 @@ class Inside:
 
 
 class TypedIn:
-    """Remembers the windows that it was asked about."""
+    """The windows into which secrets were typed on one display."""
 
     def __init__(self, link: XLink) -> None:
         self._link = link
         self._windows: dict[int, int | None] = {}
-        """Which process each is of, zero where nobody can say; None once it was closed: its number is given anew."""
+        """The process id of each window, zero if it is unknown; ``None`` once the window is closed, as ids are reused."""
 
     @property
     def any(self) -> bool:
-        """Whether there is any such window."""
+        """Return whether a secret was typed into any window."""
         return bool(self._windows)
 
     def inside(self, field: Box) -> Inside:
-        """Return the window that draws a field which was just typed into.
+        """Return and remember the window that draws a field into which a secret was just typed.
 
-        Some programs have a window for each field, which then is where the field is. Of all others it is the top one,
-        which is there for as long as anything of it may show.
+        Some programs have a window for each field; then it is that window. For all others it is the program's top
+        window, which exists as long as any part of it can be visible.
         """
         link = self._link
         pid = owner_of(link, None).pid
         innermost = _pressed(link, field)
         top = client_of(link, innermost) if innermost else 0
         if not top or owner_by(link, innermost).pid != pid:
-            innermost = top = active_window(link)  # something lies over the field
+            innermost = top = active_window(link)  # another program's window covers the field
             pid = owner_by(link, top).pid if top else 0
         if not top:
             return Inside()
         near = field.grown(NEAR)
         found = innermost if near.encloses(box(link, innermost)) else top
-        self._windows[found] = owner_by(link, found).pid  # not that of the field: one program may show another's
+        self._windows[found] = owner_by(link, found).pid  # not the field's process: one program may embed another's window
         return Inside(found, box(link, found), pid)
 
     def places(self) -> Places:
-        """Return where each of the windows is, None for one that is not to be seen."""
+        """Return the box of each window, ``None`` for a window that is not visible."""
         return {window: self._place(window) for window in sorted(self._windows)}
 
     def _place(self, window: int) -> Box | None:
@@ -78,7 +81,10 @@ class TypedIn:
 
 
 def between(before: Places, after: Places) -> Places:
-    """Return where windows are in a picture that was taken between two looks at them: all the way of one that moved."""
+    """Return the boxes of windows in a picture that was taken between two calls of `TypedIn.places`.
+
+    The box of a window that moved covers both places.
+    """
     found: Places = {}
     for window in {**before, **after}:
         one, other = before.get(window), after.get(window)

@@ -1,4 +1,7 @@
-"""When a screen has come to rest: a decision on times alone, without a clock or a display."""
+"""Decide when a screen has settled, from times alone, without a clock or a display.
+
+`judge` is the main function; `eyes` calls it. `Settle` holds the limits.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from holo_tasks.core.activity import PATIENCE_S
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Size
 
-# A caret or a small spinner: this many repaints, apart from each other and over this time, all
-# inside one area no larger than this part of the screen.
+# A caret or a small spinner: at least BLINKS repaints, BLINK_GAP_NS apart and over BLINK_SPAN_NS, all inside one area of
+# at most a BLINK_PART-th of the screen.
 BLINKS = 5
 BLINK_GAP_NS = 10_000_000
 BLINK_SPAN_NS = 200_000_000
@@ -22,17 +25,18 @@ BLINK_PART = 64
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """How long to wait for a screen, in seconds.
+    """Limits in seconds for waiting until a screen has settled.
 
-    A screen is ready when nothing was repainted for ``quiet_s`` and no work on the last input is in flight. After a
-    gesture the first repaint is awaited for ``first_change_s``. A screen that never rests is taken after ``cap_s``, and
-    a quarter of that after work in flight has ended.
-    Work in flight is awaited for ``patience_s`` after the gesture at most: a server that has not answered, for
-    example. A program too busy to answer its window manager is given as long. Some old
-    programs (xterm, Motif) cannot be asked whether they are busy: after a gesture their screen
-    must be quiet for ``unasked_quiet_s``. Where it is known that all programs on the screen sleep,
-    and that none wakes by itself before the picture would be taken, it is taken at once: they need
-    to have slept for no more than ``asleep_s``.
+    A screen has settled when nothing was repainted for ``quiet_s`` and no work on the last input is in flight. After a
+    gesture the first repaint is awaited for ``first_change_s``. A screen that never settles is captured after
+    ``cap_s``, and a quarter of that after work in flight has ended.
+
+    Work in flight, such as a request without an answer, is awaited for at most ``patience_s`` after the gesture. A
+    program that is too busy to answer its window manager gets the same time. Some old programs (xterm, Motif) answer no
+    pings: after a gesture their screen must be quiet for ``unasked_quiet_s``.
+
+    If all programs are known to sleep until after the capture, the screen is captured as soon as they have slept for
+    ``asleep_s``.
     """
 
     quiet_s: float = 0.05
@@ -55,7 +59,7 @@ class Settle:
 
 @dataclass(frozen=True, slots=True)
 class Repaint:
-    """An area that was drawn on, and when (monotonic nanoseconds)."""
+    """An area that was repainted, and the time (monotonic nanoseconds)."""
 
     at_ns: int
     box: Box
@@ -63,13 +67,13 @@ class Repaint:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """All that is known while a screen is being waited for; times are monotonic nanoseconds.
+    """The facts on which `judge` decides; times are monotonic nanoseconds.
 
-    ``acted_ns`` is when the last input event was sent, if its effect is awaited; ``asked`` says
-    that the program was then asked for a sign of life, ``answered_ns`` when it gave it. ``worked_until_ns`` is when
-    the last work in flight that was waited for ended, zero if there was none.
-    ``repaints`` are the latest ones, oldest first. ``asleep_ns`` is since when all programs are
-    known to sleep, ``until_ns`` when the first of them may wake by itself.
+    ``acted_ns`` is the time of the last input event whose effect is awaited. ``asked`` is true if the program was
+    pinged after it, and ``answered_ns`` is the time of the answer. ``worked_until_ns`` is the end of the last work in
+    flight that was awaited, zero without such work. ``repaints`` holds the latest repaints, oldest first.
+    ``asleep_ns`` is the time since which all programs are known to sleep. ``until_ns`` is the time at which the first
+    of them may wake by itself.
     """
 
     now_ns: int
@@ -85,13 +89,13 @@ class Situation:
 
     @property
     def busy_until_ns(self) -> int:
-        """When the program last showed that it had been busy until then: by its answer, or by the end of its work."""
+        """Return the time until which the program was busy, by its answer or by the end of its work; zero if unknown."""
         return max(self.answered_ns or 0, self.worked_until_ns)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Take the picture now, or look again after ``wait_ns`` or at the next repaint."""
+    """The decision of `judge`: capture now (``ready``), or judge again after ``wait_ns`` or at the next repaint."""
 
     ready: bool
     settled: bool = True
@@ -100,7 +104,7 @@ class Verdict:
 
 
 def judge(settle: Settle, seen: Situation) -> Verdict:
-    """Decide whether the screen is ready."""
+    """Decide whether to capture the screen now, and whether it has settled."""
     quiet, first, cap, patience = (
         round(seconds * 1e9) for seconds in (settle.quiet_s, settle.first_change_s, settle.cap_s, settle.patience_s)
     )
@@ -117,7 +121,7 @@ def judge(settle: Settle, seen: Situation) -> Verdict:
     last = counted[-1] if counted else None
 
     if seen.asked and seen.answered_ns is None:
-        # The program has not come back to its event loop: what it will draw is still to come.
+        # The program has not returned to its event loop, so its repaints are still to come.
         left = seen.began_ns + patience - now
         return Verdict(left <= 0, settled=False, wait_ns=max(left, 0), last_repaint_ns=last)
 
@@ -130,7 +134,7 @@ def judge(settle: Settle, seen: Situation) -> Verdict:
         # Toolkits draw when idle, which comes after the answer.
         left = max(left, seen.busy_until_ns + quiet - now)
     if seen.asleep_ns is not None and now + left <= seen.until_ns:
-        # Until then nobody can draw: the picture of then is that of now.
+        # No program can draw before that time, so a later picture would be the same.
         since = max(since, last or 0, seen.asleep_ns)
         left = min(left, since + round(settle.asleep_s * 1e9) - now)
     if left <= 0:
@@ -143,10 +147,10 @@ def judge(settle: Settle, seen: Situation) -> Verdict:
 
 
 def blinking(repaints: Sequence[Repaint], *, since_ns: int, size: Size) -> Box | None:
-    """Return the small area that keeps being repainted by itself, if there is one.
+    """Return the small area that keeps repainting itself, or ``None``.
 
-    Only repaints after ``since_ns`` count: those before it may still answer the last gesture.
-    The latest ones decide, so that a window drawn a while ago does not hide a caret.
+    Only repaints from ``since_ns`` on count, because earlier ones may be effects of the last gesture. The latest ones
+    decide, so that a window drawn a while ago does not hide a caret.
     """
     area: Box | None = None
     bursts: list[int] = []

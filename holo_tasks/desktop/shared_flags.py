@@ -1,7 +1,7 @@
-"""A page of memory that the process which runs an agent shares with the one that owns the mouse.
+"""Share a page of memory between the process that runs an agent and the process that owns the mouse.
 
-A lock, a pipe or a message needs both processes to be well. Memory does not: what one has written the other reads,
-also when the first is stopped, hung or gone.
+A lock, a pipe or a message needs both processes to work. Shared memory does not: one process can read the other's
+flags even if that process is stopped, hangs or has ended. `Page` is the main class; `gate` and `host` use it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import os
 
 SIZE = mmap.PAGESIZE
 _LATCHED, _LEASE, _SEEN, _HELD = 0, 1, 2, 3
-"""Places of aligned words of eight bytes, which a processor reads and writes in one piece."""
+"""Indexes of aligned words of eight bytes, which a processor reads and writes atomically."""
 
 
 class Page:
-    """The kill latch, the lease of input, and whether a person has the screen. Safe to use from any thread."""
+    """The shared flags: the kill latch, the input lease, and whether a person has the screen. Thread-safe."""
 
     def __init__(self, file: int) -> None:
         memory = memoryview(mmap.mmap(file, SIZE))
@@ -24,41 +24,41 @@ class Page:
 
     @staticmethod
     def create() -> int:
-        """Make a page and return its file descriptor, to be passed on and closed."""
+        """Create a page; return its file descriptor, which the caller passes on and closes."""
         file = os.memfd_create("holo-gate")
         os.ftruncate(file, SIZE)
         return file
 
     @property
     def latched(self) -> bool:
-        """Whether input was stopped for good."""
+        """Return whether input was stopped for good."""
         return self._words[_LATCHED] != 0
 
     def latch(self) -> None:
-        """Stop input for good: there is no way back."""
+        """Stop input for good. This cannot be undone."""
         self._words[_LATCHED] = 1
 
     @property
     def held(self) -> bool:
-        """Whether a person has the screen."""
+        """Return whether a person has the screen."""
         return self._words[_HELD] != 0
 
     def hold(self, held: bool) -> None:
-        """Say whether a person has the screen; the latch stays above it."""
+        """Set whether a person has the screen. A set latch still stops all input."""
         self._words[_HELD] = int(held)
 
     @property
     def lease_until_s(self) -> float:
-        """Until when input may be sent, by `boot_s`: a machine that sleeps does not make a lease last longer."""
+        """Return the time until which input may be sent, by `boot_s`: that clock goes on while the machine sleeps."""
         return self._times[_LEASE]
 
     def renew(self, until_s: float) -> None:
-        """Let input be sent until then."""
+        """Allow input until this time."""
         self._times[_LEASE] = until_s
 
     @property
     def seen(self) -> bool:
-        """Whether the process that owns the mouse has noticed the latch, and nothing is pressed any more."""
+        """Return whether the process that owns the mouse has noticed the latch and released everything."""
         return self._words[_SEEN] != 0
 
     def see(self) -> None:

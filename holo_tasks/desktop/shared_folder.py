@@ -1,4 +1,4 @@
-"""The folder that a desktop's programs share with the agent: made with the desktop, private, and gone with it."""
+"""Create the folder that a desktop's programs share with the agent. It is private and is deleted with the desktop."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from holo_tasks.machine.private import FOLDER
 
 NAME = "files"
 VARIABLE = "HOLO_FILES"
-"""The variable by which a program is told of the folder."""
+"""The environment variable that names the folder for programs."""
 
 
 def make_shared(parent: Path, uid: int | None = None, gid: int | None = None) -> SharedFolder:
-    """Make the folder of a desktop, in one that is closed to others; it is another user's if the programs are."""
+    """Create the shared folder below ``parent``, which other users cannot enter.
+
+    ``uid`` and ``gid`` make another user its owner, for programs that run as that user.
+    """
     path = parent / NAME
     path.mkdir(FOLDER)
-    path.chmod(FOLDER)  # a umask may take from its owner, too
+    path.chmod(FOLDER)  # a umask may remove rights of the owner
     if uid is not None and gid is not None:
         os.chown(path, uid, gid, follow_symlinks=False)
     found = path.lstat()
@@ -27,5 +30,5 @@ def make_shared(parent: Path, uid: int | None = None, gid: int | None = None) ->
 
 
 def told(shared: SharedFolder | None) -> dict[str, Any] | None:
-    """Return it as the process that uses the desktop is told of it."""
+    """Return the folder as plain values for the message to the process that uses the desktop."""
     return None if shared is None else {**asdict(shared), "path": str(shared.path)}

@@ -1,6 +1,7 @@
-"""Finds the libraries of X by the names that they always have had.
+"""Find the X libraries by their usual file names, without starting a process.
 
-`ctypes.util.find_library`, which the bindings of X ask nine times, starts `ldconfig` each time.
+The X bindings call `ctypes.util.find_library` nine times, and it starts `ldconfig` each time. `find_at_once` replaces
+it.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ KNOWN = {
 
 
 def find_at_once() -> None:
-    """Have this process find the libraries of X without starting another; any other library as before."""
+    """Replace `ctypes.util.find_library` in this process by `find`."""
     search = ctypes.util.find_library
     ctypes.util.find_library = lambda name: find(name, search)
 
 
 def find(name: str, search: Callable[[str], str | None]) -> str | None:
-    """Return what a library is loaded by; one that is not known, or not there by that name, is searched for."""
+    """Return the file name of a library.
+
+    A library that is not in ``KNOWN``, or cannot be loaded by that name, is looked up with ``search``.
+    """
     if (known := KNOWN.get(name)) is not None:
         try:
             ctypes.CDLL(known)

@@ -1,4 +1,4 @@
-"""How a desktop tells of the folder that its programs share with the agent."""
+"""Give access to the folder that a desktop's programs share with the agent. `Sharing` is a mixin of `desktop.Desktop`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from holo_tasks.desktop.measured import Measured
 
 
 class Sharing(Measured):
-    """A part of `Desktop`."""
+    """The method of `Desktop` that returns the shared folder."""
 
     _shares: dict[str, Any] | None = None
 
     async def shared_folder(self) -> SharedFolder:
-        """Return the folder that the programs on this desktop share with the agent: they alone, and it."""
+        """Return the folder that this desktop's programs share with the agent, and with nobody else.
+
+        Raises `InvalidUsage` on a desktop that shows a remote screen.
+        """
         self._running()
         if self._shares is None:
             raise InvalidUsage("This desktop shares no folder: its screen is that of another machine.")

@@ -1,9 +1,11 @@
-"""Types into cells of a LibreOffice sheet so that neither AutoInput nor AutoCorrect changes the text.
+"""Type into cells of a LibreOffice sheet so that neither AutoInput nor AutoCorrect changes the text.
 
-AutoInput completes a text from its column as it is typed, and Enter takes the completion; Delete removes it.
-AutoCorrect changes the word before the caret at a blank or another sign, and at Enter where nothing is selected. So a
+AutoInput completes a text from its column while it is typed. Enter accepts the completion, and Delete removes it.
+AutoCorrect changes the word before the caret at a blank or another sign, and at Enter if nothing is selected. So a
 text is typed from its last word to its first, each at the start of the cell, and is selected when Enter is pressed.
-For these keys the cell has to be open, by F2. A double quote still becomes a typographic one.
+These keys need a cell that was opened with F2. A double quote still becomes a typographic one.
+
+`SheetTyping` is the main class; `hands` uses it.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from holo_tasks.desktop.focused_field import Focus, FocusedField
 from holo_tasks.desktop.interrupt import Interrupt
 
 OPENS_S, NAP_S = 1.5, 0.02
-"""How long the sheet may take to open a cell or to show its new text."""
+"""Longest time in which the sheet has to open a cell or show its new text, and the pause between two checks."""
 KEYS = {"\t": keynames.TAB, "\n": keynames.RETURN}
 PIECE = re.compile(r"[^\W_]+|[\W_][^\W_]*")
-"""A sign with the word after it: no sign in it stands behind a word."""
+"""A word, or another character with the word after it. So no piece has such a character behind a word."""
 
 
 class SheetTyping:
-    """Types a text into cells, one after the other: Tab and Enter move on to the next one."""
+    """Types a text into cells in order; Tab and Enter move on to the next cell."""
 
     def __init__(self, focused: FocusedField, write: Callable[[str], None], press: Press, interrupt: Interrupt) -> None:
         self._focused = focused
@@ -34,9 +36,9 @@ class SheetTyping:
         self._interrupt = interrupt
 
     def type(self, text: str, *, replaces: bool) -> None:
-        """Type a text, with Tab and newlines in it. The rest after the last of them stays open.
+        """Type a text that may hold tabs and newlines. The cell with the text after the last of these stays open.
 
-        ``replaces`` says that an empty text empties the cell.
+        With ``replaces`` an empty text empties the cell.
         """
         parts = re.split(r"([\t\n])", text.replace("\r\n", "\n"))
         place = ""
@@ -51,7 +53,10 @@ class SheetTyping:
             self._press(keynames.DELETE)
 
     def _enter(self, text: str, before: str, *, replaces: bool) -> str:
-        """Type the text of one cell, ready for Enter. Returns the cell's name, if it is known."""
+        """Type the text of one cell so that Enter can follow.
+
+        ``before`` is the name of the cell before. Returns the name of this cell, or ``before`` if it is unknown.
+        """
         if not text and not replaces:
             return before
         if text.startswith("="):
@@ -69,13 +74,13 @@ class SheetTyping:
         for number, piece in enumerate(reversed(pieces)):
             self._write(piece)
             if not number:
-                self._press(keynames.DELETE)  # a completion, which stands selected behind the caret
+                self._press(keynames.DELETE)  # removes a completion, which is selected behind the caret
             self._press(keynames.HOME)
         self._press(keynames.SHIFT, keynames.END)
         return opened
 
     def _enter_number(self, text: str, before: str) -> str:
-        """Type a number as a person does, since a cell of percents adds its sign, and delete a completion after it."""
+        """Type a number character by character, because a percent cell adds its sign; then delete a completion."""
         self._write(text)
         edited = self._await(lambda now: now.place != before and now.value.startswith(text))
         if edited is not None and edited.value not in (text, f"{text}%"):
@@ -83,7 +88,7 @@ class SheetTyping:
         return edited.place if edited else before
 
     def _open(self, before: str) -> str | None:
-        """Open the cell that has the keyboard, its text selected. Returns its name, ``None`` if it stays shut."""
+        """Open the cell that has the keyboard and select its text. Returns its name, ``None`` if it did not open."""
         self._press(keynames.F2)
         edited = self._await(lambda now: now.place != before)
         if edited is None:

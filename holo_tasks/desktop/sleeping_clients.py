@@ -1,9 +1,11 @@
-"""Whether all programs on a screen sleep, and until when: a screen on which nobody can draw need not be watched.
+"""Find out whether all programs on a screen sleep, and until when. Meanwhile the screen cannot change.
 
-The kernel tells of each thread in which call it sleeps, and for how long at most. If that is known of all threads of
-the X server, of its clients and of whatever they started, and none of them hears from anybody else, then nothing is
-drawn before the first of them wakes by itself. Whoever cannot be told to sleep counts as awake. A program may hear from
-others over Unix sockets, as over the desktop's message bus, if these are looked at, too.
+For each thread the kernel shows the system call in which it sleeps, and its timeout. The check covers all threads of
+the X server, of its clients and of the processes that they started. If none of them can be woken by another process,
+nothing is drawn before the first timeout. A thread whose sleep is not certain counts as awake. A program may be
+connected by Unix sockets to processes that are checked too, such as the desktop's message bus.
+
+`Sleepers` is the main class. `eyes` uses it to capture a settled screen earlier.
 """
 
 from __future__ import annotations
@@ -48,49 +50,50 @@ _AARCH64 = {
 }
 _CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
 WAITS = {number: (kind, which) for number, kind, which in _CALLS.values()}
-"""The calls in which programs wait, by number: how each is told until when, and in which of its arguments."""
+"""The system calls in which programs wait, by number: the format of the timeout, and the index of its argument."""
 NEGATIVE = 1 << 31
 PRIVATE, BY_THE_CALENDAR, OPERATION, WAIT, WAIT_BITSET = 0x80, 0x100, 0x7F, 0, 9
 TIMESPEC_OF_64_BITS, LOWEST_OF_64_BITS = struct.Struct("=qq"), 1 << 32
 ALARMS = sum(1 << number - 1 for number in (signal.SIGALRM, signal.SIGIO, *range(34, 65)))
-"""Signals by which a process has itself woken, at a time that no call tells."""
+"""Signals by which a process can have itself woken, at a time that its system call does not show."""
 WITHIN = ("pipe:[", "anon_inode:[eventpoll]", "anon_inode:[eventfd]")
-"""What comes through these was sent by a process that is looked at, too."""
+"""Links of descriptors on which only processes of the same tree can send, which are checked as well."""
 SILENT = {os.makedev(1, minor) for minor in (3, 5, 7, 8, 9)}
 """/dev/null, zero, full, random and urandom."""
 TELLING = {Path(where).stat().st_dev for where in ("/proc", "/sys", "/sys/fs/cgroup") if Path(where).exists()}
-"""Where a file can be waited on though it is a regular one."""
+"""File systems whose regular files a process can wait on."""
 MOST_SOCKETS = 8
-"""A process with more of them is one of many that work together: to look at all takes longer than to wait."""
+"""Most sockets of a process besides those to the X server. A process with more belongs to a large group of processes,
+and checking all of them takes longer than waiting."""
 WATCHES_FILES = "anon_inode:inotify"
 BEGAN = 19
-"""Where the kernel tells when a thread began, behind its name."""
+"""Index of a thread's start time in /proc/…/stat, counted behind its name."""
 
 
 class Awake(Exception):
-    """Somebody is at work, or may be at any time."""
+    """A thread is awake, or may wake at any time."""
 
 
 class Untold(Exception):
-    """Of somebody it cannot be told whether he sleeps."""
+    """It cannot be found out whether all threads sleep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asleep:
-    """All sleep, at least since ``since_ns``; none wakes by himself before ``until_ns`` (both monotonic).
+    """All programs sleep at least since ``since_ns``, and none wakes by itself before ``until_ns`` (both monotonic).
 
-    If somebody is awake, ``until_ns`` is over.
+    If a thread is awake, ``until_ns`` is zero.
     """
 
     since_ns: int
     until_ns: float
     turns: dict[int, int] = field(default_factory=dict, repr=False)
-    """How often each thread has run so far, but for those of the X server, which runs for us, too."""
+    """How often each thread has run. The X server's threads are missing, because the server also works for us."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How often a thread has run when it was looked at, when that was, and since when at the earliest it sleeps now."""
+    """How often a thread had run at a check, the time of the check, and the earliest start of its current sleep."""
 
     times: int
     looked_ns: int
@@ -98,14 +101,17 @@ class Ran:
 
     @staticmethod
     def after(before: Ran | None, thread: Path, times: int, looked_ns: int) -> Ran:
-        """Return what is known after one more look: a thread that has run since the last one sleeps since then."""
+        """Return the record after one more check.
+
+        A thread that ran since the check before has slept since that check at the earliest.
+        """
         if before is None:
             return Ran(times, looked_ns, _began_ns(thread))
         return Ran(times, looked_ns, before.slept_ns if times == before.times else before.looked_ns)
 
 
 class Sleepers:
-    """The programs on one screen, whose X server and programs this process has started."""
+    """The programs on one screen. This process must have started its X server and its programs."""
 
     def __init__(self, link: XLink, server_pid: int, bus_pid: int = 0, mute: Collection[int] = ()) -> None:
         self._link = link
@@ -117,12 +123,12 @@ class Sleepers:
         self._ran: dict[int, Ran] = {}
         self._held: dict[int, tuple[dict[Path, int], set[int]]] = {}
         self._checked = False
-        """Whether it is known who is at the other ends, and nobody has run since who could have changed that."""
+        """Whether the sockets' peers were checked, and no process has run since that could have changed them."""
         self._last: Asleep | None = None
         self._tree = ProcessTree()
 
     def look(self) -> Asleep | None:
-        """Look whether all sleep; None where nobody can tell."""
+        """Return whether all programs sleep, and until when; ``None`` if that cannot be found out."""
         if not WAITS:
             return None
         began = time.monotonic_ns()
@@ -132,7 +138,7 @@ class Sleepers:
             now = Asleep(began, 0)
         except (Untold, PermissionError):
             return None
-        except OSError:  # one that has just ended
+        except OSError:  # a process that has just ended
             now = Asleep(began, 0)
         last, self._last = self._last, now
         if last is not None and last.until_ns and now.until_ns and last.turns == now.turns:
@@ -158,7 +164,7 @@ class Sleepers:
         return self._asleep(turns, began)
 
     def _sockets(self, pid: int, turns: dict[Path, int], connections: int) -> set[int]:
-        """Return the sockets that a process has open: still those of the last look if it has not run since."""
+        """Return the open sockets of a process; those of the last check if it has not run since."""
         known = self._held.get(pid)
         if known is None or known[0] != turns:
             self._checked = False
@@ -166,10 +172,10 @@ class Sleepers:
         return known[1]
 
     def _check_peers(self, held: Mapping[int, Collection[int]], hears: Collection[int]) -> None:
-        """Raise `Untold` if somebody is at the other end of one of these sockets who is not looked at.
+        """Raise `Untold` if one of the sockets leads to a process that is not checked.
 
-        Who comes to the bus wakes it, and has a socket there from then on. It has one to the kernel's audit, too, of
-        which nobody can tell.
+        A listening socket of the bus is allowed: a new client would wake the bus, and then have a socket there. The
+        bus also has one socket to the kernel's audit, whose peer is unknown.
         """
         inside = {*chain.from_iterable(held.values()), *_numbers(self._server), *_numbers(os.getpid())}
         peers = {number: self._peers.of(number) for number in hears}
@@ -180,7 +186,10 @@ class Sleepers:
             raise Untold
 
     def _asleep(self, turns: Mapping[int, Mapping[Path, int]], began: int) -> Asleep:
-        """Return until when these processes and the X server sleep; how often each thread has run was read before."""
+        """Return until when these processes and the X server sleep.
+
+        ``turns`` holds how often each thread has run, read before this call. ``began`` is the start of the check.
+        """
         until, ran = math.inf, {}
         for pid, threads in turns.items():
             for thread, times in threads.items():
@@ -188,15 +197,15 @@ class Sleepers:
                 self._ran[number] = ran[number] = Ran.after(self._ran.get(number), thread, times, began)
                 until = min(until, _until(pid, thread, ran[number].slept_ns))
         self._ran = ran
-        # Last: it has answered us, so what it sleeps in now it began after that.
+        # The X server comes last. It has just answered us, so it began its current sleep after ``began``.
         for thread in map(Path, os.scandir(f"/proc/{self._server}/task")):
             until = min(until, _until(self._server, thread, began if int(thread.name) == self._server else None))
         return Asleep(time.monotonic_ns(), until, {number: each.times for number, each in ran.items()})
 
     def _is_beside(self, pid: int) -> bool:
-        """Say whether a process is the desktop's message bus, or was started by it.
+        """Return whether a process is the desktop's message bus, or was started by it.
 
-        It draws nothing, and whoever hears from it has a socket more than those to the X server.
+        The bus draws nothing, and each of its clients has one more socket than those to the X server.
         """
         if pid not in self._beside:
             self._beside[pid] = (
@@ -206,9 +215,10 @@ class Sleepers:
 
 
 def _sockets(pid: int, connections: int, *, of_bus: bool) -> set[int]:
-    """Return the sockets by which a process hears, by number. Raises `Untold` if it may hear by other means.
+    """Return the inodes of a process's sockets. Raises `Untold` if it can be woken by other means.
 
-    ``connections`` are those to the X server. The message bus watches its settings, too, and draws nothing.
+    ``connections`` is the number of its connections to the X server. The message bus may also watch its settings files,
+    because it draws nothing.
     """
     timers = process(pid) / "timers"
     if int(status_of(process(pid))["SigCgt"], 16) & ALARMS or (timers.exists() and timers.read_bytes()):
@@ -230,7 +240,7 @@ def _sockets(pid: int, connections: int, *, of_bus: bool) -> set[int]:
 
 
 def _numbers(pid: int) -> Iterator[int]:
-    """Yield the numbers of all sockets that a process has open."""
+    """Yield the inodes of a process's open sockets."""
     told = (Path(entry).stat() for entry in os.scandir(f"/proc/{pid}/fd"))
     return (each.st_ino for each in told if stat.S_ISSOCK(each.st_mode))
 
@@ -242,15 +252,16 @@ def _turns(pid: int) -> dict[Path, int]:
 
 
 def _began_ns(thread: Path) -> int:
-    """Return when a thread began, by the clock that `time.monotonic_ns` has."""
+    """Return the start time of a thread on the clock of `time.monotonic_ns`."""
     since_start = int(stat_of(thread)[BEGAN]) * (1_000_000_000 // os.sysconf("SC_CLK_TCK"))
     return since_start + time.monotonic_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
 def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
-    """Return until when a thread sleeps, at least. Raises `Awake` if it does not, or may wake at any time.
+    """Return the earliest time at which a thread may wake. Raises `Awake` if it does not sleep, or may wake at any time.
 
-    ``since_ns`` is what it began to sleep after, if that is known: most calls are told how long, not until when.
+    ``since_ns`` is a time before its sleep began, if known. It is needed because most calls take a duration. Raises
+    `Untold` if the call's arguments cannot be read with certainty.
     """
     state = stat_of(thread)[0]
     number, *told = (thread / "syscall").read_text().split()
@@ -258,14 +269,14 @@ def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
         raise Awake
     arguments, stack = [int(value, 16) for value in told[:6]], int(told[6], 16)
     if stack < LOWEST_OF_64_BITS:
-        raise Untold  # the calls of older programs have other numbers
+        raise Untold  # a 32-bit program, whose calls have other numbers
     if int(number) not in WAITS:
         raise Awake
     kind, which = WAITS[int(number)]
     value = arguments[which]
     endless = kind == CHILDREN or (bool(value & NEGATIVE) if kind == MILLISECONDS else not value)
     if kind == FUTEX and not arguments[1] & PRIVATE:
-        raise Untold  # shared with whoever likes
+        raise Untold  # a futex in shared memory, which any process may wake
     if endless:
         return math.inf
     if kind == MILLISECONDS and since_ns is not None:
@@ -278,13 +289,13 @@ def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
 
 
 def _moment(pid: int, address: int, *, by_the_calendar: bool) -> int:
-    """Return until when a process told the kernel to let it sleep."""
+    """Return the absolute timeout of a call, read from the process's memory, as monotonic nanoseconds."""
     clock = time.CLOCK_REALTIME if by_the_calendar else time.CLOCK_MONOTONIC
     return time.monotonic_ns() + _nanoseconds(pid, address) - time.clock_gettime_ns(clock)
 
 
 def _nanoseconds(pid: int, address: int) -> int:
-    """Read from a process the time that it told the kernel."""
+    """Read a timespec from the memory of a process, in nanoseconds. Raises `Awake` if the process has just ended."""
     memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
         if len(told := os.pread(memory, TIMESPEC_OF_64_BITS.size, address)) < TIMESPEC_OF_64_BITS.size:

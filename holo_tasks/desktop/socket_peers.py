@@ -1,4 +1,7 @@
-"""Who is at the other end of a Unix socket: the kernel tells that by the numbers that sockets have as files."""
+"""Look up the peer of a Unix socket in the kernel (sock_diag), by the inodes of sockets.
+
+`Peers` is the main class; `sleeping_clients` uses it.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,21 @@ ESTABLISHED, LISTENS, STREAMS = 1, 10, (socket.SOCK_STREAM, socket.SOCK_SEQPACKE
 HEAD, QUESTION, ANSWER, FIELD = struct.Struct("=IHHII"), struct.Struct("=BBHIIIII"), struct.Struct("=BBBBIII"), "=HH"
 MOST_BYTES, MOST_KNOWN = 4096, 4096
 NEW_ONES = -1
-"""At the other end of a socket that waits for connections are those who have none yet."""
+"""Stands for the peer of a listening socket, whose clients are not connected yet."""
 
 
 class Peers:
-    """Tells the other ends of connected sockets. A connection keeps its ends, so each is asked for once."""
+    """The known peers of connected sockets. A connection never changes its peer, so each is looked up once."""
 
     def __init__(self) -> None:
         self._kernel: socket.socket | None = None
         self._known: dict[int, int] = {}
 
     def of(self, number: int) -> int:
-        """Return the number of the socket that a Unix socket is connected to, `NEW_ONES` if it waits for connections.
+        """Return the inode of a Unix socket's peer, or `NEW_ONES` for a listening socket.
 
-        It is zero where that cannot be told: of sockets of other kinds, and those of another network namespace.
+        ``number`` is the inode of the socket. Returns zero if the peer is unknown: for sockets of other kinds, and
+        those of another network namespace.
         """
         if not (found := self._known.get(number, 0)):
             found = self._asked(number)
@@ -48,14 +52,14 @@ class Peers:
         return _peer(told, number)
 
     def close(self) -> None:
-        """Ask nobody any more."""
+        """Close the socket to the kernel."""
         if self._kernel is not None:
             self._kernel.close()
             self._kernel = None
 
 
 def _peer(told: bytes, number: int) -> int:
-    """Return the peer that the kernel tells of a socket with this number, zero if it tells of none."""
+    """Read the peer's inode from the kernel's answer about socket ``number``; zero if the answer has none."""
     body = HEAD.size + ANSWER.size
     if len(told) < body:
         return 0

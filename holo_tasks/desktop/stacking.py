@@ -1,4 +1,7 @@
-"""What lies on a screen, the lowest first, and whose it is: for masking windows of the very picture that was taken."""
+"""List the windows on a screen in stacking order, with their programs, so that windows can be masked in a picture.
+
+`stacked` is the main function; `eyes` calls it before and after a capture.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ from holo_tasks.desktop.xlink import Refused, XLink
 
 VIEWABLE, INPUT_ONLY = 2, 2
 DEEP = 32
-"""A window of this depth may be seen through."""
+"""A window with this depth in bits may be transparent."""
 Stacked = dict[int, OnScreen]
 
 
 def stacked(link: XLink) -> Stacked:
-    """Return the windows directly on the root by their ids, the lowest first, each with all programs that draw in it.
+    """Return the children of the root window by id, lowest first, each with all programs that draw in it.
 
-    The X server tells a window's program by the window's number, so no property is believed. Windows that go away
-    meanwhile are left out.
+    The window's id identifies its client in the X server, so no property is trusted. Windows that close meanwhile are
+    left out.
     """
     owners: dict[int, Owner] = {}
     mask = ~link.setup.resource_id_mask & 0xFFFFFFFF
@@ -33,7 +36,7 @@ def stacked(link: XLink) -> Stacked:
         makers = {each & mask: each for each in reversed(inside)}
         manager = window & mask
         if len(makers) > 1:
-            # The frame that a window manager puts around a program's window shows nothing but its title.
+            # The window manager's frame around a program's window shows only its title.
             makers.pop(manager)
         programs = []
         for maker, its in makers.items():
@@ -45,10 +48,10 @@ def stacked(link: XLink) -> Stacked:
 
 
 def placed(link: XLink) -> dict[int, tuple[Box, bool]]:
-    """Return where the windows directly on the root are, the lowest first, and whether each hides what is below it."""
+    """Return for each child of the root window, lowest first, its box and whether it hides the windows below it."""
     shapes = link.conn(xcffib.shape.key) if link.has("SHAPE") else None
     core = link.conn.core
-    # All are asked before an answer is waited for; most windows on the root are there for others than those who see.
+    # All requests are sent before the first reply is waited for. Most children of the root window are invisible.
     told = [(window, core.GetWindowAttributes(window)) for window in core.QueryTree(link.root).reply().children]
     seen = [window for window, asked in told if _is_seen(_reply(asked))]
     where = [(each, core.GetGeometry(each), shapes and shapes.QueryExtents(each)) for each in seen]
@@ -61,9 +64,9 @@ def placed(link: XLink) -> dict[int, tuple[Box, bool]]:
 
 
 def between(before: Stacked, after: Stacked) -> tuple[OnScreen, ...]:
-    """Return the windows of a picture that was taken between two looks at them.
+    """Return the windows of a picture that was taken between two calls of `stacked`.
 
-    One that moved meanwhile covers all its way; what came, went, moved or changed hides nothing below it.
+    If the calls differ, each window covers both of its places, and none hides the windows below it.
     """
     if before == after and list(before) == list(after):
         return tuple(after.values())
@@ -81,7 +84,7 @@ def _is_seen(attributes: Any) -> bool:
 
 
 def _place(geometry: Any, shape: Any) -> tuple[Box, bool] | None:
-    """Return where a window is, its border included, and whether it hides what is below; None if it is gone."""
+    """Return a window's box with its border, and whether it hides the windows below; ``None`` if it is gone."""
     if geometry is None:
         return None
     border = 2 * geometry.border_width
@@ -90,7 +93,7 @@ def _place(geometry: Any, shape: Any) -> tuple[Box, bool] | None:
 
 
 def _reply(cookie: Any) -> Any:
-    """Return an answer of the server; None if nothing was asked, or there is no such window any longer."""
+    """Return the server's reply; ``None`` without a request, or if the window is gone."""
     try:
         return cookie and cookie.reply()
     except Refused:
@@ -98,7 +101,7 @@ def _reply(cookie: Any) -> Any:
 
 
 def _inside(link: XLink, window: int) -> list[int]:
-    """Return a window and all below it in the tree, asked for level by level: one wait each."""
+    """Return a window and all its descendants. Each level of the tree takes one wait."""
     found, level = [window], [window]
     while level:
         asked: list[Any] = [link.conn.core.QueryTree(each) for each in level]
@@ -113,7 +116,7 @@ def _inside(link: XLink, window: int) -> list[int]:
 
 
 def _titled(link: XLink, owner: Owner, windows: list[int]) -> Owner:
-    """Return a program with the title of the first of its windows that has one."""
+    """Return ``owner`` with the title of the first of three windows that has one."""
     for window in windows[:3]:  # a program's own top window, or the frame's child
         try:
             title = link.text(window, "_NET_WM_NAME") or link.text(window, "WM_NAME")

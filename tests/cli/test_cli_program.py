@@ -54,7 +54,7 @@ def test_a_program_gets_what_was_set_for_it_and_no_keys(cli: CommandLine, shared
         (("--display", ":7", "--run-as", UID), "give --app"),
         (("--app", "xterm", "--run-as", " "), "--run-as is empty"),
         (("--app", "xterm", "--run-as", "no-such-user"), "There is no user 'no-such-user'"),
-        (("--app", "xterm", "--run-as", str(os.geteuid())), "nothing of the agent's is kept"),
+        (("--app", "xterm", "--run-as", str(os.geteuid())), "can read the agent's files"),
     ],
 )
 def test_a_user_that_makes_no_sense_is_refused(here: InProcess, arguments: tuple[str, ...], said: str) -> None:

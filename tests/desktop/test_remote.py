@@ -153,7 +153,7 @@ async def test_a_connection_that_drops_is_made_again_before_anything_is_done_or_
         assert (await desktop.look()).reconnected == 1
         assert len([line for line in told if "was restored" in line]) == 1
         await dropped(far, desktop)
-        with pytest.raises(DesktopFailed, match="could not be made again in 3 attempts"):
+        with pytest.raises(DesktopFailed, match="was not restored in 3 attempts"):
             await desktop.look()
     far.server.open()
 
