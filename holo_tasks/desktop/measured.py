@@ -60,7 +60,7 @@ class Measured:
             await child.ask("open_target", points=[[point.x, point.y] for point in points])
 
     async def target(self) -> Pressed:
-        """Return the presses on the test window since the last call, with the positions of the pointer and the window."""
+        """Return the presses on the test window since the last call, the pointer's position and the window's box."""
         child = self._running()
         async with child.turn:
             told = (await child.ask("target"))["target"]

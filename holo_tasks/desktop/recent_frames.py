@@ -42,11 +42,11 @@ from holo_tasks.desktop.xlink import Refused, XLink
 MOST_BYTES, FEWEST = 16 * 1024 * 1024, 4
 """Most bytes of stored pictures, and the number of pictures that are kept even above it."""
 AT_HAND = 1
-"""Number of the newest pictures that stay uncompressed: input is decided on the last one, older ones are rarely used."""
+"""Number of the newest pictures that stay uncompressed: input is decided on the last one, others are rarely used."""
 PACKED_AFTER_S = 0.15
 """Delay before pictures are compressed. That takes a core for a while, which the encoder of the picture needs first."""
 PATIENCE_S, NAP_S = 1.5, 0.05
-"""Longest wait until a screen looks as before, and the pause between two looks. A blinking caret shows half of the time."""
+"""Longest wait until a screen looks as before, and the pause between looks. A blinking caret shows half of the time."""
 HOLD_S = 3.0
 """Longest wait in total while a place may soon count as self-repainting. Without such a place ``PATIENCE_S`` holds."""
 VIEWABLE = 2
@@ -92,7 +92,7 @@ class Remembered:
     def keep(self, picture: Picture) -> int:
         """Store a picture that was taken after `arrange`; return its number."""
         taken = _Kept(picture, self._windows, self.arranged_s)
-        # An equal picture is not stored again, so it displaces no other one: a person may take long to answer about that.
+        # An equal picture is not stored again, so it displaces no other: a person may take long to answer about that.
         for number, known in reversed(self._kept.items()):
             if known.shows_the_same(taken):
                 self._kept.move_to_end(number)
@@ -135,7 +135,7 @@ class Remembered:
             raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
 
     def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim, held: Sequence[Box] = ()) -> str:
-        """Wait until a screen is as before, apart from self-repainting areas; return the difference that stays, if any."""
+        """Wait until a screen is as before, apart from self-repainting areas; return the difference that stays."""
         until, doubts = time.monotonic() + PATIENCE_S, Doubts(before)
         looks: list[Mapping[Box, Image.Image]] = []
         while why := self._moved(before, seen_s, now, where, doubts) or self._exchanged(before, seen_s, held):
@@ -169,7 +169,7 @@ class Remembered:
     ) -> str:
         """Return a reason if one of the ``held`` boxes looks different, apart from self-repainting areas.
 
-        ``stirs`` are those areas; without them the known ones are taken. Returns an empty string if the boxes are equal.
+        ``stirs`` are those areas; by default the known ones. Returns an empty string if the boxes are equal.
         """
         if not held:
             return ""
@@ -220,7 +220,7 @@ class Remembered:
         return windows
 
     def _sighting(self, where: Aim, windows: Arrangement) -> Sighting:
-        """Capture the rows that matter. It runs after the windows were read, so a window that appears is in the picture."""
+        """Capture the rows that matter, after the windows were read: a window that appears is then in the picture."""
         return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
 
 

@@ -50,7 +50,7 @@ def executable(remote: Remote) -> str:
 
 
 class Opener:
-    """The builder of the client's commands. It fetches the server's certificate once, and later clients accept only that.
+    """The builder of the client's commands. It fetches the server's certificate once; all clients accept only that.
 
     ``tell`` gets warnings about an unchecked certificate or a missing encryption.
     """

@@ -1,4 +1,4 @@
-"""Store the self-repainting areas of a borrowed screen for the next process, in a small file that only this user can read.
+"""Store the self-repainting areas of a borrowed screen for the next process, in a small file for this user only.
 
 A property on the root window holds a random name of the X server. It ends with the server, so a later server with the
 same display number has another name. The file holds boxes and paces, and no contents of the screen.

@@ -38,7 +38,7 @@ QUIET_S, UNSETTLED_S = 1.0, 2.0
 """Time after a capture from which repaints no longer count as effects of a gesture. The second value is for a screen
 that had not settled, where effects may come later."""
 CONFIRM_S, CONFIRM_NAP_S = 1.25, 0.05
-"""How long after the start a first capture waits for the areas of an earlier process, and the pause between two checks."""
+"""How long a first capture waits for repaints of an earlier process's areas, and the pause between two checks."""
 
 
 class RepaintWatch:
@@ -240,7 +240,10 @@ def _aligned(box: Box, screen: Box) -> Box:
 
 
 def _places(boxes: Sequence[Box]) -> list[Box]:
-    """Join overlapping boxes, so that two clocks in two corners stay two places; one box if more than ``APART`` remain."""
+    """Join overlapping boxes, so that two clocks in two corners stay two places.
+
+    Returns one box around all if more than ``APART`` remain.
+    """
     found: list[Box] = []
     for box in boxes:
         grown = box

@@ -17,7 +17,7 @@ LENDS, DONE = "lends", "done"
 LONGEST_S = 3600
 """Longest time in seconds to wait for a frozen X server, which may go on again."""
 TIMES, PAUSE_S = 3, 0.1
-"""Repetitions and the pause between them: an X server may process a killed client's requests after later ones of others."""
+"""Repetitions and their pause: an X server may process a killed client's requests after later ones of other clients."""
 
 
 def main() -> None:

@@ -75,8 +75,8 @@ _ROOTED = re.compile(
 )
 """Beginnings of paths; keys do not begin like this."""
 _RANDOM_BITS, _HEXADECIMAL = 4.1, 32
-"""Entropy in bits per character from which a mixed text counts as a key, and the number of hexadecimal digits from which
-a text always counts as a key."""
+"""Entropy in bits per character from which a mixed text counts as a key, and the number of hexadecimal digits from
+which a text always counts as a key."""
 _CASE_CHANGES, _TO_DIGITS = r"(?=[a-z][A-Z]|[A-Z][a-z])", r"(?=[A-Za-z][0-9]|[0-9][A-Za-z])"
 _MIXED = 3
 """Number of changes of each kind from which a text is not a word, a date or a version."""

@@ -34,7 +34,7 @@ class TypedIn:
     def __init__(self, link: XLink) -> None:
         self._link = link
         self._windows: dict[int, int | None] = {}
-        """The process id of each window, zero if it is unknown; ``None`` once the window is closed, as ids are reused."""
+        """Process id of each window, zero if unknown; ``None`` once the window is closed, because ids are reused."""
 
     @property
     def any(self) -> bool:
@@ -58,7 +58,7 @@ class TypedIn:
             return Inside()
         near = field.grown(NEAR)
         found = innermost if near.encloses(box(link, innermost)) else top
-        self._windows[found] = owner_by(link, found).pid  # not the field's process: one program may embed another's window
+        self._windows[found] = owner_by(link, found).pid  # not the field's: a program may embed another one's window
         return Inside(found, box(link, found), pid)
 
     def places(self) -> Places:

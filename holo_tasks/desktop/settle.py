@@ -15,8 +15,8 @@ from holo_tasks.core.activity import PATIENCE_S
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Size
 
-# A caret or a small spinner: at least BLINKS repaints, BLINK_GAP_NS apart and over BLINK_SPAN_NS, all inside one area of
-# at most a BLINK_PART-th of the screen.
+# A caret or a small spinner: at least BLINKS repaints, BLINK_GAP_NS apart and over BLINK_SPAN_NS, all inside one area
+# of at most a BLINK_PART-th of the screen.
 BLINKS = 5
 BLINK_GAP_NS = 10_000_000
 BLINK_SPAN_NS = 200_000_000
@@ -89,7 +89,7 @@ class Situation:
 
     @property
     def busy_until_ns(self) -> int:
-        """Return the time until which the program was busy, by its answer or by the end of its work; zero if unknown."""
+        """Return the time until which the program was busy, by its answer or the end of its work; zero if unknown."""
         return max(self.answered_ns or 0, self.worked_until_ns)
 
 

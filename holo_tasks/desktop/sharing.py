@@ -1,4 +1,4 @@
-"""Give access to the folder that a desktop's programs share with the agent. `Sharing` is a mixin of `desktop.Desktop`."""
+"""Return the folder that a desktop's programs share with the agent. `Sharing` is a mixin of `desktop.Desktop`."""
 
 from __future__ import annotations
 

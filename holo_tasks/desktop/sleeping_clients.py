@@ -258,7 +258,7 @@ def _began_ns(thread: Path) -> int:
 
 
 def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
-    """Return the earliest time at which a thread may wake. Raises `Awake` if it does not sleep, or may wake at any time.
+    """Return the earliest time at which a thread may wake. Raises `Awake` if it is awake or may wake at any time.
 
     ``since_ns`` is a time before its sleep began, if known. It is needed because most calls take a duration. Raises
     `Untold` if the call's arguments cannot be read with certainty.

@@ -1,6 +1,7 @@
-"""A window of our own that is clicked to see where clicks land, and the surroundings that this holds for.
+"""Show a test window that records where clicks land, and describe the conditions of a calibration.
 
-It covers all that the agent may touch, so that a click which goes astray reaches no program.
+The window covers the whole area in which input is allowed, so that a misplaced click reaches no program. `Targets` is
+the main class; `x_session` uses it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from holo_tasks.desktop.xlink import XLink
 GROUND, INK = 0xE8E8E8, 0x202020
 ARM, THICK = 12, 3
 SCALINGS = ("GDK_SCALE", "GDK_DPI_SCALE", "QT_SCALE_FACTOR", "QT_SCREEN_SCALE_FACTORS", "QT_FONT_DPI")
-"""What programs are told of scaling by their environment."""
+"""Environment variables by which toolkits scale their windows."""
 PLAIN_DPI = 96.0
 _EVENTS = xcffib.xproto.EventMask.ButtonPress | xcffib.xproto.EventMask.Exposure
 
 
 class Targets:
-    """The target that is open, if there is one, on one display; ``area`` returns what it covers."""
+    """The open test window of one display, if any. ``area`` returns the box that a new one covers."""
 
     def __init__(self, display: str, area: Callable[[], Box]) -> None:
         self._display = display
@@ -33,33 +34,33 @@ class Targets:
         self._open: Target | None = None
 
     def open(self, points: Sequence[Point]) -> dict[str, Any]:
-        """Show a target with crosses at some points, in place of the one before; return what `told` does."""
+        """Replace the test window by a new one with crosses at ``points``; return the values of `told`."""
         self.close()
         self._open = Target(self._display, self._area(), points)
         return self.told()
 
     def told(self) -> dict[str, Any]:
-        """Return what `Target.told` does. Raises `InvalidUsage` if no target is open."""
+        """Return the values of `Target.told`. Raises `InvalidUsage` if no test window is open."""
         if self._open is None:
             raise InvalidUsage("There is no target: open one first.")
         return self._open.told()
 
     def close(self) -> None:
-        """Take the target away."""
+        """Close the test window, if it is open."""
         if self._open is not None:
             self._open.close()
             self._open = None
 
 
 class Target:
-    """A plain window with crosses on it, over a connection of its own; it notes where it is pressed."""
+    """A plain window with crosses, which receives its presses over its own X connection."""
 
     def __init__(self, display: str, area: Box, points: Sequence[Point]) -> None:
         self._link = XLink(display)
         self._crosses = [_cross(point, area) for point in points]
         core, cw = self._link.conn.core, xcffib.xproto.CW
         self.window = int(self._link.conn.generate_id())
-        # No window manager: it would put a frame around it, and give it the keyboard.
+        # Override-redirect, because a window manager would add a frame and give the window the keyboard.
         core.CreateWindow(
             self._link.screen.root_depth, self.window, self._link.root, area.left, area.top, area.width, area.height, 0,
             xcffib.xproto.WindowClass.InputOutput, self._link.screen.root_visual,
@@ -70,7 +71,7 @@ class Target:
         self._link.sync()
 
     def _ground(self, area: Box) -> int:
-        """Return a picture of the window, which the server shows by itself."""
+        """Draw the crosses on a pixmap, and return it as the window's background, which the server repaints itself."""
         core = self._link.conn.core
         pixmap, context = self._link.conn.generate_id(), self._link.conn.generate_id()
         core.CreatePixmap(self._link.screen.root_depth, pixmap, self._link.root, area.width, area.height)
@@ -84,7 +85,7 @@ class Target:
         return int(pixmap)
 
     def told(self) -> dict[str, Any]:
-        """Return where it was pressed since this was asked last, where the pointer is, and where the window is."""
+        """Return the presses since the last call, the pointer's position and the window's box, in screen pixels."""
         self._link.sync()
         presses = []
         while (event := self._link.conn.poll_for_event()) is not None:
@@ -112,7 +113,7 @@ def _cross(point: Point, area: Box) -> list[Any]:
 
 
 def setting(link: XLink, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Describe what a calibration holds for: scalings that are set, and the window manager."""
+    """Return the conditions under which a calibration is valid: the scaling settings and the window manager."""
     dpi = dpi_of(link.text(link.root, "RESOURCE_MANAGER"))
     scalings = {"Xft.dpi": f"{dpi:g}"} if dpi is not None else {}
     scalings |= {name: one_line(environment[name], 40) for name in SCALINGS if environment.get(name)}
@@ -123,7 +124,7 @@ def setting(link: XLink, environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def dpi_of(resources: str) -> float | None:
-    """Return Xft.dpi, which may be a fraction; None if it is not set, or is no resolution."""
+    """Return Xft.dpi, which may be a fraction; ``None`` if it is not set or not from 24 to 960."""
     for line in resources.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "Xft.dpi":
@@ -131,12 +132,12 @@ def dpi_of(resources: str) -> float | None:
                 dpi = float(value)
             except ValueError:
                 return None
-            return dpi if 24 <= dpi <= 960 else None  # neither nan nor endless
+            return dpi if 24 <= dpi <= 960 else None  # also excludes nan and infinity
     return None
 
 
 def scale_of(resources: str) -> float:
-    """Return how much larger than on a plain screen programs draw, by Xft.dpi."""
+    """Return the factor by which Xft.dpi enlarges programs; 1.0 at 96 dpi or if it is not set."""
     dpi = dpi_of(resources)
     return 1.0 if dpi is None else round(dpi / PLAIN_DPI, 3)
 
@@ -146,5 +147,5 @@ def _manager(link: XLink) -> str:
         try:
             return one_line(link.text(window, "_NET_WM_NAME"), 80)
         except xcffib.Error:
-            return ""  # the window of a manager that is gone
+            return ""  # the window belonged to a window manager that has ended
     return ""

@@ -1,7 +1,9 @@
-"""Watches that what is typed shows in one field, so that no more than a few signs of it go to another one.
+"""Check while a secret is typed that its characters show in its field, so that at most a few of them go elsewhere.
 
-Where the keyboard is inside a window only its program knows. A click on a field that takes no input leaves it where it
-was, and a program may move it on as it likes; both are seen by what is drawn.
+Only the program knows which control of its window has the keyboard focus. A click on a field that takes no input
+leaves the focus where it was, and a program may move the focus at any time. Both show in the pixels that change.
+
+`Landing` is the main class; the hands use it for secrets that are bound to fields.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
 from holo_tasks.desktop.fields import LATE_NS, Fields, Pixels, changes
 
 AROUND = 8
-"""The outline of a field is as wide, in pixels, and is drawn anew with it."""
+"""Pixels around a field that may change with it: its outline is repainted together with the field."""
 
 
 class Landing:
-    """Compares the screen from before and after each piece of the secret with a name, which is about to be typed."""
+    """The comparison of the screen before and after each piece of one secret, whose name is ``name``."""
 
     def __init__(self, fields: Fields, field: Box, name: str) -> None:
         self._fields = fields
@@ -29,9 +31,9 @@ class Landing:
         self._first = True
 
     def check(self, began_ns: int, last_event_ns: int) -> bool:
-        """Say whether what was typed since a time shows in the field and changed nothing else.
+        """Return whether the keys since ``began_ns`` changed the field and nothing outside of it.
 
-        Raises `SecretRefused` if it does not show in the field.
+        Raises `SecretRefused` if the field does not change for ``LATE_NS``.
         """
         until = time.monotonic_ns() + LATE_NS
         while True:
@@ -54,13 +56,13 @@ class Landing:
             return True
         astray = not all(map(_is_caret, beside))
         if self._first:
-            # A sign may be as slim as a caret, and a caret is where the keyboard is.
+            # The first character may be as slim as a caret, and a caret shows where the keyboard focus is.
             return late and bool(inside) and not astray
-        # A field that is full of dots looks the same with one more.
+        # A field that is full of dots looks the same after one more character.
         return (settled and not astray) or any(self._near.encloses(box) for box in self._fields.drawn(began_ns))
 
     def _compared(self, after: Pixels) -> tuple[list[Box], list[Box]]:
-        """Return what is different in the field, and what is elsewhere."""
+        """Return the boxes that changed in the field, and those that changed elsewhere."""
         before, near = self._before, self._near
         whole = Box(0, 0, *after.size)
         if before is None or before.size != after.size:

@@ -1,8 +1,10 @@
-"""Types text so that every character arrives, whatever the keyboard layout.
+"""Type text so that every character arrives, whatever the keyboard layout.
 
-Characters that a key of the layout produces are typed with that key. The others are lent a free
-key. The rule that makes this exact: a key is lent anew only when the program has answered a ping
-sent after its last use, because programs look keys up in the map when they get round to it.
+A character that a key of the layout produces is typed with that key. Other characters are mapped to free keys while the
+text is typed (lent keys). A lent key gets another character only after the program has answered a ping that was sent
+after the key's last use. This is necessary because programs look a key up in the map when they process it.
+
+`Typist` is the main class; `hands` and `remote_input` use it.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ from holo_tasks.desktop.layout import Stroke
 from holo_tasks.desktop.liveness_ping import Pulse
 from holo_tasks.desktop.repaints import Repaints
 
-# Keys sent in one go: short enough that a stop or a deadline is obeyed within a millisecond.
+# Keys per write: few enough that a stop or a deadline takes effect within a millisecond.
 BATCH = 8
-# Keys sent ahead of the program, so that what it shows and what a stop means stay close to each other.
+# Most keys that are sent before the program has read and drawn them. Later keys can still be stopped.
 AHEAD = 128
 PATIENCE_S = 10.0
 OVERHEARD = (
@@ -31,15 +33,15 @@ OVERHEARD = (
     "End that program, or have it ask for none that are typed."
 )
 
-# How long a program takes to draw what was typed, and to go on drawing it. The second pair is for
-# programs that cannot be asked whether they have read their keys (xterm, Motif).
+# Waits for the first repaint after typing, and for quiet after the last one. The second line is for programs that
+# answer no pings (xterm, Motif).
 ECHO_NS, ECHO_QUIET_NS = 100_000_000, 20_000_000
 UNASKED_NS = 150_000_000
 MOST_ECHO_NS = 1_000_000_000
 
 
 class Typist:
-    """Types through one keyboard into whatever has it."""
+    """Types through one keyboard into the focused window."""
 
     def __init__(
         self,
@@ -55,34 +57,34 @@ class Typist:
         self._used: set[int] = set()
 
     def check(self, text: str) -> None:
-        """Raise if the text holds something that cannot be typed, before anything is."""
+        """Raise if the text holds a character that cannot be typed. It types nothing."""
         for character in text:
             keynames.of_character(character)
 
     def check_alone(self, secret: Secret) -> None:
-        """Raise if another program gets keys of a value, wherever that is typed, before any of them is pressed."""
+        """Raise `SecretRefused` if another program has grabbed a key of the secret's value as a hot key."""
         symbols = map(keynames.of_character, secret.value)
         if self._keyboard.overheard(stroke for symbol in symbols if (stroke := self._keyboard.stroke(symbol))):
             raise SecretRefused(f"The secret {secret.name!r} is not typed: {OVERHEARD} Nothing was typed.")
 
     def type(self, text: str) -> None:
-        """Type a text; the keyboard must be `Keyboard.plain`."""
+        """Type a text. The caller holds `Keyboard.plain`."""
         self.strike([keynames.of_character(c) for c in text.replace("\r\n", "\n")])
 
     def strike(self, symbols: list[int]) -> None:
-        """Type keysyms, as `type` does; the list is used up."""
+        """Type keysyms, as `type` does. The list is emptied."""
         while symbols:
             some = self._bind(symbols)
             self._strike(symbols[:some])
             del symbols[:some]
 
     def make_typable(self, symbols: list[int]) -> None:
-        """Make sure that each of a few keysyms has a key."""
+        """Give each of a few keysyms a key. Raises `DesktopFailed` if too few keys are free."""
         if self._bind(symbols) < len(symbols):
             raise DesktopFailed("The keyboard map has too few free keys for this combination.")
 
     def stroke(self, symbol: int) -> Stroke:
-        """Return the key of a keysym that was made typable."""
+        """Return the key of a keysym that was made typable. Raises `DesktopFailed` if the map was changed meanwhile."""
         stroke = self._keyboard.stroke(symbol)
         if stroke is None:
             raise DesktopFailed("The keyboard map was changed while typing: try again.")
@@ -91,27 +93,27 @@ class Typist:
         return stroke
 
     def await_read(self) -> bool:
-        """Wait until the program has read all keys sent so far. Returns false, at once, if it answers no pings."""
+        """Wait until the program has read all sent keys. Returns false at once if it answers no pings."""
         if self._pulse.ask() is None:
             return False
         self._barrier()
         return True
 
     def finish(self) -> None:
-        """Wait until lent keys may be taken away again."""
+        """Wait until the program has read its keys, so that lent keys may be removed from the map."""
         if self._used:
             self._barrier()
 
     def forget(self) -> None:
-        """Leave no character of what was typed in the keyboard map, which every program can read."""
+        """Remove the typed characters from the keyboard map, which every program can read."""
         if self._keyboard.lent():
-            with suppress(HoloError):  # a frozen program, or a stop: its last keys may then be lost, but not kept
+            with suppress(HoloError):  # a frozen program or a stop: its last keys may be lost, but the map is cleared
                 self.finish()
             self._keyboard.put_back()
             self._pulse.await_manager()
 
     def _bind(self, symbols: list[int]) -> int:
-        """Make as many of the next characters typable as the free keys allow; say how many."""
+        """Make as many of the next keysyms typable as the free keys allow; return their number."""
         keyboard = self._keyboard
         wanted: list[int] = []
         count = 0
@@ -140,7 +142,7 @@ class Typist:
         sent = 0
         for batch in _batches(symbols, BATCH):
             self._gate.turn()
-            # Between the look at whose window it is and the keys, nobody may put another one there.
+            # No program may open another window between the check of the window's owner and the keys.
             with self._keyboard.undisturbed() if self._gate.guards_secrets else nullcontext():
                 if self._gate.guards_secrets and self._keyboard.overheard(map(self.stroke, batch)):
                     raise PolicyRefused(f"Typing a secret was stopped: {OVERHEARD}")
@@ -149,12 +151,12 @@ class Typist:
             sent += len(batch)
             if sent >= AHEAD:
                 self._barrier()
-                # A browser has read its keys long before its page has dealt with them.
+                # A browser has read its keys long before its page has processed them.
                 self._await_echo(first_ns=ECHO_NS, quiet_ns=ECHO_QUIET_NS)
                 sent = 0
 
     def _send(self, symbols: list[int]) -> None:
-        """Send a few keys in one write, so that no key is held while we are kept waiting."""
+        """Send a few keys in one write, so that no key stays pressed if this process is delayed."""
         keyboard = self._keyboard
         shifted = False
         shift = keyboard.shift
@@ -170,7 +172,10 @@ class Typist:
         keyboard.flush()
 
     def _barrier(self, *, must: bool = False) -> None:
-        """Wait until the program has read all keys sent so far."""
+        """Wait until the program has read all sent keys, or has drawn if it answers no pings.
+
+        With ``must`` it raises `DesktopFailed` after ``PATIENCE_S``; without, it returns.
+        """
         ping = self._pulse.ask()
         if ping is None:
             self._await_echo(first_ns=UNASKED_NS, quiet_ns=UNASKED_NS)
@@ -186,7 +191,7 @@ class Typist:
         self._used.clear()
 
     def _await_echo(self, *, first_ns: int, quiet_ns: int) -> None:
-        """Wait until the program has drawn what was typed: for the first repaint, then for the last."""
+        """Wait until the program has drawn the typed text: for a first repaint, then for quiet after the last one."""
         began, sent = time.monotonic_ns(), self._keyboard.last_event_ns
         while (now := time.monotonic_ns()) - began < MOST_ECHO_NS:
             self._gate.check()

@@ -1,4 +1,7 @@
-"""Shows a screen to a person: a VNC server (TigerVNC's) that is reached through a private socket only."""
+"""Run a VNC server (TigerVNC) that shows a screen to a person. It listens on a private Unix socket only.
+
+`launch` starts it and `listening` waits for it; `x_session` uses both for live views.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,15 @@ from holo_tasks.desktop import processes
 
 PACKAGE = "tigervnc-scraping-server"
 PROGRAMS = ("X0tigervnc", "x0vncserver")
-"""Debian's name for the program itself, and its maker's. Debian's x0vncserver is a script around it."""
+"""Names of the program in Debian and in TigerVNC. Debian's x0vncserver is a script that wraps it."""
 PATIENCE_S = 15.0
 LONGEST_PATH = 107
-"""Of a socket, in bytes."""
+"""Longest path of a Unix socket, in bytes."""
 
 
 @dataclass(frozen=True)
 class VncServer:
-    """A running server, its socket and what it says."""
+    """A running VNC server with its socket and its log."""
 
     process: subprocess.Popen[bytes]
     path: Path
@@ -39,7 +42,10 @@ def program() -> str:
 
 
 def launch(folder: Path, env: Mapping[str, str]) -> VncServer:
-    """Start a server on the display of an environment; `listening` waits for it."""
+    """Start a server for the ``DISPLAY`` of ``env``; `listening` waits for it.
+
+    Raises `DesktopFailed` if it is not installed, or if the socket's path is too long.
+    """
     command = program()
     if not command:
         raise DesktopFailed(f"A VNC server is not installed: run `apt-get install {PACKAGE}`.")
@@ -54,15 +60,15 @@ def launch(folder: Path, env: Mapping[str, str]) -> VncServer:
         "rfbunixpath": path,
         "rfbunixmode": 0o600,
         "rfbport": -1,
-        # Nobody else can open the socket.
+        # No other user can open the socket.
         "SecurityTypes": "None",
         "desktop": "the agent's desktop",
         "AlwaysShared": 1,
-        # Input goes through the gate, and by keys that mean the same on every keyboard (`guest`).
+        # Input goes through the gate, by the symbols of the keys (`remote_input.Guest`).
         "AcceptKeyEvents": 0,
         "AcceptPointerEvents": 0,
         "AcceptSetDesktopSize": 0,
-        # The one user is on this machine, behind a bridge: nothing is gained by shutting the bridge out.
+        # All viewers connect through a bridge on this machine. A blacklist would only lock out that bridge.
         "UseBlacklist": 0,
         "Log": "*:stderr:30",
     }
@@ -79,7 +85,7 @@ def launch(folder: Path, env: Mapping[str, str]) -> VncServer:
 
 
 def listening(server: VncServer) -> None:
-    """Wait until the server takes connections."""
+    """Wait until the server accepts connections. Raises `DesktopFailed` if it ends or takes too long."""
     until = time.monotonic() + PATIENCE_S
     while not _listens(server.path):
         if server.process.poll() is not None or time.monotonic() >= until:
@@ -90,7 +96,7 @@ def listening(server: VncServer) -> None:
 
 
 def end(server: VncServer) -> None:
-    """End a server."""
+    """End a server, and remove the folder of its socket."""
     server.process.terminate()
     try:
         server.process.wait(2.0)

@@ -1,4 +1,7 @@
-"""What a desktop is asked to show: a program by its command, or a remote screen by its client."""
+"""Read the ``app`` of a desktop: a program by its command, or a remote screen by its client.
+
+`Wanted` is the main class; `desktop.Desktop` uses it.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ APPS = "a command, as a text or a list, or a remote screen: Vnc(…) or Rdp(…)
 
 @dataclass(frozen=True)
 class Wanted:
-    """A command; for a remote screen that of its client, which gets the rest as it is started.
+    """The program that a desktop shows. For a remote screen ``command`` holds the client, without its options.
 
-    ``far`` is where the screen is that is shown, or the name of a client that was asked for by its command: empty for
+    ``far`` is the address of the remote screen, or the name of a viewer that was given by its command. It is empty for
     a program of this machine.
     """
 
@@ -34,9 +37,10 @@ class Wanted:
 
     @classmethod
     def of(cls, app: Sequence[str] | str | Remote | None, environ: Mapping[str, str], *, alone: bool) -> Wanted:
-        """Read what was asked for; ``alone`` says that nothing is asked of how the program is to be closed in.
+        """Read ``app``. ``alone`` is true if no option asks to isolate the program.
 
-        Raises `InvalidUsage` for what cannot be, and for a remote screen on another machine in local-only mode.
+        Raises `InvalidUsage` for values of other types, for a remote screen with such options, and for one on another
+        machine in local-only mode.
         """
         if app is None:
             return cls(None)
@@ -50,22 +54,25 @@ class Wanted:
             )
         if switched_on(environ):
             loopback_address(app.host, socket.getaddrinfo, "the remote screen")
-        from holo_tasks.desktop.remote_client import executable  # loads what encrypts
+        from holo_tasks.desktop.remote_client import executable  # imports cryptography only if it is needed
 
         return cls([executable(app)], app, app.place)
 
     @property
     def password(self) -> Secret | None:
-        """What lets into the remote screen."""
+        """Return the password of the remote screen, if any."""
         return self.remote.secret if self.remote else None
 
     @property
     def values(self) -> list[str]:
-        """What is to stay out of every environment."""
+        """Return the values that no process may get in its environment."""
         return [self.password.value] if self.password else []
 
     def settle(self, asked: Settle) -> Settle:
-        """Return how long to wait for the screen: what another machine draws arrives later, and in pieces."""
+        """Return the limits for waiting for the screen.
+
+        For a remote screen the usual limits are longer, because its repaints arrive later and in pieces.
+        """
         patience_s = asked.patience_s
         if not self.far or asked != replace(USUAL_SETTLE, patience_s=patience_s):
             return asked
@@ -75,12 +82,15 @@ class Wanted:
         return Settle(quiet_s=quiet, unasked_quiet_s=quiet, first_change_s=within, cap_s=cap_s, patience_s=patience_s)
 
     def told(self) -> dict[str, Any]:
-        """Return it as it is told to the process that owns the desktop."""
+        """Return plain values for the message to the process that owns the desktop."""
         return {"app": self.command, "remote": self.remote.told() if self.remote else None, "far": bool(self.far)}
 
 
 def command(app: Sequence[str] | str) -> list[str]:
-    """Return a command as a list of arguments; a text is split like a shell does."""
+    """Return a command as a list of arguments; a text is split as by a shell.
+
+    Raises `InvalidUsage` if it is empty or cannot be read.
+    """
     try:
         parts = shlex.split(app) if isinstance(app, str) else [os.fspath(part) for part in app]
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Characters above U+FFFF in Java windows: AWT cuts their key symbols to 16 bits, so other characters would arrive.
+"""Paste characters above U+FFFF into Java windows: AWT cuts their keysyms to 16 bits, so others would arrive.
 
 Measured with OpenJDK 17: typed by keys, 🙂 (U+1F642) arrives in a text field of Swing as U+F642; pasted, it is whole.
 Tk 8.6.13, GTK 3, Qt 6, Chromium and LibreOffice read such keys correctly.
@@ -36,7 +36,7 @@ class WideCharacters:
         self._sleep = sleep
 
     def are_lost(self, parts: Sequence[str | Secret], at: Point | None) -> bool:
-        """Say whether keys would turn characters of a text into others in the window that gets it.
+        """Return whether keys would turn characters of a text into others in the window that gets it.
 
         Raises `SecretRefused` if a secret holds such a character, because secrets are not put on the clipboard.
         """
@@ -66,7 +66,7 @@ class WideCharacters:
         return ""
 
     def _is_java(self, at: Point | None) -> bool:
-        """Say whether the window at a point or, without one, the window with the keyboard is one of AWT."""
+        """Return whether the window at a point or, without one, the window with the keyboard belongs to AWT."""
         link, found = self._link, list[str]()
         try:
             window = pressed(link, at) if at is not None else passed(link)[0]

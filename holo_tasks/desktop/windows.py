@@ -1,4 +1,4 @@
-"""The windows on a screen."""
+"""List the windows on a screen, and find the active one. `windows` is the main function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holo_tasks.core.geometry import Box
 if TYPE_CHECKING:
     from holo_tasks.desktop.xlink import XLink
 
-# Below this a window is a helper nobody looks at.
+# Windows with a side below this many pixels are invisible helpers of programs.
 LEAST = 16
 
 
@@ -19,7 +19,7 @@ LEAST = 16
 class Window:
     """A window of a program: its content without the frame, in screen pixels.
 
-    ``pid`` is what the program says of itself, zero when it says nothing.
+    ``pid`` is the program's own `_NET_WM_PID`, zero if it is not set.
     """
 
     id: int
@@ -34,7 +34,7 @@ class Window:
 
     @classmethod
     def from_description(cls, values: dict[str, Any]) -> Window:
-        """Read what `described` returned."""
+        """Create a window from the values of `described`."""
         return cls(**{**values, "box": Box(**values["box"])})
 
 
@@ -52,12 +52,12 @@ def windows(link: XLink) -> list[Window]:
             pid = (link.numbers(window, "_NET_WM_PID") or [0])[0]
             found.append(Window(window, title, pid, box(link, window), window == active))
         except Refused:
-            continue  # closed while we looked
+            continue  # it was closed meanwhile
     return found
 
 
 def shown(link: XLink) -> list[int]:
-    """List what lies directly on the root, is mapped and is large enough to be seen."""
+    """List the children of the root window that are mapped, on the screen and at least ``LEAST`` pixels large."""
     from holo_tasks.desktop.xlink import Refused
 
     size, found = link.size(), []
@@ -76,12 +76,12 @@ def shown(link: XLink) -> list[int]:
 
 
 def box(link: XLink, window: int) -> Box:
-    """Return where a window's content is on the screen."""
+    """Return the box of a window's content in screen pixels."""
     return where_of(link, window)()
 
 
 def where_of(link: XLink, window: int) -> Callable[[], Box]:
-    """Ask where a window's content is on the screen; what is returned waits for the answer."""
+    """Request the box of a window's content; the returned function waits for the reply."""
     asked = link.conn.core.GetGeometry(window), link.conn.core.TranslateCoordinates(window, link.root, 0, 0)
 
     def answer() -> Box:
@@ -92,10 +92,10 @@ def where_of(link: XLink, window: int) -> Callable[[], Box]:
 
 
 def active_window(link: XLink) -> int:
-    """Return the window that gets the keys, zero if there is none.
+    """Return the active window, zero if no window is active.
 
-    The window manager says which; without one it is the window with the input focus or, where
-    the focus follows the pointer, the one below it.
+    The window manager names it. Without a window manager it is the window with the input focus or, if the focus follows
+    the pointer, the window under the pointer.
     """
     for window in link.numbers(link.root, "_NET_ACTIVE_WINDOW"):
         if window:
@@ -107,7 +107,10 @@ def active_window(link: XLink) -> int:
 
 
 def client_of(link: XLink, window: int) -> int:
-    """Return the program's own top window that a window is part of, or holds."""
+    """Return the program's top window (with WM_PROTOCOLS) that contains a window or is its child.
+
+    Returns the window itself if there is no such window, and zero if it was closed.
+    """
     from holo_tasks.desktop.xlink import Refused
 
     try:
@@ -116,7 +119,7 @@ def client_of(link: XLink, window: int) -> int:
             if link.numbers(above, "WM_PROTOCOLS"):
                 return above
             above = link.conn.core.QueryTree(above).reply().parent
-        # A frame has dozens of parts: all are asked before the first answer is waited for.
+        # A frame has dozens of children: all requests are sent before the first reply is waited for.
         children = link.conn.core.QueryTree(window).reply().children
         asked = [(child, link.property(child, "WM_PROTOCOLS")) for child in children]
         held = [child for child, cookie in asked if cookie.reply().value_len]

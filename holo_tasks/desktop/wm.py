@@ -1,4 +1,7 @@
-"""The window manager of a virtual desktop (openbox, with a configuration of our own)."""
+"""Start the window manager of a virtual desktop: openbox, with our own configuration.
+
+`launch` starts it, and `managing` and `awake` wait for it; `x_session` calls them.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,16 @@ CONFIG = Path(__file__).with_name("openbox.xml")
 TIMEOUT_S = 15.0
 ASKS_EVERY_S = 0.05
 BACKGROUND = 0x46637A
-"""A calm blue-grey: black windows and black edges stand out from it in reports."""
+"""Color of the empty desktop, a blue-grey: black windows and black edges stand out from it in reports."""
 
 
 def launch(folder: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start the window manager; `managing` waits for it. Its theme is this machine's, whatever programs are told."""
+    """Start the window manager; `managing` waits for it.
+
+    Its theme is the machine's default, whatever XDG folders programs get. Raises `DesktopFailed` if it is missing.
+    """
     private = {name: str(folder) for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
-    # Nobody types characters of two keys into it, and to read how those are made is much of its start.
+    # It needs no compose sequences, and reading their table is a large part of its start.
     private["XCOMPOSEFILE"] = os.devnull
     env = {name: text for name, text in env.items() if name not in ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS")}
     try:
@@ -48,7 +54,10 @@ def launch(folder: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
 
 
 def managing(link: XLink, process: subprocess.Popen[bytes], folder: Path) -> None:
-    """Wait until the window manager is in charge of the screen: no other one can be. `awake` waits until it is up."""
+    """Wait until the window manager has claimed the screen. `awake` waits until it has started fully.
+
+    Raises `DesktopFailed` if it ends or takes too long.
+    """
     until = time.monotonic() + TIMEOUT_S
     while not link.numbers(link.root, "_NET_SUPPORTING_WM_CHECK"):
         if process.poll() is not None or time.monotonic() > until:
@@ -58,17 +67,19 @@ def managing(link: XLink, process: subprocess.Popen[bytes], folder: Path) -> Non
 
 
 def awake(link: XLink, process: subprocess.Popen[bytes], folder: Path, interrupt: Interrupt) -> None:
-    """Wait until the window manager is up, and has done what programs have asked it for so far.
+    """Wait until the window manager has started, and has processed the requests of programs.
 
-    It says that it is in charge before it reads its settings and fonts. A window that wants to be shown meanwhile gets
-    into a queue of its own, at which it does not look before it sleeps: that window is on no screen until something
-    else happens (openbox 3.6: `x_source_prepare` asks Xlib alone). So it is asked, again and again, what only its main
-    loop answers. Each question wakes it, and then it takes all that is in its queue.
+    openbox claims the screen before it reads its settings and fonts. The request of a window that opens meanwhile gets
+    into a queue of openbox itself, which it does not check before it sleeps. That window stays unmapped until another
+    event arrives (openbox 3.6: `x_source_prepare` checks the queue of Xlib only). So this function repeats a request
+    that only its main loop answers. Each request wakes it, and then it processes its whole queue.
+
+    Raises `DesktopFailed` if it ends or takes too long.
     """
     core, until = link.conn.core, time.monotonic() + TIMEOUT_S
     window, kind = link.conn.generate_id(), xcffib.xproto.WindowClass.InputOnly
     core.CreateWindow(0, window, link.root, -1, -1, 1, 1, 0, kind, 0, xcffib.xproto.CW.OverrideRedirect, [1])
-    # How large a frame would be it says of any window (EWMH), and in a property of that window.
+    # A window manager returns the size of a window's frame (EWMH) in a property of that window.
     asks = CLIENT_MESSAGE.pack(33, 32, window, link.atom("_NET_REQUEST_FRAME_EXTENTS"), 0, 0, 0, 0, 0)
     asked_at = -math.inf
     try:
@@ -87,9 +98,9 @@ def awake(link: XLink, process: subprocess.Popen[bytes], folder: Path, interrupt
 
 
 def nudge(link: XLink) -> None:
-    """Wake somebody else's window manager, if there is one: openbox that is just coming up overlooks windows (`awake`).
+    """Wake the window manager of a borrowed display, because openbox overlooks windows while it starts (`awake`).
 
-    It takes this message for nothing. It is sent at each look for a program's window.
+    The message is of an unknown type, so window managers ignore it. It is sent at each check for a program's window.
     """
     told = CLIENT_MESSAGE.pack(33, 32, link.root, link.atom("_HOLO_NUDGE"), 0, 0, 0, 0, 0)
     link.conn.core.SendEvent(False, link.root, TO_MANAGER, told)
@@ -97,7 +108,7 @@ def nudge(link: XLink) -> None:
 
 
 def paint_background(link: XLink) -> None:
-    """Give the empty desktop a color; an X server starts black."""
+    """Fill the root window with ``BACKGROUND``; an X server starts black."""
     core = link.conn.core
     core.ChangeWindowAttributesChecked(link.root, xcffib.xproto.CW.BackPixel, [BACKGROUND]).check()
     core.ClearAreaChecked(False, link.root, 0, 0, 0, 0).check()

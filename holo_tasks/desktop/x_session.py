@@ -1,4 +1,7 @@
-"""All that makes one desktop work, put together in the process that owns it."""
+"""Put together the parts of one desktop, in the process that owns it.
+
+`XSession` is the main class. `host` creates it and passes it the requests of the process that uses the desktop.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +50,11 @@ FAR = "work in flight: the programs run on another machine"
 HALF_WAY = (
     "The connection to the remote screen dropped meanwhile: nobody can say how much of it was done there. Look first."
 )
+"""Told to the model after a gesture during which the connection dropped."""
 
 
 class XSession:
-    """One desktop, from the inside."""
+    """One desktop in the process that owns it: its X server or a borrowed display, its program, and its input."""
 
     def __init__(self, order: Message, pixels: int, gate: Gate) -> None:
         self._order = order
@@ -79,7 +83,11 @@ class XSession:
         self.vault = SecretStore({name: Secret(**told) for name, told in order["secrets"].items()})
 
     def start(self, *, then: Callable[[], None]) -> Message:
-        """Bring everything up; call ``then`` after the last process was started."""
+        """Start all parts of the desktop, and return its description.
+
+        Calls ``then`` after the last process was started. Raises `Asked` if the program asks for OpenGL, which this X
+        server lacks, and `DesktopFailed` if a part does not start.
+        """
         order = self._order
         if self._display:
             os.environ["XAUTHORITY"] = str(
@@ -106,7 +114,7 @@ class XSession:
         then()
         if self._manager is None:
             self._take_over()
-        else:  # it has come up beside the program
+        else:  # it started while the program did
             from holo_tasks.desktop import wm
 
             wm.awake(self._link, self._manager, self._folder, self._gate)
@@ -127,14 +135,14 @@ class XSession:
 
     @cached_property
     def _opengl(self) -> bool:
-        """Whether the X server has it; without a program nobody knows what will be started there."""
+        """Whether the X server gets GLX. It does without a program, because any program may be started there later."""
         order = self._order
         if order["opengl"] is not None or not order["app"]:
             return order["opengl"] is not False
         return likely(order["app"], order["app_env"].get("PATH"))
 
     def _launch_bus(self) -> bus.Bus:
-        """Start the desktop's own message bus, which is soon ready, and is open to the program's user too."""
+        """Start the desktop's own D-Bus, which also accepts the program's user; `bus.listening` waits for it."""
         from holo_tasks.desktop.other_user import OtherUser, bus_for
 
         order, start = self._order, partial(processes.start_tied, signal.SIGTERM)
@@ -146,7 +154,7 @@ class XSession:
         return self._bus.process.pid if self._bus is not None and self._bus.process is not None else 0
 
     def _await(self, program: Program) -> None:
-        """Wait until the program shows a window that is at rest. Raises `Asked` if that is not to be waited for."""
+        """Wait until the program shows a window and the screen has settled. Raises `Asked` if it queried GLX."""
         from holo_tasks.desktop import wm
 
         heeds = self._ear is not None and self._order["opengl"] is None
@@ -172,7 +180,7 @@ class XSession:
         heed(until_now=True)
 
     def _await_paint(self) -> None:
-        """Wait until the client has drawn anything, for a while: a screen may be of one color."""
+        """Wait at most ``PAINTS_S`` until the client has drawn something: a remote screen may have just one color."""
         until = time.monotonic() + PAINTS_S
         while self._screen.take().plain and time.monotonic() < until:
             self._gate.sleep(PAINT_NAP_S)
@@ -182,7 +190,7 @@ class XSession:
         self._times[name], self._clock = now - self._clock, now
 
     def _load(self) -> None:
-        """Import what takes time, while the X server starts."""
+        """Import slow modules while the X server starts."""
         import mss
         from PIL import Image
 
@@ -230,7 +238,7 @@ class XSession:
             self._helpers += launch.sandbox.helpers if launch.sandbox else []
 
     def _connect_far(self, env: Mapping[str, str]) -> Program:
-        """Start the client of a remote screen; it keeps nothing, and finds no settings of this user's."""
+        """Start the client of a remote screen with an empty home folder, so that it finds no settings of this user."""
         from holo_tasks.core.remote_screen import of_told
         from holo_tasks.desktop.remote_session import RemoteSession, starter
 
@@ -243,7 +251,7 @@ class XSession:
 
     @cached_property
     def _runtime_folder(self) -> Path:
-        """The folder for the sockets of this desktop's programs; it goes with the desktop."""
+        """The folder for the sockets of this desktop's programs; it is deleted with the desktop."""
         folder = self._folder / "runtime"
         folder.mkdir(mode=0o700)
         return folder
@@ -282,7 +290,7 @@ class XSession:
         pulse = self._pulse = Pulse(link, repaints)
         settle = Settle(**self._order["settle"])
         mute = self._sandbox.mute if self._sandbox else ()
-        # Who waits for another machine sleeps, too, and is about to draw.
+        # A client that waits for another machine sleeps too, although it may draw at any time.
         near = self._server is not None and not self._order["far"]
         sleepers = Sleepers(link, self._server.process.pid, self._bus_pid, mute) if self._server and near else None
         asleep = sleepers.look if sleepers else lambda: None
@@ -310,7 +318,7 @@ class XSession:
         gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
 
     def _sense(self, elements: Elements) -> WorkInFlight | None:
-        """Return the sense for work in flight; None where the programs run on another machine."""
+        """Return the sensor for work in flight; ``None`` if the programs run on another machine."""
         from holo_tasks.desktop.readiness.sense import sense
 
         if self._order["far"]:
@@ -328,7 +336,7 @@ class XSession:
         return FarTyping(self._display, owner_at, self._gate, paste_s)
 
     def _confine(self) -> None:
-        """Have the pictures show, and the watching mind, the monitor alone that this desktop is bound to, if it is."""
+        """Limit captures and the watch for repaints to the monitor to which this desktop is bound, if any."""
         self._screen.within = self._repaints.within = self._bound.measure()
 
     def monitors(self) -> list[Message]:
@@ -338,20 +346,20 @@ class XSession:
         return [asdict(monitor) for monitor in monitors(self._link)]
 
     def setting(self) -> Message:
-        """Describe what a calibration holds for."""
+        """Return the conditions under which a calibration is valid."""
         from holo_tasks.desktop.target import setting
 
         return setting(self._link, self._order["app_env"] if self._order["app"] else {})
 
     @cached_property
     def targets(self) -> Targets:
-        """The window that is clicked to calibrate: it covers all that may be touched."""
+        """The test window for calibrations, which covers the area in which input is allowed."""
         from holo_tasks.desktop.target import Targets
 
         return Targets(self._display, lambda: self._bound.measure() or Box.whole(self._link.size()))
 
     def _take_over(self) -> None:
-        """Say what has to be put right here if we cannot, and let go of what others left pressed: a killed run may."""
+        """Tell `restore_keymap` which keys may be lent, and release keys that an earlier, killed run left pressed."""
         os.write(self._order["watch"], " ".join([LENDS, *map(str, self._keyboard.free), ""]).encode())
         if self._order["touches"]:
             self._let_go_of_all()
@@ -363,12 +371,12 @@ class XSession:
         let_go_of_buttons(self._link)
 
     def warm_up(self) -> None:
-        """Do what would make the first gesture slow."""
-        with contextlib.suppress(DesktopFailed):  # said when a gesture needs it
+        """Import pyautogui now, so that the first gesture is not slow."""
+        with contextlib.suppress(DesktopFailed):  # the first gesture raises it again
             self._pointer.load()
 
     def look(self, *, after_action: bool, windows: bool) -> Message:
-        """Wait for rest and take a picture into the shared memory."""
+        """Wait until the screen has settled, write its picture to the shared memory, and return its description."""
         from holo_tasks.desktop.secret_windows import between
 
         places: Places = {}
@@ -381,7 +389,7 @@ class XSession:
             places = self._typed_in.places()
 
         self._stirs.confirm(self._gate.sleep)
-        windows = windows or self._typed_in.any  # where a secret may show can be said only with them
+        windows = windows or self._typed_in.any  # the places of typed secrets can be masked only with the windows
         ask = partial(self.ahead, early=True)
         seen = self._eyes.look(after_action=after_action, windows=windows, first=first, asks=ask)
         while self._reconnected():
@@ -401,7 +409,7 @@ class XSession:
         }
 
     def _reconnected(self) -> bool:
-        """Make the connection to a remote screen again, if it dropped; say whether it had."""
+        """Connect to the remote screen again if the connection dropped; return whether it had dropped."""
         if self._remote is None or not self._remote.mend(self._order["app_timeout_s"]):
             return False
         self._await_paint()
@@ -409,18 +417,22 @@ class XSession:
         return True
 
     def _news_of_opengl(self) -> str | None:
-        """Return, once, who asks for OpenGL where there is none."""
+        """Return the first client that queried GLX on a server without it, and after that ``None``."""
         who: str | None = None if self._ear is None else self._ear.asked()
         if who is not None:
             self._ear = None
         return who
 
     def meet(self) -> None:
-        """Have the next look wait for the program to have read what others sent it."""
+        """Make the next look wait until the program has processed the input of others."""
         self._eyes.met()
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
-        """Carry out a gesture."""
+        """Carry out a gesture, and return its receipt as plain values.
+
+        ``expects_change`` makes the next look wait for an effect. Raises `ScreenChanged` if the connection to the
+        remote screen dropped.
+        """
         far = None if isinstance(gesture, Pause) else self._remote
         if far is not None and far.lost:
             raise ScreenChanged(f"The connection to the remote screen at {far.remote.place} dropped. Nothing was done.")
@@ -443,7 +455,7 @@ class XSession:
         }
 
     def typed(self) -> list[Typed]:
-        """Hand over where secrets show that were typed since this was asked last, however that ended."""
+        """Return the places of secrets that were typed since the last call, also after failed gestures."""
         if self._hands is None:
             return []
         typed: list[Typed] = self._hands.typed
@@ -451,61 +463,61 @@ class XSession:
         return typed
 
     def windows(self) -> list[Message]:
-        """Describe the windows on the screen."""
+        """Return the windows on the screen as plain values."""
         from holo_tasks.desktop.owners import owner_by
         from holo_tasks.desktop.windows import windows
 
         found = windows(self._link)
-        if self._sandbox is not None:  # what a program says of itself is its number among its own processes
+        if self._sandbox is not None:  # its _NET_WM_PID counts in the namespace of the sandbox
             found = [replace(window, pid=owner_by(self._link, window.id).pid) for window in found]
         return [window.described() for window in found]
 
     def stirring(self) -> list[Message]:
-        """Describe what was repainting itself before the last look, and has gone on since."""
+        """Return the areas that have repainted themselves from before the last look until now."""
         return [asdict(stir.box) for stir in self._stirs.steady(self._remembered.arranged_s)]
 
     def _repeats(self) -> list[Box]:
         return [stir.box for stir in self._stirs.known(self._remembered.arranged_s)]
 
     def owner(self, at: Point | None) -> Message:
-        """Describe whose window gets a press at a point or, without one, the keys."""
+        """Return the program that gets a press at a point or, without one, the keys."""
         from holo_tasks.desktop.owners import owner_of
 
         return asdict(owner_of(self._link, at))
 
     def elements(self, known: int) -> Message:
-        """Tell the elements of programs; only that they are the same if those of this number are known."""
+        """Return the accessibility trees of programs, or only a note that they equal those with number ``known``."""
         assert self._elements is not None
         return self._elements.told(known, self._gate)
 
     def ahead(self, *, early: bool = False) -> None:
-        """Begin to read what programs tell, while a picture is waited for (``early``) or looked at."""
+        """Begin to read the accessibility trees, while a picture is awaited (``early``) or the model looks at it."""
         if self._elements is not None:
             self._elements.ahead(early=early)
 
     def explain(self, error: Exception) -> Exception:
-        """Say what really happened when an error only says that the X server does not answer."""
+        """Return ``error``, or an error that says that the X server is gone if it no longer answers."""
         if isinstance(error, InvalidUsage) or self._link is None or self._link.alive():
             return error
         return DesktopFailed(f"The X server of display {self._display} is gone: start the desktop again.")
 
     def lend(self) -> None:
-        """Leave pointer and keyboard to a person: nothing is pressed, and every key means what it always did."""
+        """Leave pointer and keyboard to a person: release everything and restore the keyboard map."""
         self._clear()
         self._pulse.await_manager()
 
     def take_back(self) -> None:
-        """Let go of what a person left pressed, and have the program say when it has drawn what they did."""
+        """Release the keys and buttons that a person left pressed, and make the next look wait for their effects."""
         self._guest.finish()
         self._let_go_of_all()
-        # What else typed may have lent the free keys, too, and takes its own back when it likes.
+        # Another program that types may have remapped the free keys too, and restores its own later.
         self._keyboard.put_back()
         self._pulse.await_manager()
         self._eyes.met()
         self._stirs.acts()
 
     def by_hand(self, inputs: Sequence[ByHand]) -> None:
-        """Do what a person does from elsewhere."""
+        """Send the input of a person at a live view. After a kill it releases everything and raises `Killed`."""
         try:
             self._guest.do(inputs)
         except Killed:
@@ -525,7 +537,7 @@ class XSession:
             vnc.end(server)
 
     def leave(self) -> None:
-        """Leave an X server that is not ours as it was found."""
+        """Restore a borrowed X server: release everything, restore its keyboard map and store its repaints."""
         if self._keyboard is not None and self._server is None and self._link.alive():
             self._guest.let_go()
             self._clear()
@@ -533,14 +545,14 @@ class XSession:
             self._stirs.keep()
 
     def _clear(self) -> None:
-        """Let go of all that we hold, and take back the keys that were lent."""
+        """Release all that we hold, and remove the lent keys from the keyboard map."""
         self._hands.let_go()
-        with contextlib.suppress(HoloError):  # a frozen program, or nobody to wait for any more
+        with contextlib.suppress(HoloError):  # a frozen program, or a stop
             self._typist.finish()
         self._keyboard.put_back()
 
     def end_programs(self) -> list[str]:
-        """Ask programs to close, then end the others; return the titles of dialogs that they opened meanwhile."""
+        """Ask programs to close, and end those that do not; return the titles of dialogs that they opened meanwhile."""
         from holo_tasks.desktop.closing import ask_to_close, is_stopped
 
         asked: list[str] = []
@@ -553,14 +565,14 @@ class XSession:
         return [self.vault.hide(title) for title in asked]
 
     def sweep(self) -> None:
-        """Remove the sockets and locks that a killed X server or program left."""
+        """Remove the sockets and locks of a killed X server or program."""
         if self._server is not None:
             xserver.sweep(self._display)
         if self._launched is not None:
             self._launched.profile.tidy()
 
     def _started(self, pid: int) -> bool:
-        """Say whether a process is of the program that this desktop was started with, or was started by it."""
+        """Return whether a process descends from this one and from none of the desktop's helpers."""
         helpers, line = self._helper_pids(), processes.ancestry(pid)
         return os.getpid() in line[1:] and helpers.isdisjoint(line)
 
@@ -568,7 +580,7 @@ class XSession:
         return bool(self._own_pids())
 
     def _own_pids(self) -> set[int]:
-        """Return the processes of programs, without those of the desktop itself."""
+        """Return the ids of the programs' processes, without those of the desktop itself."""
         beside = set(processes.descendants(self._bus_pid)) if self._bus_pid else set()
         around = self._sandbox.mute if self._sandbox else set()
         found = set(processes.descendants(os.getpid())) - self._helper_pids() - beside - around
@@ -578,7 +590,7 @@ class XSession:
         return {helper.pid for helper in (*self._helpers, *(server.process for server in self._vnc.values()))}
 
     def _scale(self) -> float:
-        """Read how much larger than on a plain screen programs draw (Xft.dpi, 96 is plain)."""
+        """Return the factor by which Xft.dpi enlarges programs; 96 dpi is 1.0."""
         from holo_tasks.desktop.target import scale_of
 
         return scale_of(self._link.text(self._link.root, "RESOURCE_MANAGER"))

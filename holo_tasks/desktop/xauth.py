@@ -1,4 +1,4 @@
-"""Cookies that let a client in: files in the format of Xau, read and written."""
+"""Read and write Xauthority files, which hold the cookies for displays (format of libXau)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAMILY_WILD = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Cookie:
-    """One entry of the file."""
+    """One entry of an Xauthority file."""
 
     family: int
     address: bytes
@@ -35,10 +35,10 @@ def fresh() -> bytes:
 
 
 def write(path: Path, number: int, data: bytes) -> None:
-    """Write a file, readable by us alone, that opens display ``number`` with a cookie.
+    """Write a file with the cookie for display ``number``, readable by our user only.
 
-    Two entries: libxcb is content with the one for every host, but python3-xlib (below
-    pyautogui) looks for this host and this display exactly.
+    It has two entries. libxcb accepts the entry for every host, but python3-xlib (below pyautogui) looks for this host
+    and this display exactly.
     """
     host = socket.gethostname().encode()
     entries = (
@@ -51,7 +51,7 @@ def write(path: Path, number: int, data: bytes) -> None:
 
 
 def find(path: Path, number: int) -> bytes | None:
-    """Return the cookie that a user's file holds for a display of this host, if any."""
+    """Return the cookie for a display of this host from a file, or ``None``."""
     host = socket.gethostname().encode()
     for entry in read(path):
         if (
@@ -64,7 +64,7 @@ def find(path: Path, number: int) -> bytes | None:
 
 
 def read(path: Path) -> list[Cookie]:
-    """Read all entries; an unreadable or torn file has those before the tear."""
+    """Read the entries of a file. A truncated file yields those before the cut, an unreadable one none."""
     try:
         raw = path.read_bytes()
     except OSError:
@@ -86,9 +86,10 @@ def read(path: Path) -> list[Cookie]:
 
 
 def borrow(display: str, theirs: str | None, mine: Path) -> Path:
-    """Return a file with the cookie of somebody else's display, which python3-xlib can use as well: ``mine`` if it can.
+    """Return an Xauthority file for a borrowed display that python3-xlib can use too.
 
-    ``theirs`` is their file if it is not the usual one.
+    ``theirs`` is the display's file if it is not ``~/.Xauthority``. The cookie is copied to ``mine`` if it is found; a
+    display without a file gets an empty ``mine``. Otherwise the display's own file is returned.
     """
     host, _, number = display.rpartition(":")
     number = number.partition(".")[0]

@@ -1,4 +1,4 @@
-"""A connection to an X server, with the few questions everything else asks it."""
+"""Connect to an X server, and send the requests that the other modules share. `XLink` is the main class."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from holo_tasks.core.visible_text import one_line
 ANY = 0  # AnyPropertyType
 LONGEST_NAME = 80
 _HEADER = 32
-"""How many bytes of a reply come before its picture."""
+"""Bytes before the pixels in a reply."""
 
-# What xcffib raises when the server is gone, and when it refuses one request.
+# The errors of xcffib for a lost connection, and for a request that the server refused.
 Gone = (xcffib.ConnectionException,)
 Refused = (xcffib.Error,)
 
 
 class _Pixels(xcffib.Reply):  # type: ignore[misc]  # it has no types
-    """A picture as it comes: xcffib makes a list of numbers of it, which takes twenty times as long."""
+    """A reply with its pixels as bytes. xcffib would make a list of numbers, which takes twenty times as long."""
 
     def __init__(self, unpacker: Any) -> None:
         super().__init__(unpacker)
@@ -37,7 +37,7 @@ class _Pixels(xcffib.Reply):  # type: ignore[misc]  # it has no types
 
 
 class XLink:
-    """One connection; use it from one thread at a time."""
+    """One connection to an X server. It may be used from one thread at a time."""
 
     def __init__(self, display: str) -> None:
         self.display = display
@@ -53,19 +53,19 @@ class XLink:
         self._atoms: dict[str, int] = {}
         self._extensions: dict[str, bool] = {}
         self.alone = False
-        """Whether the server lets all other programs wait for us: there is nothing that they could do meanwhile."""
+        """Whether we have grabbed the server, so that the requests of all other clients wait."""
 
     def fileno(self) -> int:
         return int(self.conn.get_file_descriptor())
 
     def has(self, extension: str) -> bool:
-        """Say whether the server has an extension."""
+        """Return whether the server has an extension."""
         if extension not in self._extensions:
             self._extensions[extension] = bool(self.conn.core.QueryExtension(len(extension), extension).reply().present)
         return self._extensions[extension]
 
     def pixels(self, box: Box) -> bytes:
-        """Return what a place of the screen shows, four bytes a pixel, blue first."""
+        """Return the pixels of a box of the screen, four bytes each, blue first."""
         zpixmap, all_planes = xcffib.xproto.ImageFormat.ZPixmap, 0xFFFFFFFF
         ask = self.conn.core.GetImage
         asked = ask(zpixmap, self.root, box.left, box.top, box.width, box.height, all_planes)
@@ -74,22 +74,22 @@ class XLink:
         return found
 
     def atom(self, name: str) -> int:
-        """Return the number the server uses for a name."""
+        """Return the server's atom for a name."""
         if name not in self._atoms:
             self._atoms[name] = self.conn.core.InternAtom(False, len(name), name).reply().atom
         return self._atoms[name]
 
     def atom_name(self, atom: int) -> str:
-        """Return the name that stands behind a number, as far as it can be read."""
+        """Return the name of an atom on one line, at most ``LONGEST_NAME`` characters."""
         reply = self.conn.core.GetAtomName(atom).reply()
         return one_line(bytes(reply.name.buf()).decode("utf-8", errors="replace"), LONGEST_NAME)
 
     def sync(self) -> None:
-        """Wait until the server has carried out all that was sent."""
+        """Wait until the server has processed all sent requests."""
         self.conn.core.GetInputFocus().reply()
 
     def alive(self) -> bool:
-        """Say whether the server still answers."""
+        """Return whether the server still answers."""
         try:
             self.sync()
         except xcffib.ConnectionException:
@@ -97,30 +97,30 @@ class XLink:
         return True
 
     def size(self) -> Size:
-        """Return the size of the screen as it is now."""
+        """Return the current size of the screen."""
         geometry = self.conn.core.GetGeometry(self.root).reply()
         return Size(geometry.width, geometry.height)
 
     def pointer(self) -> Point:
-        """Return where the pointer is."""
+        """Return the position of the pointer."""
         reply = self.conn.core.QueryPointer(self.root).reply()
         return Point(reply.root_x, reply.root_y)
 
     def property(self, window: int, name: str) -> Any:
-        """Ask for a property; its ``reply`` is waited for later."""
+        """Request a property, and return the cookie; its ``reply`` waits for the value."""
         return self.conn.core.GetProperty(False, window, self.atom(name), ANY, 0, 65536)
 
     def numbers(self, window: int, name: str) -> list[int]:
-        """Read a property that holds 32-bit numbers; empty when the window lacks it."""
+        """Read a property that holds 32-bit numbers; empty if the window lacks it."""
         reply = self.property(window, name).reply()
         return [int(n) for n in reply.value.to_atoms()] if reply.format == 32 else []
 
     def text(self, window: int, name: str) -> str:
-        """Read a property that holds text; empty when the window lacks it."""
+        """Read a property that holds text; empty if the window lacks it."""
         return self.as_text(self.property(window, name))
 
     def as_text(self, asked: Any) -> str:
-        """Wait for a property that was asked for, and read it as text; empty when the window lacks it."""
+        """Wait for a requested property, and return it as text; empty if the window lacks it."""
         reply = asked.reply()
         if reply.format != 8:
             return ""
@@ -130,7 +130,7 @@ class XLink:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Keep all other programs waiting: whatever has the keyboard, or is at a point, stays so until this is left."""
+        """Grab the server, so that focus and windows cannot change until the context is left."""
         self.conn.core.GrabServer()
         self.alone = True
         try:
@@ -141,5 +141,5 @@ class XLink:
             self.conn.flush()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self.conn.disconnect()

@@ -1,4 +1,7 @@
-"""A private X server without a monitor (Xvfb)."""
+"""Start a private X server without a monitor (Xvfb).
+
+`launch` starts it and `listening` waits for it; `x_session` calls both.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ TRIES = 20
 
 @dataclass(frozen=True, slots=True)
 class XServer:
-    """A running server: its display (":101"), its process, and the file that lets clients in."""
+    """A running server: its display (":101"), its process, its Xauthority file and its log."""
 
     display: str
     process: subprocess.Popen[bytes]
@@ -31,7 +34,7 @@ class XServer:
 
 @dataclass(frozen=True, slots=True)
 class Starting:
-    """A server that was started and has not yet said that it listens."""
+    """A started server that does not yet listen. ``ready`` is the pipe on which it reports that."""
 
     number: int
     process: subprocess.Popen[bytes]
@@ -43,8 +46,8 @@ class Starting:
 def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool = True) -> Starting:
     """Start a server on a free display number; `listening` waits for it.
 
-    One that shares memory with programs (MIT-SHM) takes a number from them for a piece of memory on this machine,
-    whoever that belongs to: for a program that is kept apart it must not.
+    ``shares_memory`` turns on MIT-SHM. With it, clients name shared memory by a number, and the server attaches any
+    memory of this machine, whoever owns it. So it must be off for an isolated program.
     """
     number = _free_number()
     authority = folder / "Xauthority"
@@ -57,7 +60,7 @@ def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool
         *("-screen", "0", f"{size.width}x{size.height}x24"),
         *("-auth", str(authority)),
         *("-dpi", "96"),
-        # Held keys repeat by a clock of their own: typing must not depend on how long we take.
+        # No auto-repeat: a delay of this process must not repeat a typed key.
         "-r",
         "-noreset",
         *("-nolisten", "tcp"),
@@ -79,7 +82,10 @@ def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool
 
 
 def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 20.0) -> XServer:
-    """Wait until the server takes connections, starting over if its number was taken meanwhile."""
+    """Wait until the server accepts connections. If its number was taken meanwhile, start another one.
+
+    Raises `DesktopFailed` if no server starts within ``timeout_s`` seconds or ``TRIES`` attempts.
+    """
     log = folder / "xserver.log"
     for _ in range(TRIES):
         said, readable = _await_line(starting.ready, timeout_s)
@@ -96,7 +102,7 @@ def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 2
 
 
 def sweep(display: str) -> None:
-    """Remove the socket of a server that was killed; one that somebody listens on stays."""
+    """Remove the socket of a killed server. A socket on which a server listens stays."""
     path = Path(f"/tmp/.X11-unix/X{display.removeprefix(':')}")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
@@ -108,10 +114,10 @@ def sweep(display: str) -> None:
 
 
 def _await_line(pipe: int, timeout_s: float) -> tuple[bytes, bool]:
-    """Read the line with which the server says that it listens; false when it said nothing in time.
+    """Read the line by which the server reports that it listens; the flag is false after a timeout.
 
-    To its very end: the server writes the number and the end of the line one after the other, and
-    dies of a pipe closed in between.
+    It reads up to the line's end: the server writes the number and the end in two writes, and dies if the pipe is
+    closed between them.
     """
     said = b""
     try:
@@ -127,10 +133,10 @@ def _await_line(pipe: int, timeout_s: float) -> tuple[bytes, bool]:
 
 
 def _free_number() -> int:
-    """Choose a display number nobody uses.
+    """Choose an unused display number.
 
-    Left to itself, `-displayfd` takes the lowest socket it can bind, which in a container that
-    shares /tmp/.X11-unix with its host may be the person's own :0.
+    Xvfb with `-displayfd` alone takes the lowest socket that it can bind. In a container that shares /tmp/.X11-unix
+    with its host, that may be the person's own :0.
     """
     start = random.randrange(FIRST, 1000)
     number: int

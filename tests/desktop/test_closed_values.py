@@ -80,7 +80,7 @@ def test_folders_are_those_that_hold_only_the_programs(tmp_path, monkeypatch):
         with pytest.raises(InvalidUsage, match="cannot be granted"):
             checked({str(folder): "read"})
     for folder in ("data", str(data / "none"), __file__):
-        with pytest.raises(InvalidUsage, match="is no folder"):
+        with pytest.raises(InvalidUsage, match="is not a folder"):
             checked({folder: "read"})
     with pytest.raises(InvalidUsage, match="'read' or 'write', not 'rw'"):
         checked({str(data): "rw"})  # type: ignore[dict-item]

@@ -1,4 +1,4 @@
-"""What a closed program is granted, as a desktop is asked for it."""
+"""Read what a closed program is granted from the options of a desktop. `Closed` is the main class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holo_tasks.desktop.sandbox.folders import Access, checked
 
 @dataclass(frozen=True)
 class Closed:
-    """The hosts and the folders that a program reaches which is closed in."""
+    """The hosts and folders that a closed program reaches, and the memory and processors that it may use."""
 
     grants: tuple[Grant, ...]
     folders: Mapping[str, Access]
@@ -25,24 +25,25 @@ class Closed:
     def asked_for(
         cls, network: Network, folders: Mapping[str, Access], bounds: Bounds, *, starts: bool
     ) -> Closed | None:
-        """Return what is granted; None if the program is not closed in. ``starts`` says that there is a program.
+        """Return the grants, or ``None`` if the program is not closed. ``starts`` is true if the desktop has a program.
 
-        Raises `InvalidUsage` for what cannot be, `DesktopFailed` where bubblewrap is not installed.
+        Raises `InvalidUsage` for options that contradict each other or cannot be granted. Raises `DesktopFailed` if
+        bubblewrap is not installed.
         """
         grants = granted(network)
         if grants is None:
             if folders or bounds:
                 raise InvalidUsage(
-                    "folders, memory_mb and cpus say what a closed program gets, and with network='host' nothing is "
-                    "closed: give network='none', or the hosts that the program needs."
+                    "folders, memory_mb and cpus limit a closed program, and with network='host' nothing is closed: "
+                    "give network='none', or the hosts that the program needs."
                 )
             return None
         if not starts:
-            raise InvalidUsage("network says what the program reaches, and this desktop starts none: give it an app.")
+            raise InvalidUsage("network limits the program of a desktop, and this desktop starts none: give it an app.")
         require()
         return cls(grants, checked(folders), bounds)
 
     def told(self) -> dict[str, Any]:
-        """Return it as it is told to the process that starts the program."""
+        """Return the grants as plain values for the message to the process that starts the program."""
         grants = [[grant.host, grant.port] for grant in self.grants]
         return {"grants": grants, "folders": dict(self.folders), "bounds": asdict(self.bounds)}

@@ -1,7 +1,9 @@
-"""How much memory and how many processors a closed program may take, by a control group of the kernel's (cgroup).
+"""Limit the memory and the processors of a closed program with control groups (cgroups) of the kernel.
 
-Both kinds of trees are known: one tree for all (v2), in which a group is made below the nearest one that is ours to
-divide, and one tree for each (v1). Where neither can be done the program is not started.
+Both versions work. Version 2 has one tree: a group is created below the nearest group that we may divide. Version 1 has
+one tree for each resource. If neither is possible, the program does not start.
+
+`Bounds` holds the limits, and `put` applies them.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ LEAST_MB = 16
 PERIOD_US = 100_000
 PATIENCE_S = 2.0
 MOUNTED = re.compile(r" (?P<root>\S+) (?P<at>\S+) \S+(?: \S+:\S+)* - (?P<kind>cgroup2?) \S+ (?P<options>\S+)$")
-"""A line of mountinfo about a tree of control groups, from the folder in that tree on which is mounted."""
+"""The end of a line of mountinfo about a cgroup tree, from the mounted folder of that tree on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a program may take at most; zero is as much as there is."""
+    """The most memory and processors that a program may use; zero stands for no limit."""
 
     memory_mb: int = 0
     cpus: float = 0.0
@@ -42,7 +44,7 @@ class Bounds:
         return bool(self.memory_mb or self.cpus)
 
     def groups(self) -> dict[str, dict[str, str]]:
-        """Return what is written into which file of a group, by the tree's own name for it, for both kinds of trees."""
+        """Return for each controller the files of a group and their contents, for both versions of cgroups."""
         found: dict[str, dict[str, str]] = {}
         if self.memory_mb:
             size = str(self.memory_mb * 1024 * 1024)
@@ -64,7 +66,10 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """A tree of control groups: where our own group is in it, where it is mounted, and what it rules, if only that."""
+    """A mounted cgroup tree, with our own group in it.
+
+    ``rules`` holds the tree's controllers (version 1). ``for_all`` is true for the tree of version 2.
+    """
 
     at: Path
     ours: Path
@@ -72,7 +77,7 @@ class _Tree:
     for_all: bool
 
     def above(self, control: str) -> Path | None:
-        """Return the group below which one can be made for this; None if there is none."""
+        """Return the group below which a group with this controller can be created, or ``None``."""
         if not self.for_all:
             return self.ours if control in self.rules and os.access(self.ours, os.W_OK) else None
         for group in (self.ours, *self.ours.parents):
@@ -86,7 +91,10 @@ class _Tree:
 
 
 def put(pid: int, bounds: Bounds, name: str, told: Path = OURS) -> None:
-    """Put a process, and all that it will start, into groups of this name with these bounds. Raises `DesktopFailed`."""
+    """Put a process and its future children into groups with these limits, named ``name``.
+
+    ``told`` is our folder in /proc. Raises `DesktopFailed` if a limit cannot be applied.
+    """
     for control, files in bounds.groups().items():
         parent = next((above for tree in _trees(told) if (above := tree.above(control)) is not None), None)
         if parent is None:
@@ -103,18 +111,18 @@ def put(pid: int, bounds: Bounds, name: str, told: Path = OURS) -> None:
             raise DesktopFailed(_cannot(control, f"{error.strerror}: {error.filename}")) from None
         if not there:
             clear(name, told)
-            raise DesktopFailed(_cannot(control, f"{parent} does not rule over it"))
+            raise DesktopFailed(_cannot(control, f"{parent} does not control it"))
 
 
 def clear(name: str, told: Path = OURS) -> None:
-    """Remove the groups of this name, whose processes have ended."""
+    """Remove the groups of this name after their processes have ended. Waits at most ``PATIENCE_S``."""
     until = time.monotonic() + PATIENCE_S
     for tree in _trees(told):
         for group in {above / name for control in ("memory", "cpu") if (above := tree.above(control)) is not None}:
             while group.is_dir() and time.monotonic() < until:
                 try:
                     group.rmdir()
-                except OSError:  # the last of them is on its way out
+                except OSError:  # the last process is still ending
                     time.sleep(0.01)
 
 
@@ -127,7 +135,7 @@ def _cannot(control: str, why: str) -> str:
 
 
 def _trees(told: Path) -> Iterator[_Tree]:
-    """Yield the trees that we are in, by what the kernel tells in this folder of a process."""
+    """Yield the cgroup trees of a process, from ``cgroup`` and ``mountinfo`` in its folder in /proc."""
     try:
         lines = (told / "cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
         mounts = (told / "mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,4 +1,4 @@
-"""Whether bubblewrap is here, which builds the walls of closed programs, and what it means when it cannot."""
+"""Find bubblewrap, which isolates closed programs, and explain its errors."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from holo_tasks.core.errors import DesktopFailed
 
 PROGRAM, PACKAGE = "bwrap", "bubblewrap"
 SAYS = f"{PROGRAM}: "
-"""How what it says begins."""
+"""The beginning of bubblewrap's error messages."""
 FORBIDDEN = re.compile(r"namespace|[ug]id map|loopback|not permitted|No permission|Permission denied")
-"""What it speaks of where it is not let build its walls."""
+"""Words of its messages if the machine forbids it to create namespaces."""
 OF_A_FILE = re.compile(r"Can't (find|open|mkdir|create|get|stat|chdir|bind)")
-"""What it says of single files and folders."""
+"""The beginning of its messages about single files and folders."""
 
 
 def require() -> str:
-    """Return where bubblewrap is. Raises `DesktopFailed` if it is not installed."""
+    """Return the path of bubblewrap. Raises `DesktopFailed` if it is not installed."""
     found = shutil.which(PROGRAM)
     if found is None:
         raise DesktopFailed(
-            "A closed desktop (network other than 'host') takes bubblewrap, which is not installed: run `apt-get "
+            "A closed desktop (network other than 'host') needs bubblewrap, which is not installed: run `apt-get "
             f"install {PACKAGE}`."
         )
     return found
 
 
 def why(words: str) -> str:
-    """Return in a sentence why it did not start a program, by its last words."""
+    """Return a sentence that explains why bubblewrap did not start a program, by the last line of its log."""
     words = words.removeprefix(SAYS) or "it says nothing"
     if FORBIDDEN.search(words) and not OF_A_FILE.match(words):
         return (

@@ -1,4 +1,4 @@
-"""Which folders of this machine a closed program is granted, and which it never is."""
+"""Check the folders that a closed program is granted. Some folders are never granted."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from holo_tasks.machine.home import holo_home
 
 Access: TypeAlias = Literal["read", "write"]
 DESKTOP = "holo-desktop-"
-"""How the names of desktops' own folders begin."""
+"""The beginning of the names of desktops' private folders."""
 DEVICES, MEMORY = Path("/dev"), Path("/dev/shm")
 NEVER = (*map(Path, ("/run", "/proc", "/sys", "/tmp/.X11-unix")), DEVICES)
-"""What leads past the walls of a closed program, by sockets or by the kernel."""
+"""Folders whose sockets and kernel files lead out of the sandbox."""
 
 
 def checked(folders: Mapping[str, Access]) -> dict[str, Access]:
-    """Return folders to be granted, by their real paths. Raises `InvalidUsage` for what cannot be granted."""
+    """Return the folders to grant, by their real paths and also by given paths that are links.
+
+    Raises `InvalidUsage` for a folder that cannot be granted.
+    """
     found: dict[str, Access] = {}
     for given, access in folders.items():
         if access not in get_args(Access):
             raise InvalidUsage(f"folders: {given!r} is granted as 'read' or 'write', not {access!r}.")
         folder = Path(os.fspath(given))
         if not folder.is_absolute() or not folder.is_dir():
-            raise InvalidUsage(f"folders: {given!r} is no folder: give the full path of one that is there.")
+            raise InvalidUsage(f"folders: {given!r} is not a folder: give the full path of a folder that exists.")
         real = folder.resolve()
         if (why := _refusal(real)) is not None:
             raise InvalidUsage(
@@ -40,7 +43,7 @@ def checked(folders: Mapping[str, Access]) -> dict[str, Access]:
 
 
 def check_evidence(folders: Iterable[str], evidence: Path) -> None:
-    """Raise `InvalidUsage` if one of these folders, to be granted, holds the evidence of runs or lies in it."""
+    """Raise `InvalidUsage` if one of the folders to grant contains the evidence of runs or lies in it."""
     kept = evidence.resolve()
     for folder in folders:
         real = Path(folder).resolve()
@@ -52,15 +55,18 @@ def check_evidence(folders: Iterable[str], evidence: Path) -> None:
 
 
 def is_kept(path: Path) -> bool:
-    """Say whether a path is of what no closed program sees: the agent's own state, other desktops, ways out."""
-    below_memory = MEMORY in path.parents  # folders like others
+    """Return whether a path is hidden from every closed program.
+
+    Hidden are the agent's own state, the folders of desktops, and the folders in ``NEVER``.
+    """
+    below_memory = MEMORY in path.parents  # below /dev/shm there are ordinary folders
     kept = any(path.is_relative_to(place) and not (below_memory and place == DEVICES) for place in _kept())
     return kept or any(part.startswith(DESKTOP) for part in path.parts)
 
 
 def _refusal(folder: Path) -> str | None:
     if is_kept(folder):
-        return "it is, or lies in, what is kept from every closed program"
+        return "it is hidden from every closed program"
     inside = next((place for place in (*_kept(), Path(tempfile.gettempdir())) if place.is_relative_to(folder)), None)
     return f"{inside} lies in it" if inside is not None else None
 

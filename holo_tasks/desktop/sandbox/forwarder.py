@@ -1,7 +1,7 @@
-"""The process that brings a closed program to the hosts it was granted, and nowhere else.
+"""Forward the connections of a closed program to the hosts that it was granted, and to no others.
 
-It runs outside, with sockets that listen in the network of the program, and passes on what comes in at one of them to
-the one host and port that this stands for. It looks up names itself, at each connection, as the program would have.
+This process runs outside of the sandbox. Its sockets listen inside the program's network, and each stands for one host
+and port. It resolves a host's name at each connection, as the program would have done. `Sandbox.start` starts it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from holo_tasks.desktop.sandbox.inside import READY, listening_inside
 
 CHUNK = 64 * 1024
 RESET = struct.pack("=ii", 1, 0)
-"""A socket that does not linger ends a connection with a reset, which no program takes for the end of an answer."""
+"""SO_LINGER with zero seconds: closing sends a reset, which no program takes for the end of an answer."""
 
 
 def main() -> None:
-    """Serve one closed program: arguments are its network, where to say that all is ready, and ADDRESS=HOST:PORT."""
+    """Serve one closed program.
+
+    The arguments are the descriptor of its network namespace, the descriptor of the pipe that gets ``READY`` or an
+    error, and ADDRESS=HOST:PORT for each granted host.
+    """
     network, tell = int(sys.argv[1]), int(sys.argv[2])
     told = [argument.partition("=") for argument in sys.argv[3:]]
     hosts = [(address, Grant.of(text)) for address, _, text in told]

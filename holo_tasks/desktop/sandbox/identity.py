@@ -1,4 +1,4 @@
-"""Who a closed program is: its user, as outside, with no right over anything but what is its own."""
+"""Choose the user of a closed program: the same as outside, but without root's capabilities."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ NEW_USER = 0x10000000
 """CLONE_NEWUSER of <linux/sched.h>."""
 ANYBODY = ("--unshare-user", "--cap-drop", "ALL")
 ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETGID")
-"""Of root's rights the one that lets it leave groups: many a program of root's ends if it cannot."""
+"""Root keeps only the capability to leave groups, because many programs of root end if they cannot."""
 
 
 def root_alone() -> int:
-    """Return a descriptor of a user namespace in which there is root and nobody else. Raises `OSError`.
+    """Return a descriptor of a new user namespace with root as its only user. Raises `OSError`.
 
-    In one of bubblewrap's making no process can leave a group, which xterm, for example, insists on if it is root's.
+    In a namespace of bubblewrap no process can leave a group. xterm, for example, ends as root if it cannot.
     """
     ready, tell = os.pipe()
     held, go = os.pipe()

@@ -1,4 +1,4 @@
-"""Sockets that listen inside the network of a closed program, and belong to a process outside it."""
+"""Open sockets that listen inside the network of a closed program but belong to a process outside of it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pathlib import Path
 OWNER_OF_NAMESPACE, SET_ADDRESS, SET_MASK = 0xB701, 0x8916, 0x891C
 IP_FREEBIND = 15
 READY = b"ready"
-"""What the process says whose sockets they are, once it serves them."""
+"""The message by which the forwarder reports that it serves its sockets."""
 WAITING = 64
-"""How many connections wait to be taken."""
+"""Most connections that wait to be accepted, for each socket."""
 LOOPBACK = "lo"
 
 
 def listening_inside(network: int, places: Sequence[tuple[str, int]]) -> list[socket.socket]:
-    """Return sockets that listen at addresses and ports of a network namespace, given by a descriptor.
+    """Return sockets that listen at addresses and ports in a network namespace, which a descriptor names.
 
-    A process of its own goes there and hands them over: who enters the namespace above it has to be one thread alone,
-    and this process stays where it is. Raises `OSError`.
+    A child process enters the namespace and passes the sockets back. A process that enters a user namespace must have
+    one thread only, and this process stays in its own namespaces. Raises `OSError`.
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -54,7 +54,7 @@ def _hand_over(channel: socket.socket, network: int, places: Sequence[tuple[str,
 
 
 def _enter(network: int) -> None:
-    """Enter the user namespace that a network belongs to, if it is not ours, and then the network."""
+    """Enter the user namespace that owns a network namespace, unless it is ours, and then the network namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     owner = fcntl.ioctl(network, OWNER_OF_NAMESPACE)
     wanted = [] if os.fstat(owner).st_ino == Path("/proc/self/ns/user").stat().st_ino else [owner]
@@ -65,7 +65,7 @@ def _enter(network: int) -> None:
 
 
 def _add(address: str, number: int) -> None:
-    """Give the loopback one more address, for this host alone."""
+    """Add an address with the mask 255.255.255.255 to the loopback interface."""
     name = f"{LOOPBACK}:{number + 1}".encode()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for request, value in ((SET_ADDRESS, address), (SET_MASK, "255.255.255.255")):
@@ -75,7 +75,7 @@ def _add(address: str, number: int) -> None:
 
 def _listen(address: str, port: int) -> socket.socket:
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    # The loopback may come up a moment later.
+    # The loopback interface may come up a moment later.
     made.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     made.bind((address, port))

@@ -1,4 +1,4 @@
-"""Starts a program inside walls of its own, by bubblewrap, and waits until these stand."""
+"""Start a program in a sandbox of bubblewrap, and wait until the sandbox is complete. `Sandbox` is the main class."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ from holo_tasks.machine.proc import status_of
 
 PATIENCE_S, A_MOMENT_S = 20.0, 0.5
 FIRST = 3
-"""The number of the program among its own processes: bubblewrap is the first, the shell that waits the second."""
+"""The program's process id inside the sandbox: bubblewrap is 1, and the shell that waits is 2."""
 WAITER = """(exec "$@"); code=$?
 while set -- /proc/[0-9]*; [ $# -gt 2 ]; do sleep 0.2 || break; done
 exit $code"""
-"""The walls fall when this ends: not before the last process in them, which a launcher may have left behind."""
+"""The shell script that runs the program. The sandbox ends with this shell, so the shell waits for the last process, as
+a launcher may have left processes behind."""
 WALLS = (
     *("--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent"),
 )
@@ -53,14 +54,14 @@ PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 
 
 class Popen(Protocol):
-    """Starts words as the program is to be started, with descriptors that they name."""
+    """Starts a command with the program's environment and user, and passes on the descriptors that it names."""
 
     def __call__(self, words: Sequence[str], pass_fds: Collection[int] = ()) -> subprocess.Popen[bytes]: ...
 
 
 @dataclass
 class Sandbox:
-    """The walls of one program: how it is started in them, and what helps it from outside."""
+    """The sandbox of one program, and its helper processes outside."""
 
     grants: Sequence[Grant]
     folders: Mapping[str, Access]
@@ -69,21 +70,27 @@ class Sandbox:
     bounds: Bounds
     name: str
     mute: set[int] = field(default_factory=set)
-    """Processes of these walls that draw nothing, and that nobody draws for."""
+    """Ids of processes of the sandbox that draw nothing and cause no drawing."""
     helpers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def environment(self, env: Mapping[str, str], added: Collection[str]) -> dict[str, str]:
-        """Return an environment less what names folders and proxies that the program does not reach."""
+        """Return an environment without the folders and proxies that the program does not reach.
+
+        Variables whose names are in ``added`` stay.
+        """
         kept = {
             name: text
             for name, text in env.items()
             if name in added or not (name in PERSONAL or name.lower() in PROXIES)
         }
-        # Over shared memory it would not be understood: what is shared ends at the walls.
+        # Without MIT-SHM, because the sandbox shares no memory with the X server.
         return {"QT_X11_NO_MITSHM": "1"} | kept | {"HOME": str(self.place.home)}
 
     def start(self, command: Sequence[str], path: str | None, popen: Popen, log: Path) -> subprocess.Popen[bytes]:
-        """Start a program, to be found in ``path``. Raises `DesktopFailed`, and `FileNotFoundError` if it is none."""
+        """Start a program that is looked up in ``path``.
+
+        Raises `FileNotFoundError` if it is not found, and `DesktopFailed` if the sandbox cannot be built.
+        """
         bubblewrap = require()
         if shutil.which(command[0], path=path) is None:
             raise FileNotFoundError(command[0])
@@ -108,7 +115,7 @@ class Sandbox:
                 [bubblewrap, "--args", str(arguments), "--", "/bin/sh", "-c", WAITER, command[0], *command],
                 pass_fds=(*made.values(), *passed, calls, tell, held, arguments),
             )
-            inner.close()  # or its end would never be seen
+            inner.close()  # while these stay open here, the end of the pipes cannot be seen
             first = _first(process, told, log)
             self.mute |= {process.pid, first}
             try:
@@ -125,7 +132,7 @@ class Sandbox:
         return process
 
     def _identity(self, stack: contextlib.ExitStack) -> tuple[Sequence[str], list[int]]:
-        """Return the words that say who the program is, and the descriptors that they name."""
+        """Return bubblewrap's options for the program's user, and the descriptors that they name."""
         if not self.of_root:
             return ANYBODY, []
         try:
@@ -136,7 +143,7 @@ class Sandbox:
         return ("--userns", str(namespace), *ROOT), [namespace]
 
     def _forward(self, first: int, addresses: Mapping[str, str]) -> None:
-        """Start what brings the program to the hosts that it was granted, and wait until that listens."""
+        """Start the forwarder to the granted hosts, and wait until it listens. Raises `DesktopFailed`."""
         network = os.open(f"/proc/{first}/ns/net", os.O_RDONLY)
         told, tell = os.pipe()
         try:
@@ -158,28 +165,31 @@ class Sandbox:
             said = saying.read(1000) if select.select([told], [], [], PATIENCE_S)[0] else b"it does not answer"
         if said != READY:
             words = said.decode(errors="replace") or "it ended at once"
-            raise DesktopFailed(f"The program cannot be brought to the hosts that were granted: {words}.")
+            raise DesktopFailed(f"The program cannot be connected to the granted hosts: {words}.")
 
 
 def is_the_one(pid: int, walls: int) -> bool:
-    """Say whether a process is the very one that was started inside walls, and not one that it started itself."""
+    """Return whether a process is the program that a sandbox started, and not a child of that program.
+
+    ``walls`` is the id of the sandbox's process outside.
+    """
     try:
         numbers = status_of(folder_of(pid))["NSpid"].split()
     except (OSError, KeyError):
         return False
-    # The kernel gives so low a number once only.
+    # The kernel assigns such a low id only once in a namespace.
     return numbers == [str(pid), str(FIRST)] and walls in processes.ancestry(pid)
 
 
 def _addresses(grants: Sequence[Grant]) -> dict[str, str]:
-    """Return where in the program's own network each host is: two may have the same port."""
+    """Return an address in the program's network for each host. Each name gets its own, as two may use the same port."""
     names = dict.fromkeys(grant.host for grant in grants if not grant.address)
     found = {name: f"127.1.{number // 250}.{number % 250 + 1}" for number, name in enumerate(names)}
     return found | {grant.host: grant.address for grant in grants if grant.address}
 
 
 def _first(process: subprocess.Popen[bytes], told: int, log: Path) -> int:
-    """Return the first process inside, once it is there. Raises `DesktopFailed` if it does not come to that."""
+    """Wait until the sandbox has its first process; return its id. Raises `DesktopFailed` if bubblewrap fails."""
     said, until = b"", time.monotonic() + PATIENCE_S
     while b"}" not in said:
         left = max(0.0, until - time.monotonic())
@@ -195,7 +205,7 @@ def _first(process: subprocess.Popen[bytes], told: int, log: Path) -> int:
 
 
 def _given(stack: contextlib.ExitStack, content: bytes) -> int:
-    """Return a descriptor from which this is read."""
+    """Return a descriptor of a memory file with this content, at its start."""
     descriptor = os.memfd_create("holo-walls")
     stack.callback(os.close, descriptor)
     os.write(descriptor, content)

@@ -1,7 +1,7 @@
-"""What a closed program may not ask the kernel for, because no namespace ends it: a filter, as seccomp reads it.
+"""Build the seccomp filter for the system calls that namespaces do not isolate.
 
-Sockets of other kinds than those whose network is the program's own reach past it: by vsock the machine that this one
-is a guest of. The keys of a session are there for all that was started in it. What goes by io_uring no filter sees.
+Sockets of some families ignore network namespaces: vsock, for example, reaches the host of a virtual machine. The keys
+of a session are open to all its processes. Requests over io_uring bypass filters. `filtered` is the main function.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
 INSTRUCTION = struct.Struct("=HBBI")
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16
-"""Where the kernel tells a filter of a call."""
+"""Offsets of the call's number, the architecture and the first argument in the filter's data."""
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
 OTHER_NUMBERS = 0x40000000
-"""From here on x86_64 has the same calls once more, for programs of another kind (x32)."""
+"""From this number on x86_64 has the same calls again, for x32 programs."""
 IO_URING = 425
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """How one kind of programs asks: the kernel's name for it, its number of `socket`, and those that are refused."""
+    """The calls of one architecture: its audit number, the number of `socket`, and the numbers that are refused."""
 
     audit: int
     socket: int
@@ -45,12 +45,12 @@ MACHINES = {
         Machine(0x40000028, 281, (309, 310, 311, IO_URING)),
     ),
 }
-"""Of each its own programs and those of 32 bits. Refused are add_key, request_key, keyctl, and socketcall, which hides
-its arguments."""
+"""For each machine its own architecture and the 32-bit one. Refused are add_key, request_key, keyctl, io_uring, and
+socketcall, whose arguments a filter cannot read."""
 
 
 def filtered() -> bytes:
-    """Return the filter. Raises `DesktopFailed` on a machine whose calls are not known here."""
+    """Return the filter's instructions. Raises `DesktopFailed` on an architecture that is not in ``MACHINES``."""
     machines = MACHINES.get(platform.machine())
     if machines is None:
         raise DesktopFailed(

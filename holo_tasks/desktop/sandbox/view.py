@@ -1,8 +1,8 @@
-"""The files that a closed program sees, as the words that tell bubblewrap so.
+"""List the files that a closed program sees, as options for bubblewrap. `view` is the main function.
 
-There are the folders of the system, read-only, as any user of the machine may read them; the program's file and those
-that its command names, read-only; an empty home and empty folders for what is temporary; the sockets of its own
-desktop; and what was granted. Everything is where it is outside, so that a file's path means the same to both.
+It sees the system's folders, read-only, and only files that every user may read. It sees its own file and the files
+that its command names, read-only. Its home and the folders for temporary files are empty. It also sees the sockets of
+its desktop and the granted folders. Each file has the same path as outside.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ SETTINGS = Path("/etc")
 HOSTS, LOOKED_UP_IN = Path("/etc/hosts"), Path("/etc/nsswitch.conf")
 PROC = Path("/proc")
 DOWNLOADS = "Downloads"
-"""Where browsers save, in a home that says nothing else: it leads to the folder that is shared with the agent."""
+"""The folder in which browsers save by default. It is a link to the folder that is shared with the agent."""
 SETS_THE_KERNEL = ("acpi", "bus", "driver", "fs", "irq", "pressure", "scsi", "sys", "sysrq-trigger", "mtrr", "tty")
-"""What root could write to below /proc without any right but its number: bubblewrap does not cover all of it."""
+"""Files and folders of /proc that root may write without capabilities. bubblewrap does not cover all of them."""
 READ_BY_OTHERS = stat.S_IROTH
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a closed program finds of its own desktop, and where it starts.
+    """The parts of a desktop that its closed program sees.
 
-    ``home`` and ``runtime`` are folders of its own, which begin empty; ``sockets`` and ``cookie`` are files of outside,
-    and ``shared`` is the folder there that it shares with the agent.
+    ``home`` and ``runtime`` are folders that start empty, and ``start`` is the working folder. ``sockets`` and
+    ``cookie`` are files from outside. ``shared`` is the folder outside that the program shares with the agent.
     """
 
     home: Path
@@ -46,7 +46,7 @@ class Place:
 
     @classmethod
     def of(cls, env: Mapping[str, str], start: Path, sockets: Sequence[Path], shared: Path) -> Place:
-        """Return the place of a program with this environment; a home that is no person's is one for this program."""
+        """Return the place of a program with this environment. A home that is a system folder becomes /tmp/home."""
         home = Path(os.path.normpath(env.get("HOME") or "/"))
         taken = home in map(Path, ("/", *TEMPORARY)) or _within(home, map(Path, SYSTEM)) or is_kept(home)
         return cls(
@@ -61,7 +61,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class _Mount:
-    """One thing in the view: where it is, and the words for it but the place."""
+    """One mount of the view: its path, and bubblewrap's options before that path."""
 
     at: Path
     words: tuple[str, ...]
@@ -72,7 +72,11 @@ class _Mount:
 
 
 def view(place: Place, folders: Mapping[str, Access], named: Iterable[Path], made: Mapping[Path, int]) -> list[str]:
-    """Return the words for a view. ``made`` are files made up for it, by the descriptors they are read from."""
+    """Return bubblewrap's options for a view.
+
+    ``named`` holds files that are visible read-only. ``made`` holds generated files, with the descriptors of their
+    contents.
+    """
     own = [_empty(place.home), _empty(place.runtime), *map(_bound, place.sockets), _bound(place.cookie)]
     own.append(_Mount(place.shared, ("--bind", str(place.shared))))
     mounts = [_Mount(Path(folder), _granted(folder, access)) for folder, access in folders.items()]
@@ -85,7 +89,7 @@ def view(place: Place, folders: Mapping[str, Access], named: Iterable[Path], mad
     words = [*_system(), "--proc", str(PROC), *_settings_of_the_kernel(), "--dev", "/dev"]
     for folder in TEMPORARY:
         words += _empty(Path(folder)).told()
-    # Those above come first: whatever is mounted hides what was below it.
+    # Outer paths come first, because a mount hides everything that was mounted below it.
     for mount in sorted(dict.fromkeys(mounts), key=lambda mount: len(mount.at.parts)):
         words += mount.told()
     for path, descriptor in made.items():
@@ -94,7 +98,7 @@ def view(place: Place, folders: Mapping[str, Access], named: Iterable[Path], mad
 
 
 def named_files(command: Sequence[str], path: str | None, start: Path) -> list[Path]:
-    """Return the program's file and those that its command names, less what is the agent's own."""
+    """Return the program's file and the files that its command names, without those that are hidden (`is_kept`)."""
     found = shutil.which(command[0], path=path)
     words = [*([found] if found else []), *command]
     files = [Path(os.path.normpath(start / word)) for word in words if word and "\0" not in word]
@@ -104,13 +108,13 @@ def named_files(command: Sequence[str], path: str | None, start: Path) -> list[P
 
 
 def _is_file(path: Path) -> bool:
-    with contextlib.suppress(OSError, RuntimeError):  # a name that is too long; links in a circle
+    with contextlib.suppress(OSError, RuntimeError):  # a name that is too long; a loop of links
         return path.is_file()
     return False
 
 
 def lookups(grants: Mapping[str, str]) -> dict[Path, str]:
-    """Return the files by which names are found at these addresses, and nowhere else but in them at first."""
+    """Return the files of the name service, by path, so that ``grants`` (addresses by name) are found before DNS."""
     lines = ["127.0.0.1 localhost", *(f"{address} {name}" for name, address in grants.items())]
     made = {HOSTS: "".join(f"{line}\n" for line in lines)}
     with contextlib.suppress(FileNotFoundError):
@@ -131,14 +135,14 @@ def _system() -> Iterator[str]:
 
 
 def _closed_to_others(folder: Path) -> Iterator[Path]:
-    """Yield what below a folder only root or a group may read, which an agent that is root's could."""
+    """Yield the paths below a folder that not every user may read. An agent that runs as root could read them."""
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.is_symlink():
             continue
         try:
             directory, mode = entry.is_dir(), entry.stat().st_mode
         except FileNotFoundError:
-            continue  # it was there a moment ago
+            continue  # it was removed meanwhile
         needed = READ_BY_OTHERS | (stat.S_IXOTH if directory else 0)
         if mode & needed != needed:
             yield Path(entry.path)
@@ -165,7 +169,7 @@ def _granted(folder: str, access: Access) -> tuple[str, ...]:
 
 
 def _file(path: Path) -> Iterator[_Mount]:
-    """Yield a file, and the link that leads to it if it is one; those of the system are there."""
+    """Yield the mounts of a file, and of the link if the path is one. Files in system folders need none."""
     real = path.resolve()
     for each in {path.parent.resolve() / path.name, real}:
         if not _within(each, map(Path, SYSTEM)):
