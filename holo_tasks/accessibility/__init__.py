@@ -1,5 +1,7 @@
-"""What programs tell of their own user interface: a message bus of a desktop's own, and the AT-SPI tree read over it.
+"""Read the accessibility trees (AT-SPI) of the programs on a desktop, over a D-Bus of the desktop's own.
 
-`bus` starts the bus, `reader` reads trees within a time, `application` one program's, `placement` says where on the
-screen that is. It is used by the process that owns a desktop.
+Three modules matter most. `bus` starts the bus. `reader` reads the trees of all programs within a time limit.
+`application` reads and updates the tree of one program, and `placement` finds its elements on the screen.
+
+This package may import core. The process that owns a desktop uses it.
 """

@@ -1,4 +1,8 @@
-"""One program's tree: all of it in one answer where its toolkit can, else asked for element by element."""
+"""Read and update the accessibility tree of one program.
+
+The whole tree comes in one answer if the toolkit has a cache (AT-SPI's Cache interface). Otherwise it is read element
+by element. `Application` is the main class; `reader` uses it.
+"""
 
 from __future__ import annotations
 
@@ -44,15 +48,21 @@ MOST_ELEMENTS, DEEPEST = 5_000, 60
 MOST_UNSORTED = 100
 MOST_TABLES = 4
 LAGS_NS, MAY_LAG_NS, AGAIN_NS, FEW = 700_000_000, 1_500_000_000, 40_000_000, 3
-"""Chromium may tell for half a second where things were before they were scrolled, on a busy machine for longer; of
-fewer things none has been."""
+"""Chromium may report positions from before a scroll for half a second, and for longer on a busy machine.
+
+``LAGS_NS`` is the time after a repaint in which positions may be old, and ``MAY_LAG_NS`` the time in which repainted
+elements are asked again. ``AGAIN_NS`` is the shortest time between two such requests. Repaints of fewer than ``FEW``
+elements are no scroll."""
 NOT_TOLD: Mapping[str, Extents | None] = {}
 BEGINS_S = 0.3
-"""How long a program may take to offer its cache after somebody first asked for its events."""
+"""Seconds in which a program may offer its cache after a first request for its events."""
 
 
 class Application:
-    """A program on the bus; what was read of it last is kept until it says that something changed."""
+    """A program on the bus, with its tree as it was last read.
+
+    The tree is kept until the program signals a change or something is repainted.
+    """
 
     def __init__(self, address: str, name: str, pid: int) -> None:
         self._address = address
@@ -66,27 +76,32 @@ class Application:
         self.took_ms = 0.0
         self.nodes: list[Node] = []
         self.late = False
-        """Whether it did not answer in time when it was last asked."""
+        """Whether the last reading was not complete in time."""
         self.reading: asyncio.Task[None] | None = None
-        """What reads its tree, or did so last."""
+        """The current or last task that reads the tree."""
         self.measured_ns = self._read_ns = 0
-        """What was drawn until then is known to have been asked for."""
+        """``measured_ns`` is the time up to which all repaints are covered by positions that were read after them.
+        ``_read_ns`` is the end of the last reading. Both are monotonic nanoseconds."""
         self._windows: tuple[object, ...] = ()
         self.changes = 0
-        """How often something of it was read anew."""
+        """Counter of changes of the tree."""
 
     @property
     def in_window(self) -> bool:
-        """Whether it tells positions relative to its windows only: GTK 4 does not know where these are."""
+        """Return whether it reports positions relative to its windows, as GTK 4 does, which has no screen positions."""
         return self.toolkit.lower().startswith("gtk 4")
 
     @property
     def busy(self) -> frozenset[str]:
-        """The elements that say that they are busy."""
+        """Return the paths of the elements that are busy."""
         return self._connection.busy if self._connection is not None else frozenset()
 
     async def refresh(self, view: View) -> None:
-        """Read what has changed. What was read when time is over, which cancels this, stays."""
+        """Update the tree, by reading only the changes if possible.
+
+        The caller cancels this after its time limit; the elements that were read until then stay. Without an answer of
+        the program the tree is empty, and ``note`` gives the reason.
+        """
         connection, (drawn, anew) = self._connection, self._drawn(view)
         began, at_ns = time.perf_counter(), view.at_ns or time.monotonic_ns()
         try:
@@ -117,7 +132,7 @@ class Application:
                 node.since_ns = node.since_ns or at_ns
 
     def moving(self, view: View) -> bool:
-        """Say whether it may still tell where things were before they moved: some were drawn anew a moment ago."""
+        """Return whether its positions may still be from before a scroll, because elements were just repainted."""
         drawn = view.drawn if view.anew is None else view.anew
         latest = [(at_ns, box) for at_ns, box in drawn if at_ns > view.at_ns - self._lags_ns(LAGS_NS)]
         held = {node.parent for node in self.nodes} if latest else set()
@@ -130,20 +145,20 @@ class Application:
         return len(list(islice(found, FEW))) == FEW
 
     def _lags_ns(self, most: int) -> int:
-        """Return how long it may tell where things were before, if its toolkit does."""
+        """Return ``most`` if its toolkit may report old positions, else zero."""
         return most if self.toolkit.lower().startswith("chrom") else 0
 
     def _drawn(self, view: View) -> tuple[tuple[Box, ...] | None, tuple[Box, ...] | None]:
-        """Return what was drawn since it was asked where its elements are, and what of that shows something else.
+        """Return the repainted boxes since its elements were last measured, and the changed parts of these.
 
-        None stands for that all of them may have moved.
+        ``None`` means that all elements may have moved.
         """
         mine = tuple((each.id, each.box, each.framed) for each in view.windows if each.pid == self.pid)
         same, self._windows = mine == self._windows, mine
-        again = view.at_ns - self._read_ns > AGAIN_NS  # what it was asked a moment ago it tells no better now
+        again = view.at_ns - self._read_ns > AGAIN_NS  # right after a reading the answers would be the same
         since_ns = self.measured_ns - (self._lags_ns(MAY_LAG_NS) if again else 0)
         drawn = view.drawn_since(since_ns)
-        # Of what is drawn below another window nobody hears.
+        # Repaints below another window are not reported.
         if not same or (drawn and view.overlapped(self.pid)):
             return None, None
         return drawn, view.drawn_since(since_ns, anew=True)
@@ -155,16 +170,17 @@ class Application:
         drawn: tuple[Box, ...] | None,
         anew: tuple[Box, ...] | None,
     ) -> bool:
-        """Ask for what has changed; return whether all is as the program tells now.
+        """Read the changed elements again; return whether the tree is up to date, so that no full reading is needed.
 
-        Of what was drawn only that is asked which shows something else. Where that moved, so may what looks the same.
+        Of the repainted elements only those whose pixels changed are read. If one of these moved, unchanged ones may
+        have moved too, and the result is false.
         """
         whole = self.in_window or any(node.adopted or node.cell for node in self.nodes)
         if changes and (whole or drawn is None):
             return False
         if whole or drawn is None or anew is None:
             await self._measure(connection, self.nodes)
-            # LibreOffice forgets cells: it makes them for whoever asks, for some seconds.
+            # LibreOffice creates cells on request and deletes them after some seconds.
             return all(node.extents for node in self.nodes if node.cell)
         try:
             asks = Asks(
@@ -196,11 +212,11 @@ class Application:
         self.changes += await read_values(connection, self.bus_name, self.nodes, only)
 
     def unreadable(self) -> None:
-        """Leave out what it tells."""
+        """Drop the tree, because its answers cannot be parsed."""
         self.how, self.nodes, self.note, self.late = "none", [], "what it tells cannot be read", False
 
     def close(self) -> None:
-        """Leave it."""
+        """Stop reading, and close the connection."""
         if self.reading is not None:
             self.reading.cancel()
         if self._connection is not None:
@@ -251,7 +267,7 @@ class Application:
         await self._read_cells(connection)
 
     def _where_they_were(self, drawn: tuple[Box, ...] | None) -> set[str]:
-        """Return the paths of the elements that are where they were, as nothing was drawn over them."""
+        """Return the paths of the elements that did not move, because nothing was repainted over them."""
         if drawn is None or self.in_window or any(node.adopted or node.cell for node in self.nodes):
             return set()
         over = set(drawn_over(self.nodes, drawn))
@@ -269,14 +285,14 @@ class Application:
         self.toolkit = one_line(f"{toolkit or 'unknown'} {version or ''}", 60)
 
     async def _cached(self, connection: Connection) -> dict[str, CachedItem]:
-        """Return what the program's cache holds, by path; nothing where it has none."""
+        """Return the elements of the program's cache by path; empty if it has no cache."""
         until = time.monotonic() + BEGINS_S
         while True:
             try:
                 signature, body = await connection.ask(self.bus_name, protocol.CACHE_PATH, protocol.CACHE, "GetItems")
                 break
             except NoAnswer as error:
-                # GTK and Chromium have it a moment after somebody asked for events.
+                # GTK and Chromium offer the cache a moment after the first request for events.
                 if not connection.open or "Unknown" not in str(error):
                     raise
                 if self.toolkit.lower().startswith("qt") or time.monotonic() >= until:
@@ -289,7 +305,7 @@ class Application:
         return {item.node.path: item for item in found if not item.node.states & protocol.DEFUNCT}
 
     async def _complete(self, connection: Connection, items: dict[str, CachedItem]) -> None:
-        """Ask for what the cache lacks: GTK 3 puts what is added later into it only once somebody has asked for it."""
+        """Add the elements that the cache lacks. GTK 3 adds later elements to it only after a request for them."""
         held = Counter(item.above for path, item in items.items() if path != item.above)
         lacking = [
             path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or makes_paragraphs(item)
@@ -316,7 +332,7 @@ class Application:
                     below |= {path: known[1]} if known[1] else {}
 
     async def _sort(self, connection: Connection, items: dict[str, CachedItem]) -> None:
-        """Tell each element what is directly in it, in order; where the cache tells no order, the program is asked."""
+        """Set the children of each element in order. If the cache has no order, ask the program."""
         below: dict[str, list[str]] = {}
         for path, item in sorted(items.items(), key=lambda pair: pair[1].index):
             below.setdefault(item.above, []).append(path)
@@ -334,7 +350,7 @@ class Application:
                 items[above].below = paths
 
     def _arranged(self, items: dict[str, CachedItem]) -> list[Node]:
-        """Return the elements from the top down, each after the one it is in; what hangs on nothing is left out."""
+        """Return the elements in tree order, each after its parent, without those that are not below the root."""
         found: list[Node] = []
         seen = {protocol.ROOT}
         root = items.get(protocol.ROOT)
@@ -349,7 +365,7 @@ class Application:
             if item.node.role == "menu bar":
                 menus = tuple(items[each].node.name for each in item.below if each in items)
                 if menus in bars and item.above in items and items[item.above].node.adopted:
-                    continue  # LibreOffice has one that never shows, beside GTK's
+                    continue  # LibreOffice has a second menu bar, which never shows, besides GTK's
                 bars.add(menus)
             if len(found) >= MOST_ELEMENTS or depth > DEEPEST:
                 self.note = _CUT
@@ -362,7 +378,7 @@ class Application:
         return found
 
     async def _walk(self, connection: Connection) -> None:
-        """Ask for one level after the other, many elements at a time."""
+        """Read the tree level by level, many elements at a time, into ``nodes``."""
         seen = {protocol.ROOT}
         level = [(path, -1) for path in await self._children(connection, protocol.ROOT)]
         for _ in range(DEEPEST):
@@ -370,7 +386,7 @@ class Application:
             if len(self.nodes) + len(level) > MOST_ELEMENTS:
                 self.note, level = _CUT, level[: MOST_ELEMENTS - len(self.nodes)]
             below: list[tuple[str, int]] = []
-            for some in _batched(level):  # what was told of some stays if time is over before all have told
+            for some in _batched(level):  # finished batches stay if the time ends before all have answered
                 asked = await self._asked(connection, [path for path, _ in some])
                 for (_, parent), told in zip(some, asked, strict=True):
                     if told is None:
@@ -385,7 +401,7 @@ class Application:
         self.note = _CUT
 
     async def _asked(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
-        """Ask what elements are, and what is in each; None for one that is gone."""
+        """Read elements with the paths of their children; ``None`` for an element that is gone."""
         ask, accessible, many = connection.all, protocol.ACCESSIBLE, len(paths)
         roles = [method(path, accessible, "GetRole", "u") for path in paths]
         states = [method(path, accessible, "GetState", "au") for path in paths]
@@ -414,20 +430,20 @@ class Application:
         return [found.get(path) for path in paths]
 
     def _tells_below(self, node: Node) -> bool:
-        """Say whether it is to be asked what is in an element."""
+        """Return whether to ask an element for its children."""
         if node.count > MOST_CHILDREN and not node.protected:
-            self.note = _CUT  # a sheet of a spreadsheet has millions, and telling them takes as long
+            self.note = _CUT  # a spreadsheet has millions of children, and listing them takes too long
         return 0 < node.count <= MOST_CHILDREN and not node.protected and not node.states & protocol.DEFUNCT
 
     async def _certain(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
-        """Ask what elements are, and what is in each; None also for what has more in it than can be told."""
+        """Read elements like `_asked`; ``None`` also for elements that do not list all their children."""
         return [
             None if told is None or told[0].count > MOST_CHILDREN or told[0].states & UNCERTAIN else told
             for told in await self._asked(connection, paths)
         ]
 
     async def _facts(self, connection: Connection, paths: Sequence[str]) -> list[Facts | None]:
-        """Ask what may be another thing without a word of the program."""
+        """Read the values of elements that may change without a signal: name, states and number of children."""
         states = [method(path, protocol.ACCESSIBLE, "GetState", "au") for path in paths]
         told = await connection.all(self.bus_name, [*states, *self._about(paths)])
         return [
@@ -438,8 +454,8 @@ class Application:
         ]
 
     def _about(self, paths: Sequence[str]) -> list[Question]:
-        """Return the questions for the name of each element and how many are directly in it."""
-        if self.toolkit.lower().startswith("gtk"):  # Qt tells one by one only
+        """Return the questions for the name and the number of children of each element."""
+        if self.toolkit.lower().startswith("gtk"):  # Qt answers only for single properties
             return [properties_of(path, protocol.ACCESSIBLE) for path in paths]
         names = [property_of(path, protocol.ACCESSIBLE, "Name", "s") for path in paths]
         return names + [property_of(path, protocol.ACCESSIBLE, "ChildCount", "i") for path in paths]
@@ -457,14 +473,14 @@ class Application:
         return [below for name, below in told[:MOST_CHILDREN] if name == self.bus_name and below != protocol.NULL]
 
     def _show(self) -> None:
-        """Say of what is visible in a window that shows that it shows: GTK 4 says so of windows only."""
+        """Add the state `showing` to visible elements in a showing window. GTK 4 sets it for windows only."""
         for node in self.nodes:
             above = self.nodes[node.parent].states if node.parent >= 0 else 0
             if node.states & protocol.VISIBLE and above & protocol.SHOWING:
                 node.states |= protocol.SHOWING
 
     async def _where(self, connection: Connection, paths: Sequence[str]) -> list[Extents | None]:
-        """Ask where elements are; None for one that does not tell."""
+        """Read the extents of elements; ``None`` for an element that does not answer."""
         where = protocol.COMPONENT, "GetExtents", "(iiii)", protocol.IN_WINDOW if self.in_window else protocol.ON_SCREEN
         told = await connection.all(self.bus_name, [method(path, *where) for path in paths])
         return [None if extents is None else tuple(extents) for extents in told]
@@ -472,9 +488,9 @@ class Application:
     async def _measure(
         self, connection: Connection, some: Sequence[Node], told: Mapping[str, Extents | None] = NOT_TOLD
     ) -> set[int]:
-        """Ask where what shows of these is, and of what is in one that moved; return the places of those that moved.
+        """Read the extents of the showing elements in ``some``, and of all elements inside those that moved.
 
-        What is ``told`` already is not asked.
+        ``told`` holds extents that are known already, by path. Returns the indexes of the elements that moved.
         """
         before = {node.path: node.extents for node in self.nodes}
         asked: set[str] = set()
@@ -493,13 +509,13 @@ class Application:
         return moved
 
     def _grown(self, before: Mapping[str, Extents | None]) -> bool:
-        """Say whether something that holds others has another size than before, so that these may be elsewhere."""
+        """Return whether an element with children moved or changed its size, so that its children may have moved."""
         held = {node.parent for node in self.nodes}
         holders = (node for place, node in enumerate(self.nodes) if place in held)
         return any((then := before[node.path]) is not None and then != node.extents for node in holders)
 
     def _moved(self, before: Mapping[str, Extents | None]) -> tuple[set[int], list[int]]:
-        """Return the places of what is elsewhere than before, and of all that is in such."""
+        """Return the indexes of the elements that moved, and those of all their descendants."""
         moved, inside = set[int](), list[int]()
         within = [False] * len(self.nodes)
         for place, node in enumerate(self.nodes):
@@ -512,7 +528,7 @@ class Application:
         return moved, inside
 
     async def _read_cells(self, connection: Connection) -> None:
-        """Add the cells that show and hold something, of tables that tell of none by themselves."""
+        """Add the visible cells with contents of tables that do not list their cells."""
         held, known = {node.parent for node in self.nodes}, {node.path for node in self.nodes}
         tables = [
             (place, node)
@@ -539,14 +555,14 @@ class Application:
         node.extents = tuple(
             await connection.value(self.bus_name, path, protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN)
         )
-        # LibreOffice tells nothing of a text if it is asked for more than there is.
+        # LibreOffice returns nothing if more characters are requested than a text has.
         text = await connection.value(self.bus_name, path, protocol.TEXT, "GetText", "s", 0, -1)
         node.value = one_line(text, VALUE_CHARACTERS)
         return node
 
 
 def _pairs(told: Sequence[Any], many: int) -> list[tuple[str, int] | None]:
-    """Return the name of each of so many elements and how many are in it; None for one that is gone."""
+    """Return name and number of children of ``many`` elements from the answers to `_about`; ``None`` for a gone one."""
     if len(told) == many:  # all properties of each
         named = [
             each if each is None else [each[word].value if word in each else None for word in WORDS] for each in told
@@ -567,7 +583,7 @@ def _number(told: object) -> int:
 WORDS = ("Name", "ChildCount")
 PARTLY = "of its tables only those cells are here that show and hold something"
 UNCERTAIN = protocol.DEFUNCT | protocol.MANAGES
-"""States of what nobody can tell all of."""
+"""States of elements that do not list all their children."""
 _CUT = "its tree is larger than is read of any: not all of it is here"
 
 

@@ -1,4 +1,4 @@
-"""One tree of what all programs on a screen tell, held against the windows that the X server has."""
+"""Join the trees of all programs into one tree, with boxes on the screen. `assembled` is the main function."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MISFITS = "where it says that its windows are is not where the X server has them
 NOBODY = "No program on this screen tells of its elements: what is on it can only be seen."
 
 SCROLLED = {"scroll pane", "viewport", "document", "internal frame"}
-"""What is in one of these shows no further than it does, whatever it tells."""
+"""Roles whose box clips their descendants, whatever extents these report."""
 PAGE = "document"
-"""What Chromium calls the page in a window of it."""
+"""Chromium's role of the page in its window."""
 POPPED_UP = {"menu", "popup menu", "combo box", "tool tip", "dialog"}
-"""What is in one of these may show anywhere."""
+"""Roles whose descendants may show anywhere on the screen."""
 POPOVER = "GtkPopover"
-"""What GTK 4 calls a popup that has no name."""
+"""GTK 4's name of a popup without a name."""
 
 
 _Told: TypeAlias = tuple[str, str, frozenset[str], Box, int, str, bool, str]
@@ -33,7 +33,7 @@ _Told: TypeAlias = tuple[str, str, frozenset[str], Box, int, str, bool, str]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A window of a program with what is in it: places in the program's list, and how that lies on the screen."""
+    """A window of a program: the indexes of its elements in the program's list, and its fit to the screen."""
 
     app: Application
     places: Sequence[int]
@@ -45,7 +45,10 @@ class _Part:
 
 
 def assembled(found: Sequence[Application], view: View) -> ElementTree:
-    """Return the tree of these programs, what lies in the topmost windows last."""
+    """Return one tree of these programs. Elements of the topmost windows come last.
+
+    ``why_not`` of the tree names programs whose elements are missing or not complete.
+    """
     parts: list[_Part] = []
     told: list[elements.Application] = []
     for app in found:
@@ -70,12 +73,12 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
 
 
 def _is_within(part: _Part, view: View) -> bool:
-    """Say whether anything of a window is in the part of the screen that is looked at."""
+    """Return whether a window reaches into the part of the screen whose elements are reported."""
     return part.fit is not None and view.windows[part.level].framed.intersects(view.area)
 
 
 def _windows(nodes: Sequence[Node]) -> list[list[int]]:
-    """Return for each window of a program the places of its elements, its own first."""
+    """Return for each window of a program the indexes of its elements, the window's own first."""
     found: dict[int, list[int]] = {}
     top: list[int] = []
     for place_in, node in enumerate(nodes):
@@ -91,7 +94,7 @@ def _fit(app: Application, window: Node, view: View) -> Fit | None:
 
 
 def _placed(part: _Part, first: int, view: View) -> list[Element]:
-    """Return a window's elements with their boxes, numbered on from ``first``."""
+    """Return a window's elements with their boxes; their ids start at ``first``."""
     app, ids, made = part.app, {-1: -1}, []
     panes: dict[int, Box | None] = {-1: None}
     fits = {-1: part.fit}
@@ -107,7 +110,7 @@ def _placed(part: _Part, first: int, view: View) -> list[Element]:
         if pane is not None:
             box = box.intersection(pane) or NOWHERE
         if node.role in POPPED_UP and node.parent >= 0 and popup is None:
-            pane = NOWHERE if app.in_window else None  # GTK 4 tells places in a popup relative to the popup
+            pane = NOWHERE if app.in_window else None  # GTK 4 reports positions relative to the popup
         panes[place_in] = box if node.role in SCROLLED else pane
         states = protocol.state_names(node.states)
         if covered:
@@ -121,9 +124,9 @@ def _placed(part: _Part, first: int, view: View) -> list[Element]:
 
 
 def _page_fit(part: _Part) -> Fit | None:
-    """Return how a page lies on the screen where its window tells pixels of its own.
+    """Return the fit of a Chromium page whose window reports scaled pixels, else ``None``.
 
-    Chromium does so of its windows and all that is its own, and tells what is in a page in those of the screen.
+    Chromium reports its windows and controls in its own pixels, but the elements of a page in screen pixels.
     """
     if part.fit is None or part.fit.factor == 1 or not part.app.toolkit.lower().startswith("chrom"):
         return None
@@ -131,7 +134,7 @@ def _page_fit(part: _Part) -> Fit | None:
 
 
 def _element(before: Element | None, number: int, told: _Told, app: Application) -> Element:
-    """Return what is told of an element; the very one that was told before, if that holds."""
+    """Return an element with these values; ``before`` itself if it has them already."""
     role, name, states, box, parent, value, protected, shortcut = told
     if before is not None and (before.id, before.application) == (number, app.name):
         then = before.role, before.name, before.states, before.box, before.parent, before.value
@@ -141,7 +144,7 @@ def _element(before: Element | None, number: int, told: _Told, app: Application)
 
 
 def _popup(node: Node, above: Node, pid: int, view: View) -> Fit | None:
-    """Return how what is in a popup of GTK 4 lies on the screen; None if it is none, or none that is open."""
+    """Return the fit of the elements in a popup of GTK 4; ``None`` if the node is not an open popup."""
     may_be = node.role in POPPED_UP or above.role in POPPED_UP or node.name.startswith(POPOVER)
     if not may_be or node.extents is None or above.extents is None:
         return None
@@ -149,7 +152,7 @@ def _popup(node: Node, above: Node, pid: int, view: View) -> Fit | None:
 
 
 def _box(fit: Fit | None, pid: int, node: Node, view: View) -> tuple[Box, bool]:
-    """Return where an element is, and whether another program covers it; what is nowhere has no pixels."""
+    """Return an element's box, and whether another program covers it; ``NOWHERE`` if it has no place on the screen."""
     if fit is None or node.extents is None or not node.states & protocol.SHOWING or not sound(node.extents):
         return NOWHERE, False
     box, covered = place(fit.on_screen(node.extents), pid, view.windows, view.area)

@@ -1,11 +1,13 @@
-"""A message bus (D-Bus) of a desktop's own: its programs reach no other one, and tell of themselves there.
+"""Start a D-Bus for one desktop, which is the session bus and the accessibility bus of its programs.
 
-A program on a person's bus could ask their keyring and their portals. On this one there are only the programs of the
-desktop, and the one service that may be started is AT-SPI's registry, when a program or a reader first asks for it.
-One bus serves both as session bus and as the bus of accessibility, whose own one takes messages of a gigabyte.
+On a person's session bus a program could reach their keyring and their portals. Only the desktop's programs are on this
+bus. AT-SPI's registry is the only service that it starts, when a program or a reader first asks for it. AT-SPI's own
+accessibility bus would accept messages of a gigabyte.
 
-To the programs of another user it listens at a second socket, which is that user's; it takes the two users and nobody
-else, and the registry runs as that user.
+For programs of another user the bus listens on a second socket, which that user owns. It then accepts only that user
+and ours, and the registry runs as that user.
+
+`launch` starts a `Bus`, and `listening` waits for it; `desktop.x_session` calls both.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ REGISTRY = "org.a11y.atspi.Registry"
 SERVICES = Path("/usr/share/dbus-1/accessibility-services")
 USUAL_REGISTRIES = ("/usr/libexec/at-spi2-registryd", "/usr/lib/at-spi2-core/at-spi2-registryd")
 LONGEST_PATH = 99
-"""Of a socket, in bytes: what D-Bus takes is less than what the kernel does."""
+"""Longest path of a socket, in bytes. D-Bus accepts less than the kernel."""
 PATIENCE_S = 5.0
 LARGEST_MESSAGE = 16 * 1024 * 1024
-"""The bus cuts off whoever sends a longer one: a tree of 5,000 elements takes one or two megabytes."""
+"""Largest message in bytes; the bus disconnects senders of larger ones. A tree of 5,000 elements takes 1 or 2 MB."""
 TELLS_IF_FORCED = "--force-renderer-accessibility"
-"""Without it Chromium tells of its own window only, and nothing of the page."""
+"""Chromium's option to publish the page; without it, it publishes only its own window."""
 CHROMIUM = re.compile(
     r"chromium(-browser)?|(google-)?chrome(-(stable|beta|dev|unstable))?|microsoft-edge(-\w+)?|msedge|brave(-browser)?"
     r"|vivaldi(-\w+)?|opera|electron\d*"
@@ -62,20 +64,20 @@ SETTINGS = f"""<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configu
 """
 DENIED = """
     <deny send_interface="org.freedesktop.DBus" send_member="UpdateActivationEnvironment"/>"""
-"""With a variable for it a program could have that service, which is outside, load what it likes."""
+"""Otherwise a program could set a variable that makes the registry, which runs outside, load a library."""
 ONLY = """
     <deny user="*"/>
     <allow user="%s"/>
     <allow user="%s"/>"""
-"""The last rule that is about a user says whether they may connect."""
+"""Allows two users only: the last rule that matches a user decides."""
 AS_USER = "setpriv"
 HANDED_ON = ("PATH", "LANG", "HOLO_DESKTOP")
-"""What the registry is told of our environment where it runs as another user; the last says which desktop it is of."""
+"""Variables of our environment for a registry that runs as another user. HOLO_DESKTOP marks the desktop's processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Another user whose programs are on a bus, and the folder with the socket that is for them."""
+    """Another user whose programs use a bus, and the folder with the socket for them."""
 
     uid: int
     gid: int
@@ -86,15 +88,15 @@ class Guest:
         return self.folder / "bus"
 
     def why_not(self) -> str:
-        """Return why their programs cannot be on a bus; empty if they can."""
+        """Return why programs of this user cannot use a bus; empty if they can."""
         try:
             pwd.getpwuid(self.uid)
         except KeyError:
-            return f"D-Bus takes no user without a name: make an entry for user {self.uid} (useradd)."
+            return f"D-Bus does not accept users without a name: make an entry for user {self.uid} (useradd)."
         return "" if shutil.which(AS_USER) else f"There is no {AS_USER} here: apt-get install util-linux"
 
     def as_it(self, command: str, env: Mapping[str, str]) -> str:
-        """Return a command that runs another one as this user, with this environment and no rights of ours."""
+        """Return a command that runs ``command`` as this user, with this environment and without our capabilities."""
         given = shlex.join(f"{name}={text}" for name, text in env.items())
         rights = "--clear-groups --no-new-privs --inh-caps=-all --ambient-caps=-all"
         program = shutil.which(AS_USER)
@@ -103,7 +105,7 @@ class Guest:
 
 @dataclass(frozen=True, slots=True)
 class Bus:
-    """A running bus. ``why_not`` is empty if programs can tell of themselves over it."""
+    """A running bus. ``why_not`` is empty if programs can publish their elements on it."""
 
     process: subprocess.Popen[bytes] | None
     address: str
@@ -112,7 +114,7 @@ class Bus:
     guest: Guest | None = None
 
     def environment(self) -> dict[str, str]:
-        """Return what a program is given to be on this bus, and to tell of itself there."""
+        """Return the variables that make a program use this bus and publish its elements there."""
         if self.process is None:
             return {}
         address = _address(self.guest.socket) if self.guest else self.address
@@ -126,7 +128,7 @@ class Bus:
 
 
 def telling(command: Sequence[str]) -> list[str]:
-    """Return a command that has a browser made of Chromium tell of its pages; any other one stays as it is."""
+    """Return a command that makes a Chromium-based browser publish its pages; return other commands unchanged."""
     program, *rest = command
     if not CHROMIUM.fullmatch(os.path.basename(program)) or any(each.startswith(TELLS_IF_FORCED) for each in rest):  # noqa: PTH119
         return list(command)
@@ -141,10 +143,10 @@ def launch(
     closed: bool = False,
     guest: Guest | None = None,
 ) -> Bus:
-    """Start a bus whose socket is in ``folder``; `listening` waits for it. ``start`` is as `subprocess.Popen`.
+    """Start a bus whose socket is in ``folder``; `listening` waits for it.
 
-    From a ``closed`` program, which is kept apart, and from a ``guest``'s, the bus takes no word on how to start its
-    one service.
+    ``start`` takes the arguments of `subprocess.Popen`. A ``closed`` program, and programs of a ``guest``, cannot set
+    variables for the registry. If the bus cannot be started, ``why_not`` of the result gives the reason.
     """
     program, registry = shutil.which(PROGRAM), registry_program()
     path = folder / "bus"
@@ -156,7 +158,7 @@ def launch(
         return Bus(None, "", -1, f"The path {path} is too long for a socket: set TMPDIR to a shorter one.")
     address = _address(path)
     addresses = [address] if guest is None else [address, _address(guest.socket)]
-    # Without a display the registry takes hold of no keys; nothing here keeps settings.
+    # Without a display the registry grabs no keys; the memory backend stores no settings.
     given = {name: text for name, text in env.items() if name != "DISPLAY"}
     own = {"AT_SPI_BUS_ADDRESS": addresses[-1], "XDG_RUNTIME_DIR": str(folder), "GSETTINGS_BACKEND": "memory"}
     if guest is not None:
@@ -194,7 +196,10 @@ def launch(
 
 
 def listening(bus: Bus) -> Bus:
-    """Wait until the bus takes connections; return one that says why not if it does not come to that."""
+    """Wait until the bus accepts connections, and return it.
+
+    If it does not start, return a bus without a process, whose ``why_not`` gives the reason.
+    """
     if bus.process is None:
         return bus
     try:
@@ -214,7 +219,7 @@ def listening(bus: Bus) -> Bus:
 
 
 def _let_in(guest: Guest | None) -> None:
-    """Give a guest the socket that is for them: it is made for its owner alone, in a folder that stays ours."""
+    """Make a guest the owner of their socket, in a folder that they may enter but that stays ours."""
     if guest is not None:
         guest.socket.chmod(0o600)
         os.chown(guest.socket, guest.uid, guest.gid)
@@ -223,7 +228,7 @@ def _let_in(guest: Guest | None) -> None:
 
 
 def registry_program() -> str:
-    """Return the program of AT-SPI's registry; empty if it is not installed."""
+    """Return the path of AT-SPI's registry; empty if it is not installed."""
     told = SERVICES / f"{REGISTRY}.service"
     named = re.findall(r"^Exec=(\S+)", told.read_text(errors="replace"), re.MULTILINE) if told.is_file() else []
     return next((path for path in (*named, *USUAL_REGISTRIES) if os.access(path, os.X_OK)), "")
@@ -233,7 +238,7 @@ def is_registry(pid: int) -> bool:
     """Return whether a process is an AT-SPI registry. The bus starts it, but is not its parent."""
     program = registry_program()
     try:
-        return bool(program) and os.path.samefile(f"/proc/{pid}/exe", program)  # noqa: PTH121  # a link of the kernel's
+        return bool(program) and os.path.samefile(f"/proc/{pid}/exe", program)  # noqa: PTH121  # /proc/…/exe is a link
     except OSError:
         return False
 
@@ -243,7 +248,7 @@ def _address(path: Path) -> str:
 
 
 def _escaped(path: Path) -> str:
-    """Write a path as addresses of D-Bus have it."""
+    """Return a path with the escapes of D-Bus addresses."""
     plain = b"-_/.\\*0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     return "".join(chr(byte) if byte in plain else f"%{byte:02x}" for byte in os.fsencode(path))
 

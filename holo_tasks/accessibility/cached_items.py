@@ -1,4 +1,4 @@
-"""The elements in the AT-SPI cache of a program, and which of their parents are wrong."""
+"""Read the elements in a program's AT-SPI cache, and find those with a wrong parent."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MOST_CHILDREN = 1_000
 
 @dataclass(slots=True)
 class CachedItem:
-    """What the cache tells of an element, before it has its place in the tree."""
+    """An element from a program's cache, before it has its place in the tree."""
 
     node: Node
     above: str
     index: int
     below: list[str] = field(default_factory=list)
     count: int = 0
-    """How many elements are directly in it, as it says; the cache may hold fewer."""
+    """Its number of children as it publishes it; the cache may hold fewer."""
 
 
 def newer_item(told: Sequence[Any]) -> CachedItem:
@@ -54,5 +54,5 @@ def has_wrong_parent(path: str, items: Mapping[str, CachedItem], children: Mappi
 
 
 def makes_paragraphs(item: CachedItem) -> bool:
-    """Say whether a document makes what is in it for whoever asks, as LibreOffice's Writer does: what shows of it."""
+    """Return whether a document creates its visible children only on request, as LibreOffice's Writer does."""
     return item.node.role == "document" and item.count <= 0 and bool(item.node.states & protocol.MANAGES)

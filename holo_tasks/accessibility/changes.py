@@ -1,4 +1,4 @@
-"""What a program says has changed, as far as that tells what to ask it again."""
+"""Collect the changes that a program signals, to know which elements to read again. `Changes` is the main class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from holo_tasks.accessibility import protocol
 
 MOST_TOLD = 200
-"""A program that says more than this at once is asked for everything."""
+"""Number of changed elements from which the whole tree is read again."""
 OWN = {
     "object:propertychange": {"accessible-name", "accessible-value", "accessible-role"},
     "object:textchanged": None,
@@ -20,7 +20,7 @@ OWN = {
     "window:activate": None,
     "window:deactivate": None,
 }
-"""What is about one element alone; None stands for any detail."""
+"""Events that are about one element only, with their known details; ``None`` stands for any detail."""
 OF_NO_INTEREST = {
     "object:announcement",
     "object:attributeschanged",
@@ -31,24 +31,27 @@ OF_NO_INTEREST = {
     "object:textselectionchanged",
 }
 NOT_TOLD = {"accessible-description", "accessible-help-text", "widget"}
-"""Properties that are not read, and one that GTK 3 sets as it makes what tells of an element."""
+"""Properties that are not read, and one that GTK 3 sets when it creates an accessible."""
 SPREADS = {"defunct", "manages-descendants", "iconified"}
-"""States that say something of more than the element they are of."""
+"""States that affect more than their element."""
 SHOWS = {"showing", "visible"}
 
 
 @dataclass(slots=True)
 class Changes:
-    """What a program has said since it was last asked; ``everything`` if nobody can tell what that leaves as it was."""
+    """The changes that a program signalled since it was last read.
+
+    ``everything`` is true if the signals do not tell which elements stayed the same.
+    """
 
     own: set[str] = field(default_factory=set)
-    """Elements that are not what they were."""
+    """Paths of elements whose own values changed."""
     inside: set[str] = field(default_factory=set)
-    """Elements in which something came, went or changed its place."""
+    """Paths of elements whose children were added, removed or reordered."""
     shown: set[str] = field(default_factory=set)
-    """Elements that came to show, or ceased to, with all that is in them."""
+    """Paths of elements that were shown or hidden, together with their descendants."""
     added: dict[str, str] = field(default_factory=dict)
-    """Elements that are new to the program's cache, and what each is in."""
+    """Paths of elements that are new in the program's cache, with the paths of their parents."""
     removed: set[str] = field(default_factory=set)
     everything: bool = False
 
@@ -56,7 +59,7 @@ class Changes:
         return bool(self.everything or self.own or self.inside or self.shown or self.added or self.removed)
 
     def hear(self, path: str, interface: str, member: str, body: Sequence[Any]) -> None:
-        """Note what a signal says."""
+        """Record a signal; set ``everything`` if it is unknown or too many elements changed."""
         if self.everything:
             return
         told = len(self.own) + len(self.inside) + len(self.shown) + len(self.added) + len(self.removed)
@@ -82,7 +85,7 @@ class Changes:
             case "object:statechanged" if detail and detail not in SPREADS:
                 self.own.add(path)
             case "object:statechanged" if detail == "defunct":
-                if body[1:2] != [0]:  # GTK 3 says of what is new that it is not gone
+                if body[1:2] != [0]:  # GTK 3 signals for new elements that they are not defunct
                     self.removed.add(path)
             case "object:childrenchanged" if path != protocol.ROOT:
                 self.inside.add(path)
@@ -101,6 +104,6 @@ class Changes:
                     self.removed.add(str(path))
                 case _:
                     return False
-        except (TypeError, ValueError, LookupError):  # whatever this is, it is not what programs say
+        except (TypeError, ValueError, LookupError):  # a malformed signal
             return False
         return True

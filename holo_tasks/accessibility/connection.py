@@ -1,4 +1,7 @@
-"""A connection to one program over the bus, which can neither hold us up nor fill our memory."""
+"""Connect to one program over D-Bus, with limits on pending calls and received bytes.
+
+`Connection` is the main class; `application` and `reader` use it.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +20,24 @@ from dbus_fast.aio import MessageBus
 from holo_tasks.accessibility.changes import Changes
 
 MOST_BYTES = 8 * 1024 * 1024
-"""What a program may send for one reading of its tree: 5,000 elements take one or two megabytes."""
+"""Most bytes that a program may send for one reading of its tree. 5,000 elements take one or two megabytes."""
 IN_FLIGHT = 64
-"""So many questions a program is asked before it has answered the first of them."""
+"""Most calls to a program that wait for an answer at the same time."""
 MOST_BUSY = 64
-"""With more busy elements than this, most of them have gone without a word: they are forgotten."""
+"""Most busy elements that are kept. With more, most of them went away without a signal, so all are forgotten."""
 FULL_S = 0.001
-"""When it is tried again to send to a program that has not read what it was sent."""
+"""Seconds until the next attempt to send to a bus whose socket is full."""
 PROPERTIES = "org.freedesktop.DBus.Properties"
 DAEMON, DAEMON_PATH = "org.freedesktop.DBus", "/org/freedesktop/DBus"
 
 
 class NoAnswer(Exception):
-    """A program answers with an error, or the connection is gone."""
+    """A program answered with an error, or the connection is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What one element of a program is asked: a method, with the kind (a signature) of the answer that counts."""
+    """A method call to one element of a program. ``kind`` is the D-Bus signature of a valid answer."""
 
     path: str
     interface: str
@@ -43,10 +46,10 @@ class Question:
     signature: str = ""
     body: tuple[Any, ...] = ()
     of_property: str = ""
-    """The kind that a property is to be of, whatever it is wrapped in."""
+    """The signature of the property inside the variant of the answer; empty for other methods."""
 
     def read(self, answer: Message) -> Any:
-        """Return what is answered; None if that is an error, or of another kind."""
+        """Return the value of an answer; ``None`` if it is an error or has another signature."""
         if answer.message_type is MessageType.ERROR or answer.signature != self.kind:
             return None
         (told,) = answer.body
@@ -56,7 +59,7 @@ class Question:
 
 
 def method(path: str, interface: str, member: str, kind: str, *arguments: int) -> Question:
-    """Return the question for what a method answers with."""
+    """Return the question that calls a method with numbers."""
     signature = ("u" if member == "GetExtents" else "i") * len(arguments)
     return Question(path, interface, member, kind, signature, arguments)
 
@@ -72,18 +75,18 @@ def properties_of(path: str, interface: str) -> Question:
 
 
 class Connection:
-    """One connection; its methods are for one event loop."""
+    """One connection to the bus. Its methods must be called in one event loop."""
 
     def __init__(self, bus: BoundedBus) -> None:
         self._bus = bus
         self._heard = Changes()
         self.busy: frozenset[str] = frozenset()
-        """The elements that said last that they are busy, as documents do while they load."""
+        """Paths of the elements that are busy by their last signal, as documents are while they load."""
         self._bus.add_message_handler(self._hear)
 
     @classmethod
     async def to(cls, address: str) -> Self:
-        """Connect to a bus. Raises `NoAnswer` if that is not possible."""
+        """Connect to a bus. Raises `NoAnswer` if that fails."""
         try:
             bus = BoundedBus(bus_address=address)
             await bus.connect()
@@ -93,35 +96,36 @@ class Connection:
 
     @property
     def overrun(self) -> bool:
-        """Whether more was sent than may be."""
+        """Return whether the program sent more bytes than allowed."""
         return self._bus.guarded.left < 0
 
     @property
     def open(self) -> bool:
-        """Whether anything can be asked."""
+        """Return whether the connection is open."""
         return bool(self._bus.connected)
 
     def allow(self, most: int = MOST_BYTES) -> None:
-        """Let so many bytes come from now on; with more the connection closes."""
+        """Accept ``most`` bytes from now on; with more the connection closes."""
         self._bus.guarded.left = most
 
     async def ask(
         self, name: str, path: str, interface: str, member: str, signature: str = "", body: Sequence[Any] = ()
     ) -> tuple[str, list[Any]]:
-        """Call a method; return the signature of the answer and its values. Raises `NoAnswer`."""
+        """Call a method; return the signature and the values of the answer. Raises `NoAnswer`."""
         message = Message(name, path, interface, member, signature=signature, body=list(body))
         try:
             answer = await self._bus.call(message)
-        except Exception as error:  # what the library fell over as it read closes the connection, whatever it was
+        except Exception as error:  # any error of the library while it reads closes the connection
             raise NoAnswer(str(error)) from error
         if answer is None or answer.message_type is MessageType.ERROR:
             raise NoAnswer(str(answer and answer.error_name))
         return answer.signature, answer.body
 
     async def all(self, name: str, questions: Sequence[Question]) -> list[Any]:
-        """Ask a program many things, a few at a time; None stands for what is not answered. Raises `NoAnswer`.
+        """Ask a program many questions, at most ``IN_FLIGHT`` at a time; return the answers in order.
 
-        For each question a task of its own would take longer than all else.
+        Errors and answers of other kinds are ``None``. Raises `NoAnswer` if the connection breaks. It starts no task
+        for each question, because that would take longer than everything else.
         """
         if not questions:
             return []
@@ -145,7 +149,7 @@ class Connection:
         def take(place: int, question: Question, answer: Message | None, error: Exception | None) -> None:
             nonlocal left
             if done.done():
-                return  # nobody waits for it any more
+                return  # the call has failed or was cancelled
             if answer is None:
                 fail(error)
                 return
@@ -162,7 +166,7 @@ class Connection:
         return found
 
     async def value(self, name: str, path: str, interface: str, member: str, kind: str, *arguments: int) -> Any:
-        """Return the one value a method answers with, if it is of this kind (a signature). Raises `NoAnswer`."""
+        """Call a method and return its one value. Raises `NoAnswer` if its signature is not ``kind``."""
         signature = ("u" if member == "GetExtents" else "i") * len(arguments)
         told, body = await self.ask(name, path, interface, member, signature, arguments)
         if told != kind:
@@ -170,19 +174,19 @@ class Connection:
         return body[0]
 
     async def property(self, name: str, path: str, interface: str, member: str, kind: str) -> Any:
-        """Return a property, if it is of this kind (a signature). Raises `NoAnswer`."""
+        """Return a property. Raises `NoAnswer` if its signature is not ``kind``."""
         told, body = await self.ask(name, path, PROPERTIES, "Get", "ss", [interface, member])
         if told != "v" or body[0].signature != kind:
             raise NoAnswer(f"{member} is of another kind")
         return body[0].value
 
     async def daemon(self, member: str, argument: str) -> Any:
-        """Ask the bus itself something about a name, or to pass signals on. Raises `NoAnswer`."""
+        """Call a method of the bus itself with one text; return its first value or ``None``. Raises `NoAnswer`."""
         _, body = await self.ask(DAEMON, DAEMON_PATH, DAEMON, member, "s", [argument])
         return body[0] if body else None
 
     def taken(self) -> Changes:
-        """Return what was heard since this was last asked."""
+        """Return the changes that were signalled since the last call."""
         heard, self._heard = self._heard, Changes()
         return heard
 
@@ -199,7 +203,10 @@ class Connection:
             self._heard.hear(message.path or "", message.interface or "", message.member or "", message.body)
 
     def _hear_busy(self, path: str, *, begins: bool) -> None:
-        """Note what an element says of itself. Firefox says of the new document that it is done, not of the old one."""
+        """Record whether an element is busy.
+
+        Firefox signals the end for the new document only. So an end from an unknown element clears all busy ones.
+        """
         if not begins:
             self.busy = self.busy - {path} if path in self.busy else frozenset()
         else:
@@ -207,7 +214,7 @@ class Connection:
 
 
 class Guarded(socket.socket):
-    """A socket that only so many bytes may come from."""
+    """A socket that receives a limited number of bytes."""
 
     left = MOST_BYTES
 
@@ -223,7 +230,7 @@ class Guarded(socket.socket):
         return data
 
     def send(self, data: Any, flags: int = 0, /) -> int:
-        """Take bytes to be sent with all others of this moment: many questions then cost one call of the kernel."""
+        """Collect bytes, and send them all at the next turn of the loop: many questions then take one system call."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._flush)
         self._waiting += data
@@ -234,7 +241,7 @@ class Guarded(socket.socket):
             sent = super().send(self._waiting)
         except BlockingIOError:
             sent = 0
-        except OSError:  # the end of the connection: who reads is told
+        except OSError:  # the connection has ended, which the reader reports
             self._waiting.clear()
             return
         del self._waiting[:sent]
@@ -243,12 +250,12 @@ class Guarded(socket.socket):
 
 
 class BoundedBus(MessageBus):  # type: ignore[misc]  # its types are not read
-    """dbus-fast's bus on such a socket: of its own it takes messages of 128 MB."""
+    """dbus-fast's bus on a `Guarded` socket. By itself it would accept messages of 128 MB."""
 
     guarded: Guarded
 
     def begin(self, message: Message, then: Callable[[Message | None, Exception | None], None]) -> None:
-        """Call a method; ``then`` gets the answer, or None with what it was that there is none."""
+        """Call a method; ``then`` gets the answer and ``None``, or ``None`` and the error."""
         self._call(message, then)
 
     def _create_socket_for_transport(self, transport: str, options: dict[str, str]) -> tuple[Any, Any, Any]:
@@ -260,7 +267,7 @@ class BoundedBus(MessageBus):  # type: ignore[misc]  # its types are not read
 
 
 async def answers(*asked: Callable[[], Awaitable[Any]]) -> list[Any]:
-    """Ask many things at once, a few at a time; None stands for what is not answered."""
+    """Call functions, at most ``IN_FLIGHT`` at a time; return their results in order, ``None`` for `NoAnswer`."""
     room = asyncio.Semaphore(IN_FLIGHT)
 
     async def one(question: Callable[[], Awaitable[Any]]) -> Any:

@@ -1,7 +1,8 @@
-"""Parts of a program that are drawn by another toolkit than the rest: LibreOffice's own inside GTK's windows.
+"""Correct the positions of elements whose toolkit differs from that of their window: LibreOffice's parts inside GTK.
 
-LibreOffice counts its places from below GTK's menu bar and calls that the screen's. A part of one toolkit that fills
-one of the other's is where that is, and so all in it is as far off.
+LibreOffice reports screen positions that are relative to the area below GTK's menu bar. A part that has the same size
+as its GTK parent must have the parent's position. The difference holds for all elements inside that part. `move` is
+the main function.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from holo_tasks.accessibility.placement import SLACK, Extents
 
 
 class Placed(Protocol):
-    """An element as its program tells it, after the one that it is in."""
+    """An element as its program reports it. In a list it stands after its parent."""
 
     parent: int
     extents: Extents | None
@@ -22,7 +23,7 @@ class Placed(Protocol):
 
 
 def move(nodes: Sequence[Placed]) -> None:
-    """Put elements where they are, if they are in something of another toolkit; ``extents`` are as just told."""
+    """Correct the ``extents``, as just read, of elements in a part of another toolkit, and set ``moved``."""
     if not any(node.adopted for node in nodes):
         return
     for node in nodes:
@@ -32,7 +33,7 @@ def move(nodes: Sequence[Placed]) -> None:
 
 
 def by(extents: Extents | None, off: tuple[int, int]) -> Extents | None:
-    """Return extents so far to the right and down."""
+    """Return extents moved by ``off`` pixels to the right and down; ``None`` stays ``None``."""
     if extents is None:
         return None
     left, top, width, height = extents
@@ -40,7 +41,7 @@ def by(extents: Extents | None, off: tuple[int, int]) -> Extents | None:
 
 
 def _off(node: Placed, above: Placed) -> tuple[int, int]:
-    """Return how far a part is from what it fills; one that fills nothing is where it says."""
+    """Return the offset from a part to its parent if both have the same size, else zero."""
     if node.extents is None or above.extents is None:
         return 0, 0
     if any(abs(mine - its) > SLACK for mine, its in zip(node.extents[2:], above.extents[2:], strict=True)):

@@ -1,7 +1,7 @@
-"""A kept tree is mended: only what a program says has changed is asked again, and what was drawn over.
+"""Update a tree by reading only the elements that changed by the program's signals, and those that were repainted.
 
-What is drawn over is asked again even though nobody said a word of it, as programs do not tell of everything. Where it
-is not plain what has changed, or that is much, the tree is not mended, and so is read as a whole.
+Repainted elements are read even without a signal, because programs do not signal every change. If the changes are
+unclear, or too many, `Unclear` is raised, and `application` reads the whole tree. `mended` is the main function.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ from holo_tasks.accessibility.placement import Extents
 from holo_tasks.core.geometry import Box
 
 MOST_AGAIN = 120
-"""With more than this to be asked again, a whole reading takes no longer."""
+"""Number of elements to read again above which a full reading is as fast."""
 MOST_NEW, DEEPEST = 200, 60
 
 Facts: TypeAlias = tuple[str, int, int]
-"""Name, states, and how many elements are directly in it."""
+"""Name, states and number of children of an element."""
 
 
 class Unclear(Exception):
-    """Nobody can tell what has changed, or too much has."""
+    """The changes are unclear or too many, so the whole tree has to be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """How a program is asked: what elements are with the paths of what is in each; only their facts; where they are."""
+    """The functions that read elements of a program by path.
+
+    ``whole`` reads elements with the paths of their children, ``facts`` only their facts, ``where`` their extents.
+    """
 
     whole: Callable[[Sequence[str]], Awaitable[list[tuple[Node, list[str]] | None]]]
     facts: Callable[[Sequence[str]], Awaitable[list[Facts | None]]]
@@ -40,20 +43,23 @@ class Asks:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A tree in which nothing is left as it was that has changed."""
+    """An updated tree."""
 
     nodes: list[Node]
     again: list[Node]
-    """What has to be asked where it is."""
+    """The elements whose extents have to be updated."""
     turned: list[Node]
-    """What came to show, or ceased to, without a word of the program."""
+    """The elements that were shown or hidden without a signal."""
     changed: bool
     extents: Mapping[str, Extents | None]
-    """Where some of them are, by their paths: asked with all else, since each question that waits for another costs."""
+    """Extents of some elements, by path. They were read together with the rest, because each wait takes time."""
 
 
 def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box]) -> list[int]:
-    """Return the places of what was drawn over: what cannot be seen counts by what it is in."""
+    """Return the indexes of the showing elements that were repainted.
+
+    An element without a visible box counts as repainted if its nearest ancestor with a box was.
+    """
     found, shows = [], list[Box | None]()
     for place, node in enumerate(nodes):
         box = node.seen if node.seen is not None and node.seen.area else None
@@ -68,9 +74,10 @@ def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box]) -> list[int]:
 async def mended(
     nodes: list[Node], changes: Changes, over: Sequence[int], asks: Asks, *, beside: bool = False
 ) -> Mended:
-    """Return the tree with what changed asked again; ``over`` are the places drawn over. Raises `Unclear`.
+    """Return the tree with its changed elements read again. Raises `Unclear` if only a full reading is safe.
 
-    With ``beside`` also where things are that are beside what came or went: nothing else tells that they moved.
+    ``over`` holds the indexes of repainted elements. With ``beside``, the siblings of added and removed elements are
+    measured too, because nothing else shows that they moved.
     """
     places = {node.path: place for place, node in enumerate(nodes)}
     below: list[list[int]] = [[] for _ in nodes]
@@ -106,7 +113,7 @@ async def mended(
     again = [nodes[place] for place in wanted] + [node for node, _ in fresh.values()]
     there = {node.path for node in now}
     if any(answer is None and nodes[place].path in there for place, answer in zip(wanted, read, strict=True)):
-        raise Unclear  # it is gone, and nobody said so
+        raise Unclear  # it is gone without a signal
     again = [node for node in again if node.path in there]
     if beside:
         known = {node.path for node in (*again, *glanced)}
@@ -125,7 +132,7 @@ async def mended(
 def _told(
     nodes: list[Node], places: dict[str, int], below: list[list[int]], changes: Changes
 ) -> tuple[set[int], set[str]]:
-    """Return the places of what the program says has changed, and the paths of what it means that is not known yet."""
+    """Return the indexes of the elements that changed by signals, and the paths of changed elements not in the tree."""
     if changes.everything:
         raise Unclear
     new = {path: above for path, above in changes.added.items() if path not in places}
@@ -145,7 +152,10 @@ def _told(
 
 
 def _glance(told: Sequence[tuple[Node, Facts | None]]) -> bool:
-    """Take over what was drawn over tells of itself; return whether something is not as it was. Raises `Unclear`."""
+    """Update names and states of repainted elements; return whether any changed.
+
+    Raises `Unclear` if an element is gone or its number of children changed.
+    """
     changed = False
     for node, facts in told:
         if facts is None or (node.count >= 0 and facts[2] != node.count):
@@ -157,9 +167,9 @@ def _glance(told: Sequence[tuple[Node, Facts | None]]) -> bool:
 
 
 def _take(kept: Node, told: Node) -> bool:
-    """Have a node be what its program tells now; return whether that is something else. Raises `Unclear`."""
+    """Update a node from a new reading; return whether role, name or states changed. Raises `Unclear`."""
     if told.protected != kept.protected:
-        raise Unclear  # what is in it may be known, and must not be
+        raise Unclear  # it became a password field or ceased to be one: a value in the tree may be a secret
     name = kept.name if kept.labeled and not told.name else told.name
     before = kept.role, kept.name, kept.states
     kept.role, kept.name, kept.states = told.role, name, told.states
@@ -172,10 +182,13 @@ def _take(kept: Node, told: Node) -> bool:
 async def _fresh(
     nodes: list[Node], places: dict[str, int], children: dict[int, list[str]], asks: Asks
 ) -> dict[str, tuple[Node, list[str]]]:
-    """Return what is new below these places, each with the paths of what is in it. Raises `Unclear`."""
+    """Return the new descendants of elements with changed children, by path, with their children's paths.
+
+    ``children`` holds the new paths of children by the parent's index. Raises `Unclear`.
+    """
     for place, paths in children.items():
         if any(path in places and nodes[places[path]].parent != place for path in paths):
-            raise Unclear  # it was somewhere else
+            raise Unclear  # it had another parent before
     found: dict[str, tuple[Node, list[str]]] = {}
     level = [path for paths in children.values() for path in paths if path not in places]
     for _ in range(DEEPEST):
@@ -201,7 +214,7 @@ def _arranged(
     children: dict[int, list[str]],
     fresh: dict[str, tuple[Node, list[str]]],
 ) -> list[Node]:
-    """Return the elements from the top down, each after the one it is in."""
+    """Return the elements in tree order, each after its parent."""
     by_path = {node.path: place for place, node in enumerate(nodes)}
     found: list[Node] = []
     waiting = [(node.path, -1) for node in reversed(nodes) if node.parent < 0]

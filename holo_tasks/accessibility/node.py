@@ -1,4 +1,4 @@
-"""One element as its program tells it, and what is known about roles before they are called by their names."""
+"""One element as its program publishes it, and the roles that are read in special ways. `Node` is the main class."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from holo_tasks.core.visible_text import one_line
 
 NAME_CHARACTERS = 200
 NUMBERS = {"spin button", "slider", "dial", "progress bar", "level bar", "scroll bar", "rating"}
-"""Roles of what stands for a number: LibreOffice's buttons tell of one, too."""
+"""Roles whose number is read. Other roles may publish a number without a meaning, as LibreOffice's buttons do."""
 FIELDS = {"text field", "combo box", "spin button", "slider", PASSWORD, "editbar", "terminal", "autocomplete"}
 ENTRIES = {"menu item", "check menu item", "radio menu item"}
 
 
 @dataclass(slots=True)
 class Node:
-    """One element as its program tells it, nothing of it trusted."""
+    """One element as its program publishes it. Its values are not trusted."""
 
     path: str
     role: str
     name: str
     states: int
     parent: int = -1
-    """Its place in the list of a tree; -1 for the program itself."""
+    """Index of its parent in the list of the tree; -1 if that is the program itself."""
     texts: bool = False
     ranges: bool = False
     placed: bool = True
@@ -35,27 +35,27 @@ class Node:
     value: str = ""
     protected: bool = False
     shortcut: str | None = None
-    """The keys that do what it does; None if it was not asked."""
+    """Its keyboard shortcut; ``None`` if it was not read yet."""
     adopted: bool = False
-    """Whether only what it is in says that it is there; it tells of something else that nobody knows."""
+    """Whether only its parent names it as a child, while it names another, unknown parent."""
     moved: tuple[int, int] = (0, 0)
-    """How far from where it says it is."""
+    """Offset in pixels, to the right and down, from its published position to its real one."""
     tabular: bool = False
     cell: bool = False
-    """Whether it is one of a table with too many cells to be told."""
+    """Whether it is a cell of a table that does not list its cells."""
     count: int = -1
-    """How many elements are directly in it, as it said; -1 if it did not."""
+    """Its number of children as it publishes it; -1 if it does not."""
     labeled: bool = False
-    """Whether its name is that of the label that belongs to it."""
+    """Whether its name was taken from its label."""
     since_ns: int = 0
-    """When it was first told of."""
+    """When it was first read (monotonic nanoseconds); zero before that."""
     seen: Box | None = None
-    """Where on the screen it was found to be, when that was last worked out."""
+    """Its last computed box on the screen."""
     element: Element | None = None
-    """What was told of it last, which is told again while it holds."""
+    """The last element that was made from it, which is reused while it stays equal."""
 
     def offers(self, interfaces: Iterable[str]) -> None:
-        """Note what may be asked of it."""
+        """Record which of the interfaces Text, Value and Table the element has."""
         offered = set(interfaces)
         self.texts = protocol.TEXT in offered
         self.ranges = protocol.VALUE in offered

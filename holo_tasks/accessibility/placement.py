@@ -1,8 +1,8 @@
-"""Where on the screen an element is: what a toolkit says, held against where the X server has the same window.
+"""Compute where on the screen an element is, from the toolkit's extents and the X server's windows.
 
-Toolkits tell positions in their own pixels (half as many under GDK_SCALE=2) or relative to their window; the X
-server's geometry of the window tells the factor and the offset. Where the two do not fit together, nothing of that
-window counts.
+Toolkits report positions in their own pixels (half as many under GDK_SCALE=2) or relative to their window. The X
+server's geometry of the window gives the factor and the offset. If the two do not match, no element of that window gets
+a box. `fit` and `place` are the main functions; `assembly` calls them.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from holo_tasks.core.geometry import Box, Size
 
 SLACK = 3
-"""Pixels that a frame may be off by: toolkits round, and leave a border out or in."""
+"""Pixels by which extents and geometry may differ: toolkits round, and may or may not include a border."""
 LEAST_FACTOR, LARGEST_FACTOR = 0.5, 4.0
 FURTHEST = 1 << 20
-"""No screen reaches so far: what is told beyond it is made up."""
+"""Coordinates and sizes in pixels from here on are invalid, because no screen is that large."""
 MOST_BOXES = 24
-"""Of more areas than this that were drawn, the one around all of them counts."""
+"""Most repainted boxes that are kept separately; with more, one box around all of them counts."""
 Extents = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class TopWindow:
-    """A window that lies directly on the screen: its program's content, and that with the window manager's frame.
+    """A child of the root window: the box of its program's content, and the box with the window manager's frame.
 
-    ``pid`` is the process that the X server knows it from, zero if it knows none. ``solid`` says that it hides what is
-    below. Of several the topmost stands last.
+    ``pid`` is the process that the X server knows for it, zero if unknown. ``solid`` is true if it hides the windows
+    below.
     """
 
     id: int
@@ -41,31 +41,31 @@ class TopWindow:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The screen as the X server tells it: its windows, the topmost last, and when it was painted last."""
+    """The screen by the X server: its windows, the topmost last, and its last repaints."""
 
     windows: tuple[TopWindow, ...]
     size: Size
     painted_ns: int
-    """On the monotonic clock; of a screen that nobody can tell that of, now."""
+    """Time of the last repaint (monotonic nanoseconds); the current time if that is unknown."""
     bound: Box | None = None
-    """The part of the screen, a monitor, that is looked at; what lies elsewhere is not told."""
+    """The monitor to which the desktop is bound, if any; elements elsewhere are left out."""
     at_ns: int = 0
-    """When this was so; zero where nobody tells what was drawn."""
+    """When this view was taken; zero if repaints are not reported."""
     drawn: tuple[tuple[int, Box], ...] = ()
-    """What was drawn by then, and when, the latest last; all of it after ``told_from_ns``."""
+    """The repaints until then with their times, the latest last. They are complete from ``told_from_ns`` on."""
     told_from_ns: int = 0
     anew: tuple[tuple[int, Box], ...] | None = None
-    """What of that shows something else than before; None where nobody has compared it."""
+    """The repainted parts whose pixels changed; ``None`` if they were not compared."""
 
     @property
     def area(self) -> Box:
-        """The part of the screen that is looked at."""
+        """Return the part of the screen whose elements are reported."""
         return self.bound or Box.whole(self.size)
 
     def drawn_since(self, ns: int, *, anew: bool = False) -> tuple[Box, ...] | None:
-        """Return what was drawn after a moment, with ``anew`` what of it shows something else than before.
+        """Return the boxes that were repainted after ``ns``; with ``anew`` only the parts whose pixels changed.
 
-        None stands for that it is not known, but that something was drawn.
+        Returns ``None`` if something was repainted but the boxes are unknown.
         """
         if not self.at_ns or ns < self.told_from_ns:
             return None if self.painted_ns > ns else ()
@@ -74,7 +74,7 @@ class View:
         return boxes if len(boxes) <= MOST_BOXES else (Box.around(boxes),)
 
     def overlapped(self, pid: int) -> bool:
-        """Say whether anything lies above a window of this process."""
+        """Return whether any window overlaps a window of this process from above."""
         return any(
             window.pid == pid and window.framed.intersects(above.framed)
             for level, window in enumerate(self.windows)
@@ -84,16 +84,16 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How to get from a window's own pixels to those of the screen."""
+    """The factor and offset from a toolkit's pixels to those of the screen, for one window."""
 
     factor: float
     right: float
     down: float
     level: int
-    """Which of the windows it is, counted from the lowest."""
+    """Index of the window in `View.windows`."""
 
     def on_screen(self, told: Extents) -> Box:
-        """Return the box that a toolkit told, in pixels of the screen."""
+        """Return a toolkit's extents as a box in screen pixels."""
         left, top, width, height = told
         f = self.factor
         if f == 1:
@@ -107,9 +107,9 @@ class Fit:
 
 
 def fit(told: Extents, name: str, pid: int, windows: Sequence[TopWindow], *, in_window: bool) -> Fit | None:
-    """Return how a window of a tree lies on the screen; None if no window of that process is like it.
+    """Return the fit of a tree's window to a window of the X server, or ``None`` if no window of the process matches.
 
-    With ``in_window`` positions are told relative to the window, so that its own says nothing.
+    With ``in_window`` positions are relative to the window, so the window's own position means nothing.
     """
     if not sound(told):
         return None
@@ -131,15 +131,15 @@ def fit(told: Extents, name: str, pid: int, windows: Sequence[TopWindow], *, in_
             if best is None or rated[0] < best[0]:
                 best = rated
     if best is None or (best[0][0] and best[0][1]):
-        return None  # elsewhere, and called something else: that is another window
+        return None  # position and title both differ, so it is another window
     return best[1]
 
 
 def popup_fit(told: Extents, above: Extents, pid: int, windows: Sequence[TopWindow]) -> Fit | None:
-    """Return how a popup of GTK 4 lies on the screen; None if not just one bare window of that process is like it.
+    """Return the fit of a popup of GTK 4, or ``None`` unless exactly one window without a frame matches.
 
-    What is in the popup is told from the popup's corner as if that were the corner of what the popup is in (``above``).
-    A popup fills its window up to the lower right corner.
+    GTK 4 reports positions in a popup from the popup's corner, but adds the corner of the popup's parent (``above``). A
+    popup reaches to the lower right corner of its window.
     """
     if not sound(told) or not sound(above):
         return None
@@ -160,9 +160,9 @@ def popup_fit(told: Extents, above: Extents, pid: int, windows: Sequence[TopWind
 
 
 def place(box: Box, pid: int, windows: Sequence[TopWindow], area: Box) -> tuple[Box | None, bool]:
-    """Return what of an element is in an area, and whether another program's window lies above its middle.
+    """Return the part of an element in an area, and whether another program's window covers its middle.
 
-    It is looked for in the topmost window of its process there, as menus lie outside of the window they belong to.
+    The element counts to the topmost window of its process at that point, because menus lie outside of their window.
     """
     seen = box.intersection(area)
     if seen is None:
@@ -172,20 +172,20 @@ def place(box: Box, pid: int, windows: Sequence[TopWindow], area: Box) -> tuple[
         if window.pid == pid and window.framed.contains(middle):
             return seen.intersection(window.framed), covered
         covered = covered or (window.pid != pid and window.solid and window.framed.contains(middle))
-    for window in reversed(windows):  # its middle is in none: it is what a window shows of it
+    for window in reversed(windows):  # no window contains its middle: take the part inside the topmost window
         if window.pid == pid and (part := seen.intersection(window.framed)) is not None:
             return part, False
     return None, False
 
 
 def sound(told: Extents) -> bool:
-    """Say whether extents can be those of anything."""
+    """Return whether extents have a positive size and plausible coordinates."""
     left, top, width, height = told
     return 0 < width < FURTHEST and 0 < height < FURTHEST and abs(left) < FURTHEST and abs(top) < FURTHEST
 
 
 def _factor(told: Extents, area: Box) -> float | None:
-    """Return how many pixels of the screen one of the toolkit's is; None if it is not the same in both directions."""
+    """Return the number of screen pixels for one pixel of the toolkit; ``None`` if it differs by direction."""
     across, down = area.width / told[2], area.height / told[3]
     if max(abs(area.width - told[2]), abs(area.height - told[3])) <= SLACK:
         return 1.0

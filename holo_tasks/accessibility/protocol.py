@@ -1,4 +1,4 @@
-"""AT-SPI's own words: names on the bus, and what its numbers mean (atspi-constants.h)."""
+"""Names and numbers of the AT-SPI protocol (atspi-constants.h)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VALUE = "org.a11y.atspi.Value"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 EVENTS = "org.a11y.atspi.Event."
 ON_SCREEN, IN_WINDOW = 0, 1
-"""What extents are asked relative to."""
+"""Coordinate types of AT-SPI: extents relative to the screen, or to the window."""
 LABELLED_BY = 2
 
 _names = partial(str.split, sep=",")
@@ -58,17 +58,17 @@ MANAGES = 1 << _STATES.index("manages descendants")
 
 
 def role_name(number: int) -> str:
-    """Return what a role is called by its number."""
+    """Return the name of a role's number; ``unknown`` for other numbers."""
     return ROLES[number] if 0 <= number < len(ROLES) else "unknown"
 
 
 def state_bits(words: list[int]) -> int:
-    """Return a set of states as one number, from the two that it travels as."""
+    """Return a set of states as one 64-bit number, from the two 32-bit words of the protocol."""
     low, high = (*words, 0, 0)[:2]
     return (low & 0xFFFFFFFF) | (high & 0xFFFFFFFF) << 32
 
 
 @lru_cache(maxsize=4096)
 def state_names(bits: int) -> frozenset[str]:
-    """Return the names of states."""
+    """Return the names of the states whose bits are set."""
     return frozenset(name for place, name in enumerate(_STATES) if bits >> place & 1)

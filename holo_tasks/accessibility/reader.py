@@ -1,4 +1,7 @@
-"""Reads the trees of all programs on a desktop's bus, in a thread of its own and within a time."""
+"""Read the trees of all programs on a desktop's bus, in a thread and within a time limit.
+
+`Reader` is the main class; `desktop.element_reader` uses it.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,20 @@ from holo_tasks.core.elements import ElementTree
 
 LONGEST_S = 1.5
 LATE_S = 0.2
-"""What is waited for a program that did not answer in time when it was asked last."""
+"""Seconds to wait for a program that did not answer in time before."""
 MOST_APPLICATIONS = 40
 COME_AND_GO = (
     f"type='signal',sender='{protocol.REGISTRY}',path='{protocol.ROOT}'",
     f"type='signal',sender='{DAEMON}',member='NameOwnerChanged',arg0='{protocol.REGISTRY}'",
 )
-"""The signals that say that a program came or went, or the registry itself."""
+"""Match rules of the signals for programs, or the registry itself, that started or ended."""
 
 
 class Reader:
-    """The trees of one bus. `read` may be called from any thread; one reading is done after the other."""
+    """The trees of all programs on one bus.
+
+    `read` may be called from any thread, but only after the reading before it is done.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -40,7 +46,7 @@ class Reader:
         self._last: tuple[object, ElementTree] | None = None
 
     def read(self, view: View) -> Future[ElementTree]:
-        """Begin to read the elements of this moment; that is done after `LONGEST_S`, or a little later."""
+        """Begin to read the current elements; the result comes after `LONGEST_S` or shortly after it at the latest."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             threading.Thread(target=self._loop.run_forever, name="elements", daemon=True).start()
@@ -48,7 +54,7 @@ class Reader:
 
     @property
     def busy(self) -> frozenset[tuple[str, str]]:
-        """The elements that say that they are busy, by the names of their programs and their own; for any thread."""
+        """Return the busy elements as pairs of bus name and path. It may be called from any thread."""
         return frozenset((app.bus_name, path) for app in list(self._applications.values()) for path in app.busy)
 
     async def _read(self, view: View) -> ElementTree:
@@ -68,7 +74,10 @@ class Reader:
         return ElementTree(told.elements, told.applications, took_ms, told.complete, told.why_not, moving)
 
     async def _find(self) -> list[Application]:
-        """Return the programs that tell of themselves. Nothing is started for that: who did so has had it started."""
+        """Return the programs that the registry lists.
+
+        It does not start the registry: a program that publishes elements has started it. Raises `NoAnswer`.
+        """
         if self._registry is None or not self._registry.open:
             self._forget()
             self._registry = await Connection.to(self._address)
@@ -76,7 +85,7 @@ class Reader:
                 await self._registry.daemon("AddMatch", rule)
         registry = self._registry
         registry.allow()
-        # It answers after all that was said before: so what is kept is of this moment.
+        # The bus answers after it has sent all earlier signals, so the kept names are current.
         there = await registry.daemon("NameHasOwner", protocol.REGISTRY)
         if registry.taken() or not there:
             self._names = None
@@ -103,7 +112,7 @@ class Reader:
             if reading is None or reading.done():
                 reading = app.reading = asyncio.create_task(_refreshed(app, view, left))
             done, _ = await asyncio.wait([reading], timeout=max(0.0, min(left, LATE_S) if app.late else left))
-            # Nobody waits for a slow one any longer, and it goes on: whoever asks next may have what it tells by then.
+            # A slow reading goes on in its task, and the next call may get its result.
             app.late = app.late or not done
 
         await asyncio.gather(*map(one, found))
@@ -121,6 +130,6 @@ async def _refreshed(app: Application, view: View, most_s: float) -> None:
             await app.refresh(view)
     except TimeoutError:
         pass  # it is known to be late
-    except Exception:  # a program may tell anything: one that nobody foresaw must not be the end of all
+    except Exception:  # a program may send anything: an unforeseen answer must not break the other programs
         traceback.print_exc()
         app.unreadable()

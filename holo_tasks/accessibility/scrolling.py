@@ -1,4 +1,4 @@
-"""What may have come to show without a word of its program: nobody says anything when something is scrolled."""
+"""Decide whether hidden elements may now show without a signal, because programs do not signal scrolling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from holo_tasks.core.geometry import Box
 
 
 def may_show_more(nodes: Sequence[Node], moved: Collection[int], drawn: Sequence[Box]) -> bool:
-    """Say whether something that did not show may do so now: beside what moved or turned, or in a document."""
+    """Return whether a hidden element may show now.
+
+    That is so for hidden elements with the same parent as an element in ``moved``. It is also so in a repainted
+    document without visible elements.
+    """
     shows = [bool(node.states & protocol.SHOWING) for node in nodes]
     filled = [False] * len(nodes)
     for place in range(len(nodes) - 1, -1, -1):
@@ -32,7 +36,7 @@ def may_show_more(nodes: Sequence[Node], moved: Collection[int], drawn: Sequence
 
 
 def _drawn_anew(node: Node, drawn: Sequence[Box]) -> bool:
-    """Say whether more than half of what a document shows was drawn over."""
+    """Return whether one repaint covered more than half of a document's visible box."""
     if node.seen is None or not node.states & protocol.SHOWING:
         return False
     parts = (box.intersection(node.seen) for box in drawn)

@@ -1,7 +1,8 @@
-"""The cells of a table that has too many of them to be told: those that show and hold something.
+"""Find the visible cells with contents of a table that does not list its cells.
 
-A sheet of LibreOffice has billions of cells, and none of them is among its children; neither are those of a list of
-GTK 3. The program is asked what is in the table's corners, and then for each cell between them.
+A sheet of LibreOffice has billions of cells, and none is among its children. Neither are the cells of a list in GTK 3.
+The program is asked for the cells in the table's corners, and then for each cell between them. `filled_cells` is the
+main function; `application` calls it.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from holo_tasks.accessibility.connection import Connection, NoAnswer
 from holo_tasks.accessibility.placement import sound
 
 MOST_CELLS = 1_500
-"""So many cells of one table are asked for, the upper rows first."""
+"""Most cells of one table that are read, the upper rows first."""
 INSIDE = 2
-"""Pixels from a table's corner to where the cell in it is asked for."""
+"""Pixels from a table's corner to the point where its cell is looked up."""
 HEADERS = 80
-"""Pixels: so far down the first row is looked for below the headers of columns, which are no cells."""
+"""Height in pixels in which the first row is searched, below the headers of columns, which are not cells."""
 LINE = 8
 MOST_PARTS = 10
-"""So many parts of one cell are asked for."""
+"""Most parts of one cell that are read."""
 
 All: TypeAlias = Callable[..., Awaitable[list[Any]]]
-"""Asks many things at once, a few at a time; None stands for what is not answered."""
+"""Calls functions, a few at a time, and returns their results; ``None`` stands for a missing answer."""
 
 
 async def filled_cells(connection: Connection, name: str, path: str, every: All) -> list[str] | None:
-    """Return the paths of the cells of a program's table that show and hold a text, row by row.
+    """Return the paths of the visible cells of a table that hold a text, row by row.
 
-    None stands for a table that does not say which of its cells show.
+    Returns ``None`` if the table does not report which cells are visible.
     """
     try:
         corners = await _corners(connection, name, path)
@@ -47,7 +48,7 @@ async def filled_cells(connection: Connection, name: str, path: str, every: All)
 
 
 async def _corners(connection: Connection, name: str, path: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return row and column of the first and of the last cell that shows; None if nothing says so."""
+    """Return row and column of the first and of the last visible cell; ``None`` if they are unknown."""
     where = protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN
     extents = await connection.value(name, path, *where)
     left, top, width, height = extents
@@ -68,7 +69,7 @@ async def _corners(connection: Connection, name: str, path: str) -> tuple[tuple[
 
 
 async def _place_of(connection: Connection, name: str, path: str, x: int, y: int) -> tuple[int, int] | None:
-    """Return row and column of the cell at a point, as the program tells; None if it tells of none there."""
+    """Return row and column of the cell at a point of the screen; ``None`` if the program finds no cell there."""
     at: Sequence[Any] = (x, y, protocol.ON_SCREEN)
     signature, body = await connection.ask(name, path, protocol.COMPONENT, "GetAccessibleAtPoint", "iiu", at)
     if signature != "(so)" or body[0][1] in (protocol.NULL, path):
@@ -82,9 +83,9 @@ async def _place_of(connection: Connection, name: str, path: str, x: int, y: int
 
 
 async def _cell(connection: Connection, name: str, path: str, row: int, column: int) -> str:
-    """Return the path of a cell that holds a text, or of the part of it that does; empty if none does.
+    """Return the path of a cell that holds a text, or of the part with the text; empty if there is no text.
 
-    A cell of GTK 3 that shows a picture and a text holds neither by itself: both are parts of it.
+    In GTK 3 the picture and the text of a cell are separate children of the cell.
     """
     its_name, cell = await connection.value(name, path, protocol.TABLE, "GetAccessibleAt", "(so)", row, column)
     if its_name != name or cell == protocol.NULL:
@@ -99,7 +100,7 @@ async def _cell(connection: Connection, name: str, path: str, row: int, column: 
 
 
 async def _text(connection: Connection, name: str, path: str) -> str | None:
-    """Return how a cell's text begins; None if it is not one that holds a text."""
+    """Return the first character of a cell's text; ``None`` if the cell does not answer with a text."""
     try:
         return str(await connection.value(name, path, protocol.TEXT, "GetText", "s", 0, 1))
     except NoAnswer:

@@ -1,4 +1,4 @@
-"""The keys that entries of menus say they go by: each toolkit writes them in its own way."""
+"""Parse the keyboard shortcuts of menu entries, which each toolkit writes in its own format."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _ALONE = re.compile(r"F\d{1,2}|Delete|Del|Insert|Ins|Home|End|Page_Up|Page_Down|
 
 
 def shortcut_of(told: str) -> str:
-    """Return the keys of what a program tells of them, as ``Ctrl+S``; empty for what are no keys, or leads a menu only.
+    """Return a program's key binding as ``Ctrl+S``; empty if it is invalid or only opens the entry in its menu.
 
-    GTK tells three things, with semicolons between: the letter in the open menu, the way there, and the shortcut.
-    Others tell the shortcut alone.
+    GTK gives three values with semicolons between them: the letter in the open menu, the keys that lead there, and the
+    shortcut. Other toolkits give the shortcut only.
     """
     if len(told) > LONGEST:
         return ""

@@ -1,4 +1,4 @@
-"""What elements hold: texts and numbers of fields, labels of those without a name, keys of entries of menus."""
+"""Read the texts and numbers of fields, the labels of fields without a name, and the shortcuts of menu entries."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from holo_tasks.core.visible_text import one_line
 
 VALUE_CHARACTERS, MOST_VALUES, MOST_SHORTCUTS, MOST_RELATIONS = 1_000, 300, 300, 20
 PARAGRAPHS = {"paragraph", "heading"}
-"""LibreOffice tells nothing of their texts if it is asked for more than there is."""
+"""Roles whose whole text is requested: LibreOffice returns nothing if more characters are requested than it has."""
 
 
 async def read_values(
     connection: Connection, bus_name: str, nodes: Sequence[Node], only: Collection[str] | None = None
 ) -> bool:
-    """Read what fields hold, but for passwords', and what those without a name are labeled by.
+    """Read the values of fields, except for passwords, and the labels of fields without a name.
 
-    With ``only`` those with these paths are read, and of the others what has no name. Returns whether any is new.
+    ``only`` limits the values to elements with these paths; labels are read for all. Returns whether any name or value
+    changed.
     """
     showing = [node for node in nodes if node.states & protocol.SHOWING and not node.protected]
     asked = [node for node in showing if only is None or node.path in only]
@@ -50,7 +51,10 @@ async def read_values(
 async def _labels(
     connection: Connection, bus_name: str, called: Mapping[str, str], relations: Sequence[Any]
 ) -> list[str]:
-    """Return the name of the label in each of these relations; those are asked that are not in the tree."""
+    """Return the label's name for each set of relations, or an empty text.
+
+    ``called`` holds the names of elements in the tree. Other labels are asked for their names.
+    """
     paths = [_labeled_by(each or ()) for each in relations]
     unknown = list(dict.fromkeys(path for path in paths if path and path not in called))
     asked = [property_of(path, protocol.ACCESSIBLE, "Name", "s") for path in unknown]
@@ -59,7 +63,7 @@ async def _labels(
 
 
 def _labeled_by(relations: Sequence[Any]) -> str:
-    """Return the path of the label that belongs to an element, empty if none does."""
+    """Return the path of an element's label (LABELLED_BY), or an empty text."""
     for kind, others in relations[:MOST_RELATIONS]:
         if kind == protocol.LABELLED_BY and others:
             return str(others[0][1])
@@ -67,7 +71,7 @@ def _labeled_by(relations: Sequence[Any]) -> str:
 
 
 async def read_shortcuts(connection: Connection, bus_name: str, nodes: Sequence[Node]) -> None:
-    """Ask entries of menus, open or not, for the keys that do the same: each once."""
+    """Read the keyboard shortcuts of menu entries, in open and closed menus. Each entry is asked once."""
     entries = [node for node in nodes if node.role in ENTRIES and node.shortcut is None][:MOST_SHORTCUTS]
     told = await connection.all(
         bus_name, [method(node.path, protocol.ACTION, "GetKeyBinding", "s", 0) for node in entries]

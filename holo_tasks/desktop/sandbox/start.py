@@ -182,7 +182,7 @@ def is_the_one(pid: int, walls: int) -> bool:
 
 
 def _addresses(grants: Sequence[Grant]) -> dict[str, str]:
-    """Return an address in the program's network for each host. Each name gets its own, as two may use the same port."""
+    """Return an address in the program's network for each host. Each name gets its own, as two may use one port."""
     names = dict.fromkeys(grant.host for grant in grants if not grant.address)
     found = {name: f"127.1.{number // 250}.{number % 250 + 1}" for number, name in enumerate(names)}
     return found | {grant.host: grant.address for grant in grants if grant.address}
