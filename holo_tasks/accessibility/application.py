@@ -47,14 +47,14 @@ from holo_tasks.core.visible_text import one_line
 MOST_ELEMENTS, DEEPEST = 5_000, 60
 MOST_UNSORTED = 100
 MOST_TABLES = 4
-LAGS_NS, MAY_LAG_NS, AGAIN_NS, FEW = 700_000_000, 1_500_000_000, 40_000_000, 3
+LAGS_NS, MAY_LAG_NS, AGAIN_NS, LEAST_SCROLLED = 700_000_000, 1_500_000_000, 40_000_000, 3
 """Chromium may report positions from before a scroll for half a second, and for longer on a busy machine.
 
 ``LAGS_NS`` is the time after a repaint in which positions may be old, and ``MAY_LAG_NS`` the time in which repainted
-elements are asked again. ``AGAIN_NS`` is the shortest time between two such requests. Repaints of fewer than ``FEW``
-elements are no scroll."""
-NOT_TOLD: Mapping[str, Extents | None] = {}
-BEGINS_S = 0.3
+elements are asked again. ``AGAIN_NS`` is the shortest time between two such requests. Repaints of fewer than
+``LEAST_SCROLLED`` elements are not a scroll."""
+NO_EXTENTS: Mapping[str, Extents | None] = {}
+CACHE_OFFER_S = 0.3
 """Seconds in which a program may offer its cache after a first request for its events."""
 
 
@@ -142,7 +142,7 @@ class Application:
             for node in things
             if any(at_ns > node.since_ns and box.intersects(node.seen or box) for at_ns, box in latest)
         )
-        return len(list(islice(found, FEW))) == FEW
+        return len(list(islice(found, LEAST_SCROLLED))) == LEAST_SCROLLED
 
     def _lags_ns(self, most: int) -> int:
         """Return ``most`` if its toolkit may report old positions, else zero."""
@@ -184,7 +184,9 @@ class Application:
             return all(node.extents for node in self.nodes if node.cell)
         try:
             asks = Asks(
-                partial(self._certain, connection), partial(self._facts, connection), partial(self._where, connection)
+                partial(self._read_complete, connection),
+                partial(self._facts, connection),
+                partial(self._where, connection),
             )
             done = await mended(self.nodes, changes, drawn_over(self.nodes, anew), asks, beside=anew != drawn)
         except Unclear:
@@ -239,10 +241,10 @@ class Application:
 
     async def _read(self, connection: Connection, drawn: tuple[Box, ...] | None) -> None:
         self.changes += 1
-        kept, told = self._where_they_were(drawn), {node.path: node for node in self.nodes}
+        kept, told = self._unmoved_paths(drawn), {node.path: node for node in self.nodes}
         self.note = ""
         if not self.toolkit:
-            await self._introduce(connection)
+            await self._read_toolkit(connection)
         items = await self._cached(connection)
         if len(items) > 1:
             await self._complete(connection, items)
@@ -252,7 +254,7 @@ class Application:
             self.how, self.nodes = "walk", []
             await self._walk(connection)
         if self.in_window:
-            self._show()
+            self._add_showing()
         elsewhere = []
         for node in self.nodes:
             if then := told.get(node.path):
@@ -266,7 +268,7 @@ class Application:
         await read_shortcuts(connection, self.bus_name, self.nodes)
         await self._read_cells(connection)
 
-    def _where_they_were(self, drawn: tuple[Box, ...] | None) -> set[str]:
+    def _unmoved_paths(self, drawn: tuple[Box, ...] | None) -> set[str]:
         """Return the paths of the elements that did not move, because nothing was repainted over them."""
         if drawn is None or self.in_window or any(node.adopted or node.cell for node in self.nodes):
             return set()
@@ -274,7 +276,7 @@ class Application:
         found = (node for place, node in enumerate(self.nodes) if place not in over and node.extents)
         return {node.path for node in found if node.states & protocol.SHOWING}
 
-    async def _introduce(self, connection: Connection) -> None:
+    async def _read_toolkit(self, connection: Connection) -> None:
         root = self.bus_name, protocol.ROOT
         name, toolkit, version = await answers(
             partial(connection.property, *root, protocol.ACCESSIBLE, "Name", "s"),
@@ -286,7 +288,7 @@ class Application:
 
     async def _cached(self, connection: Connection) -> dict[str, CachedItem]:
         """Return the elements of the program's cache by path; empty if it has no cache."""
-        until = time.monotonic() + BEGINS_S
+        until = time.monotonic() + CACHE_OFFER_S
         while True:
             try:
                 signature, body = await connection.ask(self.bus_name, protocol.CACHE_PATH, protocol.CACHE, "GetItems")
@@ -325,7 +327,7 @@ class Application:
                         items[path].node.adopted = True
             wanted = list(places)[:MOST_ELEMENTS]
             below = {}
-            read = await self._asked(connection, wanted)
+            read = await self._read_elements(connection, wanted)
             for path, known in zip(wanted, read, strict=True):
                 if known is not None:
                     items[path] = CachedItem(known[0], *places[path])
@@ -387,7 +389,7 @@ class Application:
                 self.note, level = _CUT, level[: MOST_ELEMENTS - len(self.nodes)]
             below: list[tuple[str, int]] = []
             for some in _batched(level):  # finished batches stay if the time ends before all have answered
-                asked = await self._asked(connection, [path for path, _ in some])
+                asked = await self._read_elements(connection, [path for path, _ in some])
                 for (_, parent), told in zip(some, asked, strict=True):
                     if told is None:
                         continue
@@ -400,7 +402,7 @@ class Application:
             level = below
         self.note = _CUT
 
-    async def _asked(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
+    async def _read_elements(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
         """Read elements with the paths of their children; ``None`` for an element that is gone."""
         ask, accessible, many = connection.all, protocol.ACCESSIBLE, len(paths)
         roles = [method(path, accessible, "GetRole", "u") for path in paths]
@@ -414,7 +416,7 @@ class Application:
                 node = found.setdefault(path, (node_of(path, about[0], role, bits, ()), []))[0]
                 node.placed, node.count = True, about[1]
         nodes = [node for node, _ in found.values()]
-        above = [node for node in nodes if self._tells_below(node)]
+        above = [node for node in nodes if self._has_readable_children(node)]
         kinds = FIELDS | NUMBERS
         more = [n for n in nodes if n.role in kinds or n.states & (protocol.EDITABLE | protocol.MANAGES)]
         offered = [method(node.path, accessible, "GetInterfaces", "as") for node in more]
@@ -426,20 +428,20 @@ class Application:
             if below is None:
                 del found[node.path]
             else:
-                found[node.path][1].extend(self._mine(below))
+                found[node.path][1].extend(self._own_paths(below))
         return [found.get(path) for path in paths]
 
-    def _tells_below(self, node: Node) -> bool:
+    def _has_readable_children(self, node: Node) -> bool:
         """Return whether to ask an element for its children."""
         if node.count > MOST_CHILDREN and not node.protected:
             self.note = _CUT  # a spreadsheet has millions of children, and listing them takes too long
         return 0 < node.count <= MOST_CHILDREN and not node.protected and not node.states & protocol.DEFUNCT
 
-    async def _certain(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
-        """Read elements like `_asked`; ``None`` also for elements that do not list all their children."""
+    async def _read_complete(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
+        """Read elements like `_read_elements`; ``None`` also for elements that do not list all their children."""
         return [
-            None if told is None or told[0].count > MOST_CHILDREN or told[0].states & UNCERTAIN else told
-            for told in await self._asked(connection, paths)
+            None if told is None or told[0].count > MOST_CHILDREN or told[0].states & INCOMPLETE_STATES else told
+            for told in await self._read_elements(connection, paths)
         ]
 
     async def _facts(self, connection: Connection, paths: Sequence[str]) -> list[Facts | None]:
@@ -462,17 +464,17 @@ class Application:
 
     async def _children(self, connection: Connection, path: str) -> list[str]:
         told = await connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetChildren", "a(so)")
-        return self._mine(told)
+        return self._own_paths(told)
 
     async def _children_of(self, connection: Connection, paths: Sequence[str]) -> list[list[str] | None]:
         asked = [method(path, protocol.ACCESSIBLE, "GetChildren", "a(so)") for path in paths]
         told = await connection.all(self.bus_name, asked)
-        return [None if each is None else self._mine(each) for each in told]
+        return [None if each is None else self._own_paths(each) for each in told]
 
-    def _mine(self, told: Sequence[tuple[str, str]]) -> list[str]:
+    def _own_paths(self, told: Sequence[tuple[str, str]]) -> list[str]:
         return [below for name, below in told[:MOST_CHILDREN] if name == self.bus_name and below != protocol.NULL]
 
-    def _show(self) -> None:
+    def _add_showing(self) -> None:
         """Add the state `showing` to visible elements in a showing window. GTK 4 sets it for windows only."""
         for node in self.nodes:
             above = self.nodes[node.parent].states if node.parent >= 0 else 0
@@ -486,7 +488,7 @@ class Application:
         return [None if extents is None else tuple(extents) for extents in told]
 
     async def _measure(
-        self, connection: Connection, some: Sequence[Node], told: Mapping[str, Extents | None] = NOT_TOLD
+        self, connection: Connection, some: Sequence[Node], told: Mapping[str, Extents | None] = NO_EXTENTS
     ) -> set[int]:
         """Read the extents of the showing elements in ``some``, and of all elements inside those that moved.
 
@@ -547,7 +549,7 @@ class Application:
             self.nodes += told
 
     async def _cell(self, connection: Connection, path: str) -> Node:
-        (told,) = await self._asked(connection, [path])
+        (told,) = await self._read_elements(connection, [path])
         if told is None:
             raise NoAnswer("an element is gone")
         node, _ = told
@@ -582,7 +584,7 @@ def _number(told: object) -> int:
 
 WORDS = ("Name", "ChildCount")
 PARTLY = "of its tables only those cells are here that show and hold something"
-UNCERTAIN = protocol.DEFUNCT | protocol.MANAGES
+INCOMPLETE_STATES = protocol.DEFUNCT | protocol.MANAGES
 """States of elements that do not list all their children."""
 _CUT = "its tree is larger than is read of any: not all of it is here"
 

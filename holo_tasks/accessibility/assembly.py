@@ -28,7 +28,7 @@ POPOVER = "GtkPopover"
 """GTK 4's name of a popup without a name."""
 
 
-_Told: TypeAlias = tuple[str, str, frozenset[str], Box, int, str, bool, str]
+_Values: TypeAlias = tuple[str, str, frozenset[str], Box, int, str, bool, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _page_fit(part: _Part) -> Fit | None:
     return Fit(1.0, 0.0, 0.0, part.fit.level)
 
 
-def _element(before: Element | None, number: int, told: _Told, app: Application) -> Element:
+def _element(before: Element | None, number: int, told: _Values, app: Application) -> Element:
     """Return an element with these values; ``before`` itself if it has them already."""
     role, name, states, box, parent, value, protected, shortcut = told
     if before is not None and (before.id, before.application) == (number, app.name):

@@ -62,16 +62,16 @@ SETTINGS = f"""<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configu
   <limit name="max_completed_connections">256</limit>
 </busconfig>
 """
-DENIED = """
+NO_ENVIRONMENT_UPDATES = """
     <deny send_interface="org.freedesktop.DBus" send_member="UpdateActivationEnvironment"/>"""
 """Otherwise a program could set a variable that makes the registry, which runs outside, load a library."""
-ONLY = """
+ONLY_TWO_USERS = """
     <deny user="*"/>
     <allow user="%s"/>
     <allow user="%s"/>"""
 """Allows two users only: the last rule that matches a user decides."""
 AS_USER = "setpriv"
-HANDED_ON = ("PATH", "LANG", "HOLO_DESKTOP")
+REGISTRY_VARIABLES = ("PATH", "LANG", "HOLO_DESKTOP")
 """Variables of our environment for a registry that runs as another user. HOLO_DESKTOP marks the desktop's processes."""
 
 
@@ -163,14 +163,16 @@ def launch(
     own = {"AT_SPI_BUS_ADDRESS": addresses[-1], "XDG_RUNTIME_DIR": str(folder), "GSETTINGS_BACKEND": "memory"}
     if guest is not None:
         guest.folder.mkdir(mode=0o700)
-        own |= {"XDG_RUNTIME_DIR": str(guest.folder), **{name: env[name] for name in HANDED_ON if name in env}}
+        own |= {"XDG_RUNTIME_DIR": str(guest.folder), **{name: env[name] for name in REGISTRY_VARIABLES if name in env}}
         registry = registry and guest.as_it(registry, own)
     services = folder / "services"
     services.mkdir(mode=0o700)
     if registry:
         (services / f"{REGISTRY}.service").write_text(f"[D-BUS Service]\nName={REGISTRY}\nExec={registry}\n")
     settings = folder / "bus.conf"
-    more = (DENIED if closed or guest else "") + (ONLY % (os.geteuid(), guest.uid) if guest else "")
+    more = (NO_ENVIRONMENT_UPDATES if closed or guest else "") + (
+        ONLY_TWO_USERS % (os.geteuid(), guest.uid) if guest else ""
+    )
     listen = "\n".join(f"  <listen>{each}</listen>" for each in addresses)
     settings.write_text(SETTINGS % {"listen": listen, "services": _as_markup(str(services)), "more": more})
     given |= own
@@ -208,7 +210,7 @@ def listening(bus: Bus) -> Bus:
         os.close(bus.ready)
     try:
         if said:
-            _let_in(bus.guest)
+            _give_socket(bus.guest)
             return bus
         why_not = f"{PROGRAM} does not start: its log, bus.log, says why."
     except OSError as error:
@@ -218,7 +220,7 @@ def listening(bus: Bus) -> Bus:
     return Bus(None, "", -1, why_not)
 
 
-def _let_in(guest: Guest | None) -> None:
+def _give_socket(guest: Guest | None) -> None:
     """Make a guest the owner of their socket, in a folder that they may enter but that stays ours."""
     if guest is not None:
         guest.socket.chmod(0o600)

@@ -10,7 +10,7 @@ from holo_tasks.accessibility import protocol
 
 MOST_TOLD = 200
 """Number of changed elements from which the whole tree is read again."""
-OWN = {
+OWN_EVENTS = {
     "object:propertychange": {"accessible-name", "accessible-value", "accessible-role"},
     "object:textchanged": None,
     "object:valuechanged": None,
@@ -21,7 +21,7 @@ OWN = {
     "window:deactivate": None,
 }
 """Events that are about one element only, with their known details; ``None`` stands for any detail."""
-OF_NO_INTEREST = {
+IGNORED_EVENTS = {
     "object:announcement",
     "object:attributeschanged",
     "object:linkselected",
@@ -32,7 +32,7 @@ OF_NO_INTEREST = {
 }
 NOT_TOLD = {"accessible-description", "accessible-help-text", "widget"}
 """Properties that are not read, and one that GTK 3 sets when it creates an accessible."""
-SPREADS = {"defunct", "manages-descendants", "iconified"}
+SPREADING_STATES = {"defunct", "manages-descendants", "iconified"}
 """States that affect more than their element."""
 SHOWS = {"showing", "visible"}
 
@@ -63,26 +63,26 @@ class Changes:
         if self.everything:
             return
         told = len(self.own) + len(self.inside) + len(self.shown) + len(self.added) + len(self.removed)
-        if told >= MOST_TOLD or not self._understood(path, interface, member, body):
+        if told >= MOST_TOLD or not self._record(path, interface, member, body):
             self.everything = True
 
-    def _understood(self, path: str, interface: str, member: str, body: Sequence[Any]) -> bool:
+    def _record(self, path: str, interface: str, member: str, body: Sequence[Any]) -> bool:
         detail = body[0] if body and isinstance(body[0], str) else ""
         if interface == protocol.CACHE:
             return self._cached(member, body)
         if not interface.startswith(protocol.EVENTS):
             return False
         event = f"{interface.removeprefix(protocol.EVENTS)}:{member}".lower()
-        if event in OF_NO_INTEREST or (event == "object:propertychange" and detail in NOT_TOLD):
+        if event in IGNORED_EVENTS or (event == "object:propertychange" and detail in NOT_TOLD):
             return True
-        if event in OWN:
-            details = OWN[event]
+        if event in OWN_EVENTS:
+            details = OWN_EVENTS[event]
             self.own.add(path)
             return details is None or detail in details
         match event:
             case "object:statechanged" if detail in SHOWS:
                 self.shown.add(path)
-            case "object:statechanged" if detail and detail not in SPREADS:
+            case "object:statechanged" if detail and detail not in SPREADING_STATES:
                 self.own.add(path)
             case "object:statechanged" if detail == "defunct":
                 if body[1:2] != [0]:  # GTK 3 signals for new elements that they are not defunct

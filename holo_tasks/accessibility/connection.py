@@ -25,7 +25,7 @@ IN_FLIGHT = 64
 """Most calls to a program that wait for an answer at the same time."""
 MOST_BUSY = 64
 """Most busy elements that are kept. With more, most of them went away without a signal, so all are forgotten."""
-FULL_S = 0.001
+RETRY_S = 0.001
 """Seconds until the next attempt to send to a bus whose socket is full."""
 PROPERTIES = "org.freedesktop.DBus.Properties"
 DAEMON, DAEMON_PATH = "org.freedesktop.DBus", "/org/freedesktop/DBus"
@@ -213,7 +213,7 @@ class Connection:
             self.busy = self.busy | {path} if len(self.busy) < MOST_BUSY else frozenset({path})
 
 
-class Guarded(socket.socket):
+class LimitedSocket(socket.socket):
     """A socket that receives a limited number of bytes."""
 
     left = MOST_BYTES
@@ -246,13 +246,13 @@ class Guarded(socket.socket):
             return
         del self._waiting[:sent]
         if self._waiting:
-            asyncio.get_running_loop().call_later(FULL_S, self._flush)
+            asyncio.get_running_loop().call_later(RETRY_S, self._flush)
 
 
 class BoundedBus(MessageBus):  # type: ignore[misc]  # its types are not read
-    """dbus-fast's bus on a `Guarded` socket. By itself it would accept messages of 128 MB."""
+    """dbus-fast's bus on a `LimitedSocket`. By itself it would accept messages of 128 MB."""
 
-    guarded: Guarded
+    guarded: LimitedSocket
 
     def begin(self, message: Message, then: Callable[[Message | None, Exception | None], None]) -> None:
         """Call a method; ``then`` gets the answer and ``None``, or ``None`` and the error."""
@@ -262,7 +262,7 @@ class BoundedBus(MessageBus):  # type: ignore[misc]  # its types are not read
         if transport != "unix":
             raise InvalidAddressError(f"a bus on this machine has a socket, not {transport}")
         where = options["path"] if "path" in options else "\0" + options.get("abstract", "")
-        self.guarded = Guarded(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.guarded = LimitedSocket(socket.AF_UNIX, socket.SOCK_STREAM)
         return self.guarded, self.guarded.makefile("rwb"), where
 
 

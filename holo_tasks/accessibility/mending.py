@@ -84,7 +84,7 @@ async def mended(
     for place, node in enumerate(nodes):
         if node.parent >= 0:
             below[node.parent].append(place)
-    told, unknown = _told(nodes, places, below, changes)
+    told, unknown = _changed_places(nodes, places, below, changes)
     wanted, changed = sorted(told), False
     glanced = [nodes[place] for place in over if place not in told]
     if len(wanted) + len(glanced) > MOST_AGAIN:
@@ -105,7 +105,7 @@ async def mended(
             raise Unclear
         if paths != [nodes[each].path for each in below[place]] and not node.protected:
             children[place] = paths
-        changed |= _take(nodes[place], node)
+        changed |= _update(nodes[place], node)
     fresh = await _fresh(nodes, places, children, asks)
     if unknown - fresh.keys():
         raise Unclear
@@ -123,13 +123,13 @@ async def mended(
     if len(again) + len(left) > MOST_AGAIN:
         raise Unclear
     shown = [node.states & protocol.SHOWING for node, _ in left]
-    changed |= _glance(left)
+    changed |= _update_repainted(left)
     turned = [node for (node, _), then in zip(left, shown, strict=True) if node.states & protocol.SHOWING != then]
     where = dict(zip(measured, extents, strict=True))
     return Mended(now, again + [node for node, _ in left], turned, changed or bool(children), where)
 
 
-def _told(
+def _changed_places(
     nodes: list[Node], places: dict[str, int], below: list[list[int]], changes: Changes
 ) -> tuple[set[int], set[str]]:
     """Return the indexes of the elements that changed by signals, and the paths of changed elements not in the tree."""
@@ -151,7 +151,7 @@ def _told(
     return found, {path for path in paths if path not in places}
 
 
-def _glance(told: Sequence[tuple[Node, Facts | None]]) -> bool:
+def _update_repainted(told: Sequence[tuple[Node, Facts | None]]) -> bool:
     """Update names and states of repainted elements; return whether any changed.
 
     Raises `Unclear` if an element is gone or its number of children changed.
@@ -166,7 +166,7 @@ def _glance(told: Sequence[tuple[Node, Facts | None]]) -> bool:
     return changed
 
 
-def _take(kept: Node, told: Node) -> bool:
+def _update(kept: Node, told: Node) -> bool:
     """Update a node from a new reading; return whether role, name or states changed. Raises `Unclear`."""
     if told.protected != kept.protected:
         raise Unclear  # it became a password field or ceased to be one: a value in the tree may be a secret

@@ -15,7 +15,7 @@ from holo_tasks.core.geometry import Box, Size
 SLACK = 3
 """Pixels by which extents and geometry may differ: toolkits round, and may or may not include a border."""
 LEAST_FACTOR, LARGEST_FACTOR = 0.5, 4.0
-FURTHEST = 1 << 20
+COORDINATE_LIMIT = 1 << 20
 """Coordinates and sizes in pixels from here on are invalid, because no screen is that large."""
 MOST_BOXES = 24
 """Most repainted boxes that are kept separately; with more, one box around all of them counts."""
@@ -181,7 +181,12 @@ def place(box: Box, pid: int, windows: Sequence[TopWindow], area: Box) -> tuple[
 def sound(told: Extents) -> bool:
     """Return whether extents have a positive size and plausible coordinates."""
     left, top, width, height = told
-    return 0 < width < FURTHEST and 0 < height < FURTHEST and abs(left) < FURTHEST and abs(top) < FURTHEST
+    return (
+        0 < width < COORDINATE_LIMIT
+        and 0 < height < COORDINATE_LIMIT
+        and abs(left) < COORDINATE_LIMIT
+        and abs(top) < COORDINATE_LIMIT
+    )
 
 
 def _factor(told: Extents, area: Box) -> float | None:

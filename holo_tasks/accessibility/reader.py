@@ -24,7 +24,7 @@ LONGEST_S = 1.5
 LATE_S = 0.2
 """Seconds to wait for a program that did not answer in time before."""
 MOST_APPLICATIONS = 40
-COME_AND_GO = (
+PROGRAM_SIGNALS = (
     f"type='signal',sender='{protocol.REGISTRY}',path='{protocol.ROOT}'",
     f"type='signal',sender='{DAEMON}',member='NameOwnerChanged',arg0='{protocol.REGISTRY}'",
 )
@@ -81,7 +81,7 @@ class Reader:
         if self._registry is None or not self._registry.open:
             self._forget()
             self._registry = await Connection.to(self._address)
-            for rule in COME_AND_GO:
+            for rule in PROGRAM_SIGNALS:
                 await self._registry.daemon("AddMatch", rule)
         registry = self._registry
         registry.allow()

@@ -26,7 +26,7 @@ from holo_tasks.desktop.interpreter_scripts import Started, script
 from holo_tasks.desktop.windows import box, client_of
 from holo_tasks.desktop.xlink import Refused, XLink
 
-NOBODY, POINTER_ROOT = 0, 1
+NO_WINDOW, POINTER_ROOT = 0, 1
 _clients: WeakKeyDictionary[XLink, Any] = WeakKeyDictionary()
 _started: WeakKeyDictionary[XLink, Started] = WeakKeyDictionary()
 
@@ -68,7 +68,7 @@ def passed(link: XLink) -> list[int]:
 def _owner(link: XLink, at: Point | None) -> tuple[Owner, int]:
     try:
         window = pressed(link, at) if at is not None else _focused(link)
-        if window == NOBODY:
+        if window == NO_WINDOW:
             return Owner(why="no window has the keyboard"), 0
         if window == link.root:
             return Owner(why="it is the empty desktop"), 0
@@ -84,7 +84,7 @@ def _owner(link: XLink, at: Point | None) -> tuple[Owner, int]:
 def _holds(link: XLink, owner: Owner) -> bool:
     """Return whether this program probably holds the grab: the topmost popup is its own, so its menu is open.
 
-    This is no proof: a program that grabs without a window could wait for such a moment. But menus have to stay
+    This is not certain: a program that grabs without a window could wait for such a moment. But menus have to stay
     usable, and harmless programs that grab (a launcher, a locker) show popups of their own. Checks for secrets do not
     use this rule.
     """
@@ -107,9 +107,9 @@ def processes_of(link: XLink, windows: Sequence[int]) -> list[int]:
     """Return for each window the process id of its maker, zero if it is unknown."""
     resources = _resources(link)
     if resources is None:
-        return [_said_pid(link, window) for window in windows]
+        return [_net_wm_pid(link, window) for window in windows]
     # All requests are sent before the first reply is waited for.
-    asked = [_ask_pid(resources, each) for each in (link.setup.resource_id_base, *windows)]
+    asked = [_request_pid(resources, each) for each in (link.setup.resource_id_base, *windows)]
     mine, *found = (_pid_or_zero(each) for each in asked)
     return found if mine == os.getpid() else [0 for _ in windows]
 
@@ -122,7 +122,7 @@ def clients(link: XLink) -> Counter[int] | None:
     resources = _resources(link)
     if resources is None:
         return None
-    everybody = xcffib.res.ClientIdSpec.synthetic(NOBODY, xcffib.res.ClientIdMask.LocalClientPID)
+    everybody = xcffib.res.ClientIdSpec.synthetic(NO_WINDOW, xcffib.res.ClientIdMask.LocalClientPID)
     asked = resources.QueryClients(), resources.QueryClientIds(1, [everybody])
     connected, told = asked[0].reply().clients, asked[1].reply().ids
     # It reports no process for a client on another machine. If our own process id is missing, the ids belong to another
@@ -150,8 +150,8 @@ def pressed(link: XLink, at: Point) -> int:
 def _focused(link: XLink) -> int:
     """Return the window that gets the keys: the focused window, or the innermost window below it at the pointer."""
     focus = int(link.conn.core.GetInputFocus().reply().focus)
-    if focus == NOBODY:
-        return NOBODY
+    if focus == NO_WINDOW:
+        return NO_WINDOW
     pointed = pressed(link, link.pointer())
     above = pointed
     while above and above != focus and focus != POINTER_ROOT:
@@ -163,7 +163,7 @@ def _pid(link: XLink, window: int) -> int:
     """Return the id of the process that made a window, zero if it is unknown."""
     resources = _resources(link)
     if resources is None:
-        return _said_pid(link, window)
+        return _net_wm_pid(link, window)
     # Process ids of a server in another container or on another machine do not match our /proc.
     if _local_pid(resources, link.setup.resource_id_base) != os.getpid():
         return 0
@@ -181,7 +181,7 @@ def _resources(link: XLink) -> Any:
     return _clients[link]
 
 
-def _said_pid(link: XLink, window: int) -> int:
+def _net_wm_pid(link: XLink, window: int) -> int:
     """Return the process id in a window's `_NET_WM_PID`, zero if it is not set."""
     try:
         return int((link.numbers(client_of(link, window), "_NET_WM_PID") or [0])[0])
@@ -190,22 +190,22 @@ def _said_pid(link: XLink, window: int) -> int:
 
 
 def _local_pid(resources: Any, resource: int) -> int:
-    return _told_pid(_ask_pid(resources, resource))
+    return _pid_of_reply(_request_pid(resources, resource))
 
 
-def _ask_pid(resources: Any, resource: int) -> Any:
+def _request_pid(resources: Any, resource: int) -> Any:
     wanted = xcffib.res.ClientIdSpec.synthetic(resource, xcffib.res.ClientIdMask.LocalClientPID)
     return resources.QueryClientIds(1, [wanted])
 
 
 def _pid_or_zero(asked: Any) -> int:
     try:
-        return _told_pid(asked)
+        return _pid_of_reply(asked)
     except Refused:
         return 0
 
 
-def _told_pid(asked: Any) -> int:
+def _pid_of_reply(asked: Any) -> int:
     found = asked.reply().ids
     return int(found[0].value[0]) if len(found) == 1 and found[0].length == 4 else 0
 

@@ -35,9 +35,9 @@ LONGEST_S = 5.0
 PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
 MOST_BUTTON = 3  # higher buttons are wheels, which raise no window
 
-ONCE = "Only press {} of {} was made: by then something else was there. Look again before you press it."
+PRESSES_LEFT_OUT = "Only press {} of {} was made: by then something else was there. Look again before you press it."
 BUSY = "Only press {} of {} was made: the program is still busy with it."
-BACK = (
+CALLED_OFF = (
     "It was called off: after the press something else came up where it was to end. The button was released where it "
     "was pressed. Look again."
 )
@@ -137,7 +137,7 @@ class Pointer:
                 if not self._glance.await_answer(self.last_event_ns):
                     return BUSY.format(number, count)
                 if self._glance.changed(before):
-                    return ONCE.format(number, count)
+                    return PRESSES_LEFT_OUT.format(number, count)
             self._press(at, button)
             self._release(at, button)
         return ""
@@ -159,7 +159,7 @@ class Pointer:
                 self._glance.await_answer(self.last_event_ns)
                 beside = close(start, end)  # the pressed control may look different
                 if self._glance.another_window(before) or (not beside and self._glance.changed(before, near=True)):
-                    return BACK
+                    return CALLED_OFF
             for step in range(1, DRAG_STEPS + 1):
                 self._gate.sleep(DRAG_STEP_S)
                 now = _between(start, end, step / DRAG_STEPS)
@@ -167,15 +167,15 @@ class Pointer:
                 if step == DRAG_BEGINS:
                     self._glance.await_answer(self.last_event_ns, other_than=blank)
             self._glance.await_answer(self.last_event_ns)
-            if before is not None and self._came_up(before, _between(start, end, 1 - 1 / DRAG_STEPS)):
+            if before is not None and self._appeared_at_end(before, _between(start, end, 1 - 1 / DRAG_STEPS)):
                 now = start
                 self.move(start)
-                return BACK
+                return CALLED_OFF
         finally:
             self._release(now, button)
         return ""
 
-    def _came_up(self, before: Spot, short: Point) -> bool:
+    def _appeared_at_end(self, before: Spot, short: Point) -> bool:
         """Return whether another window appeared at the end of a drag, apart from one that follows the pointer."""
         glance, at = self._glance, before.at
         if not glance.another_window(before):

@@ -32,7 +32,7 @@ MARK = "HOLO_DESKTOP"
 LOOK_S, NAP_S = 0.1, 0.005
 """Seconds between two searches for further processes to end; and seconds between them where a process cannot be waited
 for."""
-_UNLESS_ENDED = '[ "$PPID" = "$0" ] && exec "$@"'
+_RUN_UNLESS_ORPHANED = '[ "$PPID" = "$0" ] && exec "$@"'
 """Shell command that gets our process id and a program. It runs the program unless our process ended before
 `setpriv` set the signal."""
 
@@ -72,7 +72,7 @@ def start_tied(signum: signal.Signals, command: Sequence[str], **how: Any) -> su
     if setpriv is None:
         return subprocess.Popen(command, **how, preexec_fn=tied(signum))
     name = signum.name.removeprefix("SIG")
-    tie = [setpriv, "--pdeathsig", name, "/bin/sh", "-c", _UNLESS_ENDED, str(os.getpid())]
+    tie = [setpriv, "--pdeathsig", name, "/bin/sh", "-c", _RUN_UNLESS_ORPHANED, str(os.getpid())]
     return subprocess.Popen([*tie, found, *command[1:]], **how)
 
 

@@ -58,7 +58,7 @@ class Program:
         another = f" as {user.name}" if user else ""
 
         def popen(words: Sequence[str], pass_fds: Collection[int] = ()) -> subprocess.Popen[bytes]:
-            with self._log.open("wb") as log, _fed(feed) as stdin:
+            with self._log.open("wb") as log, _pipe_with(feed) as stdin:
                 return subprocess.Popen(
                     words,
                     env=dict(env),
@@ -136,7 +136,7 @@ class Program:
 
 
 @contextmanager
-def _fed(feed: bytes) -> Iterator[int]:
+def _pipe_with(feed: bytes) -> Iterator[int]:
     """Yield a descriptor from which a program can read ``feed``.
 
     All of ``feed`` is in the pipe at once, and reading it removes it. Yields ``DEVNULL`` for an empty ``feed``.

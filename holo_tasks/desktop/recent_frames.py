@@ -73,7 +73,7 @@ class Remembered:
         self._screen = screen
         self._gate = gate
         self._watch = watch
-        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._kept: OrderedDict[int, _StoredPicture] = OrderedDict()
         self.arranged_s = 0.0
         """When `arrange` was called last (`time.monotonic`)."""
         self._last = 0
@@ -91,7 +91,7 @@ class Remembered:
 
     def keep(self, picture: Picture) -> int:
         """Store a picture that was taken after `arrange`; return its number."""
-        taken = _Kept(picture, self._windows, self.arranged_s)
+        taken = _StoredPicture(picture, self._windows, self.arranged_s)
         # An equal picture is not stored again, so it displaces no other: a person may take long to answer about that.
         for number, known in reversed(self._kept.items()):
             if known.shows_the_same(taken):
@@ -138,10 +138,12 @@ class Remembered:
         """Wait until a screen is as before, apart from self-repainting areas; return the difference that stays."""
         until, doubts = time.monotonic() + PATIENCE_S, Doubts(before)
         looks: list[Mapping[Box, Image.Image]] = []
-        while why := self._moved(before, seen_s, now, where, doubts) or self._exchanged(before, seen_s, held):
+        while why := self._difference_at_aim(before, seen_s, now, where, doubts) or self._difference_in_held(
+            before, seen_s, held
+        ):
             if time.monotonic() >= until:
-                why = self._moved(before, seen_s, now, where, doubts, _unread(before, looks))
-                why = why or self._exchanged(before, seen_s, held)
+                why = self._difference_at_aim(before, seen_s, now, where, doubts, _unreadable_columns(before, looks))
+                why = why or self._difference_in_held(before, seen_s, held)
                 return self._await_rhythm(before, seen_s, where, held, doubts) if why else ""
             self._gate.sleep(NAP_S)
             last, now = now, self._sighting(where, self._arranged(where))
@@ -155,16 +157,18 @@ class Remembered:
         until = time.monotonic() + HOLD_S - PATIENCE_S
         while True:
             now = self._sighting(where, self._arranged(where))
-            why = self._moved(before, seen_s, now, where, doubts) or self._exchanged(before, seen_s, held)
+            why = self._difference_at_aim(before, seen_s, now, where, doubts) or self._difference_in_held(
+                before, seen_s, held
+            )
             if not why or time.monotonic() >= until:
                 return why
             calm, stirs = Calm(before, where), self._watch.promising(seen_s)
             hopeful = not moved(before, calm.calmed(now, stirs), where)
-            if not hopeful or self._exchanged(before, seen_s, held, stirs):
+            if not hopeful or self._difference_in_held(before, seen_s, held, stirs):
                 return why
             self._gate.sleep(NAP_S)
 
-    def _exchanged(
+    def _difference_in_held(
         self, before: Sighting, seen_s: float, held: Sequence[Box], stirs: Iterable[Stir] | None = None
     ) -> str:
         """Return a reason if one of the ``held`` boxes looks different, apart from self-repainting areas.
@@ -181,7 +185,7 @@ class Remembered:
         steady = [stir.box for stir in (self._watch.steady(seen_s) if stirs is None else stirs)]
         return "what item it is about looks different" if stirred_in(before, now, held, steady) else ""
 
-    def _moved(
+    def _difference_at_aim(
         self,
         before: Sighting,
         seen_s: float,
@@ -224,7 +228,7 @@ class Remembered:
         return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
 
 
-class _Kept:
+class _StoredPicture:
     """A stored picture with the arrangement of its windows.
 
     Compressed, a picture of a program takes a hundredth of the memory.
@@ -250,7 +254,7 @@ class _Kept:
         pixels, packed = self._state
         return Sighting(Picture(self._size, zlib.decompress(pixels) if packed else pixels), self.windows)
 
-    def shows_the_same(self, other: _Kept) -> bool:
+    def shows_the_same(self, other: _StoredPicture) -> bool:
         alike = (self.windows, self._size, self._check) == (other.windows, other._size, other._check)
         return alike and self.sighting() == other.sighting()
 
@@ -260,12 +264,12 @@ class _Kept:
             self._state = zlib.compress(pixels, 1), True
 
 
-def _pack(pictures: list[_Kept]) -> None:
+def _pack(pictures: list[_StoredPicture]) -> None:
     for picture in pictures:
         picture.pack()
 
 
-def _unread(before: Sighting, looks: Sequence[Mapping[Box, Image.Image]]) -> Restless:
+def _unreadable_columns(before: Sighting, looks: Sequence[Mapping[Box, Image.Image]]) -> Restless:
     return {
         area: frozenset(area.left + x for x in unread(shown(before, area), [look[area] for look in looks]))
         for area in (looks[-1] if looks else ())
@@ -301,7 +305,7 @@ def top_at(link: XLink, at: Point | None) -> int:
         if at is not None:
             return int(core.TranslateCoordinates(link.root, link.root, at.x, at.y).reply().child)
         window = int(core.GetInputFocus().reply().focus)
-        while window > 1:  # 0 is no focus, and 1 (PointerRoot) the window under the pointer
+        while window > 1:  # 0 stands for no focus, and 1 (PointerRoot) for the window under the pointer
             tree = core.QueryTree(window).reply()
             if tree.parent in (link.root, 0):
                 return window

@@ -20,11 +20,11 @@ from holo_tasks.desktop.remote_certificate import NoEncryption, certificate_of, 
 CLIENTS = {"vnc": ("xtigervncviewer", "tigervnc-viewer"), "rdp": ("xfreerdp", "freerdp2-x11")}
 """The client's program and Debian package, for each kind of remote screen."""
 US_KEYBOARD = "0x00000409"
-TRUSTED = (
+CERTIFICATE_UNCHECKED = (
     "The certificate of the remote screen at {place} was trusted without a check; its fingerprint is {digest}. Give it "
     "as fingerprint=, once you know that it is the right one."
 )
-PLAIN = "The connection to the remote screen at {place} is not encrypted."
+NOT_ENCRYPTED = "The connection to the remote screen at {place} is not encrypted."
 # VNC uses DES with the bits of each key byte reversed. Triple DES (FIPS 46-3) with one key three times is plain DES.
 VNC_KEY = bytes(int(f"{byte:08b}"[::-1], 2) for byte in (23, 82, 107, 6, 35, 78, 88, 7))
 VNC_CHARACTERS = 8
@@ -78,7 +78,7 @@ class Opener:
             certificate = certificate_of(self._remote)
             digest = checked(certificate, self._remote)
             if not self._remote.fingerprint:
-                self._tell(TRUSTED.format(place=self._remote.place, digest=digest))
+                self._tell(CERTIFICATE_UNCHECKED.format(place=self._remote.place, digest=digest))
             self._certificate = certificate
         return checked(self._certificate, self._remote)
 
@@ -91,11 +91,11 @@ class Opener:
             try:
                 self._digest()
             except NoEncryption:
-                if remote.fingerprint or not _here(remote.host):
+                if remote.fingerprint or not _is_this_machine(remote.host):
                     raise
         if self._certificate is None:
-            if not self._plain and not _here(remote.host):
-                self._tell(PLAIN.format(place=remote.place))
+            if not self._plain and not _is_this_machine(remote.host):
+                self._tell(NOT_ENCRYPTED.format(place=remote.place))
             self._plain = True
             return None
         known = self._folder / "server.pem"
@@ -135,7 +135,7 @@ class Opener:
         return Client([*command, f"{host}::{remote.port}"], feed)
 
 
-def _here(host: str) -> bool:
+def _is_this_machine(host: str) -> bool:
     return host == "localhost" or is_loopback(host)
 
 

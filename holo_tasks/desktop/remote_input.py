@@ -27,12 +27,12 @@ PRESS_BUTTON, MOTION = 4, 6
 BUTTONS = 7
 """Number of buttons: three, and four for wheels."""
 SHIFTS = {0xFFE1, 0xFFE2}
-OTHERS = set(range(0xFFE3, 0xFFEF)) - {0xFFE5, 0xFFE6}
+MODIFIERS = set(range(0xFFE3, 0xFFEF)) - {0xFFE5, 0xFFE6}
 """Keysyms of Control, Meta, Alt, Super and Hyper on either side, without the locks."""
 IGNORED = {0xFFE5, 0xFFE6, 0xFF7F, 0xFF14, 0xFE03, 0xFF7E}
 """Keysyms of locks and of keys that choose a level. The person's keyboard has applied these already."""
 
-PAD = {symbol: symbol - 0xFF80 for symbol in (*range(0xFFAA, 0xFFBA), 0xFFBD)}
+NUMBER_PAD = {symbol: symbol - 0xFF80 for symbol in (*range(0xFFAA, 0xFFBA), 0xFFBD)}
 """Characters of the number pad, mapped to the same characters of the main keys: without NumLock the pad's keys move."""
 
 
@@ -91,13 +91,13 @@ class Guest:
     def _key(self, keysym: int, down: bool) -> None:
         if keysym in IGNORED:
             return
-        keysym = PAD.get(keysym, keysym)
+        keysym = NUMBER_PAD.get(keysym, keysym)
         if self._clicked:  # keys would overtake the click, as after a click of the agent
             self._clicked = False
             self._pulse.await_manager()
-        if keysym in SHIFTS or keysym in OTHERS:
+        if keysym in SHIFTS or keysym in MODIFIERS:
             self._modify(keysym, down)
-        elif down and OTHERS.isdisjoint(self._modifiers) and not 0xFD00 <= keysym <= 0xFFFF:
+        elif down and MODIFIERS.isdisjoint(self._modifiers) and not 0xFD00 <= keysym <= 0xFFFF:
             with self._keyboard.plain():
                 self._typist.strike([keysym])
             for held in self._modifiers:

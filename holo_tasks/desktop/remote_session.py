@@ -21,11 +21,11 @@ from holo_tasks.desktop.remote_client import Opener
 from holo_tasks.desktop.xlink import XLink
 
 NAP_S = 0.02
-ENDS_S = 2.0
+MOST_END_S = 2.0
 """Longest time that a client may take to end after it closed its window."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 8.0
 """First and longest pause between two attempts, because a server needs time to restart."""
-ASKS_S = 3.0
+QUESTION_AFTER_S = 3.0
 """A client that shows another window than the picture for this time shows a question."""
 
 
@@ -47,11 +47,11 @@ class RemoteSession:
     def lost(self) -> bool:
         """Return whether the connection dropped: the client has closed its window and ended.
 
-        Waits up to ``ENDS_S`` for the client to end.
+        Waits up to ``MOST_END_S`` for the client to end.
         """
         if self._program is None or self._shown():
             return False
-        until = time.monotonic() + ENDS_S
+        until = time.monotonic() + MOST_END_S
         while not self._program.ended and not self._shown() and time.monotonic() < until:
             self._interrupt.sleep(NAP_S)
         return self._program.ended
@@ -80,7 +80,7 @@ class RemoteSession:
                 raise self._failed(program)
             now, shown = time.monotonic(), windows.windows(self._link)
             asking_s = (asking_s or now) if shown else 0.0
-            asks = bool(asking_s) and now - asking_s > ASKS_S
+            asks = bool(asking_s) and now - asking_s > QUESTION_AFTER_S
             if asks or now - began > timeout_s:
                 titles = ", ".join(repr(window.title[:100]) for window in shown) or "no window"
                 raise DesktopFailed(

@@ -22,17 +22,17 @@ from holo_tasks.desktop.repaints import Repaints
 from holo_tasks.desktop.settle import Repaint
 from holo_tasks.desktop.xlink import Refused, XLink
 
-NAP_S, REST, MOST_S, BUSY_S = 0.1, 9, 0.4, 0.35
-"""The pause after a sample is ``REST`` times its computing time, but at least ``NAP_S`` and at most ``MOST_S`` seconds.
-So a video costs a tenth of a core. After a gesture a sample waits ``BUSY_S``, because the capture for the model comes
+NAP_S, REST_FACTOR, MOST_S, BUSY_S = 0.1, 9, 0.4, 0.35
+"""The pause after a sample is ``REST_FACTOR`` times its computing time, but from ``NAP_S`` to ``MOST_S`` seconds. So a
+video costs a tenth of a core. After a gesture a sample waits ``BUSY_S``, because the capture for the model comes
 first."""
-STRONG = 32
+LEAST_CHANGE = 32
 """Smallest difference in brightness (0 to 255) that counts as a change."""
-WIDE, TALL = 256, 64
+MOST_WIDTH, MOST_HEIGHT = 256, 64
 """A repaint of at most this width and height in pixels counts as one thing, including its unchanged parts."""
-LIKE = 4
+MOST_SIZE_RATIO = 4
 """Repaints at one place count as repaints of one thing if their areas differ by at most this factor."""
-APART, QUEUED = 8, 256
+MOST_PLACES, QUEUED = 8, 256
 """Most places that are compared separately, and most repaints in the queue whose boxes are kept separately."""
 QUIET_S, UNSETTLED_S = 1.0, 2.0
 """Time after a capture from which repaints no longer count as effects of a gesture. The second value is for a screen
@@ -153,7 +153,7 @@ class RepaintWatch:
             with self._turn:
                 if not self._catch_up():
                     return
-            time.sleep(min(MOST_S, max(NAP_S, REST * (time.thread_time() - began))))
+            time.sleep(min(MOST_S, max(NAP_S, REST_FACTOR * (time.thread_time() - began))))
 
     def _catch_up(self) -> bool:
         """Sample the repaints since the last call; return false if the watch cannot learn any more."""
@@ -168,20 +168,20 @@ class RepaintWatch:
         try:
             self._sample(drawn)
         except Refused:  # the screen was resized
-            self._blind()
+            self._forget_picture()
         except Exception:  # including a lost X server: without learned areas the whole screen is compared
             self._lost = True
         return not self._lost
 
     def _sample(self, drawn: Sequence[Repaint]) -> None:
         if self._away():
-            self._blind()
+            self._forget_picture()
             return
         if not drawn:
             return
         size = self._link.size()
         if self._known is None or self._known.size != (size.width, size.height):
-            self._blind()
+            self._forget_picture()
             self._known = Image.new("L", (size.width, size.height))  # so all counts as changed once
         screen = Box.whole(size)
         for place in _places([_aligned(one.box, screen) for one in drawn]):
@@ -191,9 +191,9 @@ class RepaintWatch:
             elif tiles:
                 self._learn(tiles, [one for one in drawn if place.intersects(one.box)])
         if self._away():  # a person may have got the screen meanwhile
-            self._blind()
+            self._forget_picture()
 
-    def _blind(self) -> None:
+    def _forget_picture(self) -> None:
         self._known = None
         self._rhythms.forget()
 
@@ -203,7 +203,7 @@ class RepaintWatch:
             return set()
         now = self._taken(box)
         place = box.left, box.top, box.right, box.bottom
-        strong = ImageChops.difference(now, known.crop(place)).point(lambda value: 255 if value >= STRONG else 0)
+        strong = ImageChops.difference(now, known.crop(place)).point(lambda value: 255 if value >= LEAST_CHANGE else 0)
         known.paste(now, place)
         squares = strong.reduce(TILE)
         first, top = box.left // TILE, box.top // TILE
@@ -216,8 +216,8 @@ class RepaintWatch:
     def _learn(self, tiles: set[Tile], drawn: Sequence[Repaint]) -> None:
         """Record the changed tiles of a place, the tiles that were drawn together with them, and the times."""
         self._rhythms.outgrown(tiles)
-        things = [squares(one.box) for one in drawn if one.box.width <= WIDE and one.box.height <= TALL]
-        for own, times_ns in _shared_out(tiles.union(*(thing for thing in things if thing & tiles)), drawn):
+        things = [squares(one.box) for one in drawn if one.box.width <= MOST_WIDTH and one.box.height <= MOST_HEIGHT]
+        for own, times_ns in _grouped_by_repaint(tiles.union(*(thing for thing in things if thing & tiles)), drawn):
             first_s, last_s = times_ns[0] / 1e9, times_ns[-1] / 1e9
             ours = self._acted_s <= first_s and last_s < self._looked_s
             alone, untouched = first_s >= self._alone_from_s, self._acted_s == -math.inf
@@ -242,7 +242,7 @@ def _aligned(box: Box, screen: Box) -> Box:
 def _places(boxes: Sequence[Box]) -> list[Box]:
     """Join overlapping boxes, so that two clocks in two corners stay two places.
 
-    Returns one box around all if more than ``APART`` remain.
+    Returns one box around all if more than ``MOST_PLACES`` remain.
     """
     found: list[Box] = []
     for box in boxes:
@@ -251,10 +251,10 @@ def _places(boxes: Sequence[Box]) -> list[Box]:
             found = [other for other in found if other not in touched]
             grown = Box.around([grown, *touched])
         found.append(grown)
-    return found if len(found) <= APART else [Box.around(found)]
+    return found if len(found) <= MOST_PLACES else [Box.around(found)]
 
 
-def _shared_out(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tuple[set[Tile], list[int]]]:
+def _grouped_by_repaint(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tuple[set[Tile], list[int]]]:
     """Group tiles by the smallest repaint around them.
 
     Returns each group with the times, in nanoseconds, of repaints of similar size at that place.
@@ -263,7 +263,7 @@ def _shared_out(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tuple[set[Ti
     for one in sorted(drawn, key=lambda one: one.box.area):
         if left and (own := _inside(left, one.box)):
             left -= own
-            most = LIKE * one.box.area
+            most = MOST_SIZE_RATIO * one.box.area
             alike = [other.at_ns for other in drawn if other.box.area <= most and one.box.intersects(other.box)]
             found.append((own, alike))
     return sorted(found, key=lambda part: part[1][-1])

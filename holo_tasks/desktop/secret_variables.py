@@ -28,7 +28,7 @@ OTHER_SERVICES = _names(
     "TWINE_ UV_ VERCEL_ WANDB_ XAI_"
 )
 """Prefixes of names that many shells hold for other work. Error messages do not mention these variables."""
-_MADE = re.compile(
+_GENERATED_NAMES = re.compile(
     r"(?:TOKEN|COOKIE|WEBHOOK)S?(?:\d|_|$)"
     r"|(?:API|ACCESS|PRIVATE|SECRET|MASTER|SIGNING|ENCRYPTION|LICEN[CS]E)_?KEYS?(?:\d|_|$)"
     r"|(?:^|_)(?:KEYS?|KEYTAB|KEYRING|KEYSTORE|AUTH|AUTHN|AUTHZ|OAUTH2?|AUTHORIZATION|PAT|SAS|JWT|BEARER|SESSION|DSN"
@@ -39,14 +39,14 @@ _MADE = re.compile(
     re.IGNORECASE,
 )
 """Names of generated keys, which are long and random, and of services that a program may need itself."""
-_CHOSEN = re.compile(
+_CHOSEN_NAMES = re.compile(
     r"(?:PASSW(?:OR)?D|PASSPHRASE|SECRET|CREDENTIAL)S?(?:\d|_|$)"
     r"|(?:^|_)(?:(?:ADMIN|DB|FTP|LDAP|MAIL|MY|PROXY|ROOT|SMTP|SQL|SSH|USER)?(?:PASS|PWD)|PW|PIN|CVV|CVC|CREDS?|OTP|TOTP"
     r"|MFA)(?:\d|_|$)",
     re.IGNORECASE,
 )
 """Names of values that a person chose or types. These may be as short and plain as a word."""
-_ABOUT = re.compile(
+_DESCRIBING_NAMES = re.compile(
     r"^(?:MAX|MIN|NUM)_|_(?:AGE|COLOU?R|COUNT|DELAY|DEPTH|DIR|DIRECTORY|EXPIRY|FILE|FOLDER|FORMAT|HEIGHT|INTERVAL|LAYOUT|LEN|LENGTH|LEVEL"
     r"|LIMIT|LOG|MAX|MIN|MODE|MS|PATH|POLICY|PORT|RETRIES|SECONDS|SIZE|STYLE|TIMEOUT|TRIES|TTL|TYPE|WAIT|WIDTH|X|Y)$",
     re.IGNORECASE,
@@ -62,7 +62,7 @@ _KEY = re.compile(
     r"[\w-]{10,}",
     re.IGNORECASE,
 )
-_SAID = re.compile(
+_ASSIGNED = re.compile(
     r"(?:password|passwd|pwd|secret|token|api_?key|access_?key|account_?key|signature|sig)\s*[=:]\s*[^\s&;]",
     re.IGNORECASE,
 )
@@ -70,7 +70,7 @@ _RANDOM = re.compile(r"(?<![\w/+.-])(?:[\w+/-]{24,}={0,2}|[\w+/-]{22,23}={1,2})(
 """Texts that may be keys by themselves: long, and not part of a path or a name."""
 _IDENTIFIER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _PATH_LIKE = re.compile(r"(?:sqlite(?:\+\w+)?:/{2})?(?:~|\.{0,2})/")
-_ROOTED = re.compile(
+_ABSOLUTE_PATH = re.compile(
     r"/(?:bin|boot|dev|etc|home|lib|lib64|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|work|workspace|Users)(?:/|$)"
 )
 """Beginnings of paths; keys do not begin like this."""
@@ -97,14 +97,14 @@ def is_telling(name: str, text: str) -> bool:
         return True
     if not sounds_telling(name):
         return False
-    if _CHOSEN.search(name) and not _ABOUT.search(name):
-        return not (_BOOLEAN.fullmatch(text) or _ROOTED.match(text))
+    if _CHOSEN_NAMES.search(name) and not _DESCRIBING_NAMES.search(name):
+        return not (_BOOLEAN.fullmatch(text) or _ABSOLUTE_PATH.match(text))
     return not _is_plain(name, text)
 
 
 def sounds_telling(name: str) -> bool:
     """Return whether a variable may hold a key or a login, by its name alone."""
-    return name.startswith(SERVICES) or bool(_CHOSEN.search(name) or _MADE.search(name))
+    return name.startswith(SERVICES) or bool(_CHOSEN_NAMES.search(name) or _GENERATED_NAMES.search(name))
 
 
 def looks_secret(text: str) -> bool:
@@ -113,18 +113,18 @@ def looks_secret(text: str) -> bool:
         return True
     # A password in a URL of this machine opens nothing from elsewhere. Only texts that look like keys count there.
     elsewhere = _LOOPBACK_URL.sub("", text)
-    return bool(_SAID.search(elsewhere)) or any(_is_random(found[0]) for found in _RANDOM.finditer(text))
+    return bool(_ASSIGNED.search(elsewhere)) or any(_is_random(found[0]) for found in _RANDOM.finditer(text))
 
 
 def _is_plain(name: str, text: str) -> bool:
     """Return whether a value is of a kind that is never a key, such as a number, a word or a path."""
-    number = _MEASURE if _ABOUT.search(name) else _NUMBER
+    number = _MEASURE if _DESCRIBING_NAMES.search(name) else _NUMBER
     kinds = (number, _BOOLEAN, _WORD, _FILE_NAME, _LOOPBACK_HOST, _LOOPBACK_URL)
     return any(kind.fullmatch(text) for kind in kinds) or _is_path(text)
 
 
 def _is_path(text: str) -> bool:
-    return bool(_ROOTED.match(text)) or (
+    return bool(_ABSOLUTE_PATH.match(text)) or (
         bool(_PATH_LIKE.match(text)) and not any(_is_mixed(part) for part in text.split("/"))
     )
 
@@ -133,7 +133,7 @@ def _is_random(run: str) -> bool:
     """Return whether a run of characters looks generated: hexadecimal, or mixed more than words and dates are."""
     if _IDENTIFIER.fullmatch(run) or _PATH_LIKE.match(run):
         return False
-    if rooted := _ROOTED.search(run):  # a path, behind an option's letter
+    if rooted := _ABSOLUTE_PATH.search(run):  # a path, behind an option's letter
         run = run[: rooted.start()]
     if len(run) >= _HEXADECIMAL and re.fullmatch(r"[0-9a-fA-F]+", run):
         return True

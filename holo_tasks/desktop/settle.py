@@ -29,7 +29,7 @@ class Settle:
 
     A screen has settled when nothing was repainted for ``quiet_s`` and no work on the last input is in flight. After a
     gesture the first repaint is awaited for ``first_change_s``. A screen that never settles is captured after
-    ``cap_s``, and a quarter of that after work in flight has ended.
+    ``cap_s``. After the end of work in flight it is captured within a quarter of ``cap_s``.
 
     Work in flight, such as a request without an answer, is awaited for at most ``patience_s`` after the gesture. A
     program that is too busy to answer its window manager gets the same time. Some old programs (xterm, Motif) answer no

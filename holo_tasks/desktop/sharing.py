@@ -16,7 +16,7 @@ class Sharing(Measured):
     _shares: dict[str, Any] | None = None
 
     async def shared_folder(self) -> SharedFolder:
-        """Return the folder that this desktop's programs share with the agent, and with nobody else.
+        """Return the folder that only this desktop's programs and the agent share.
 
         Raises `InvalidUsage` on a desktop that shows a remote screen.
         """

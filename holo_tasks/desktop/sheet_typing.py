@@ -19,7 +19,7 @@ from holo_tasks.desktop.caret_probe import Press
 from holo_tasks.desktop.focused_field import Focus, FocusedField
 from holo_tasks.desktop.interrupt import Interrupt
 
-OPENS_S, NAP_S = 1.5, 0.02
+PATIENCE_S, NAP_S = 1.5, 0.02
 """Longest time in which the sheet has to open a cell or show its new text, and the pause between two checks."""
 KEYS = {"\t": keynames.TAB, "\n": keynames.RETURN}
 PIECE = re.compile(r"[^\W_]+|[\W_][^\W_]*")
@@ -99,7 +99,7 @@ class SheetTyping:
         return edited.place
 
     def _await(self, holds: Callable[[Focus], bool]) -> Focus | None:
-        until = time.monotonic() + OPENS_S
+        until = time.monotonic() + PATIENCE_S
         while True:
             now = self._focused.read()
             if now.kind == "edited cell" and holds(now):

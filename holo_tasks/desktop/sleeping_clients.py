@@ -52,21 +52,23 @@ _CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
 WAITS = {number: (kind, which) for number, kind, which in _CALLS.values()}
 """The system calls in which programs wait, by number: the format of the timeout, and the index of its argument."""
 NEGATIVE = 1 << 31
-PRIVATE, BY_THE_CALENDAR, OPERATION, WAIT, WAIT_BITSET = 0x80, 0x100, 0x7F, 0, 9
+PRIVATE, REALTIME_CLOCK, OPERATION, WAIT, WAIT_BITSET = 0x80, 0x100, 0x7F, 0, 9
 TIMESPEC_OF_64_BITS, LOWEST_OF_64_BITS = struct.Struct("=qq"), 1 << 32
 ALARMS = sum(1 << number - 1 for number in (signal.SIGALRM, signal.SIGIO, *range(34, 65)))
 """Signals by which a process can have itself woken, at a time that its system call does not show."""
-WITHIN = ("pipe:[", "anon_inode:[eventpoll]", "anon_inode:[eventfd]")
+OWN_TREE_LINKS = ("pipe:[", "anon_inode:[eventpoll]", "anon_inode:[eventfd]")
 """Links of descriptors on which only processes of the same tree can send, which are checked as well."""
-SILENT = {os.makedev(1, minor) for minor in (3, 5, 7, 8, 9)}
+SILENT_DEVICES = {os.makedev(1, minor) for minor in (3, 5, 7, 8, 9)}
 """/dev/null, zero, full, random and urandom."""
-TELLING = {Path(where).stat().st_dev for where in ("/proc", "/sys", "/sys/fs/cgroup") if Path(where).exists()}
+WAITABLE_FILE_SYSTEMS = {
+    Path(where).stat().st_dev for where in ("/proc", "/sys", "/sys/fs/cgroup") if Path(where).exists()
+}
 """File systems whose regular files a process can wait on."""
 MOST_SOCKETS = 8
 """Most sockets of a process besides those to the X server. A process with more belongs to a large group of processes,
 and checking all of them takes longer than waiting."""
-WATCHES_FILES = "anon_inode:inotify"
-BEGAN = 19
+INOTIFY = "anon_inode:inotify"
+START_TIME = 19
 """Index of a thread's start time in /proc/…/stat, counted behind its name."""
 
 
@@ -74,7 +76,7 @@ class Awake(Exception):
     """A thread is awake, or may wake at any time."""
 
 
-class Untold(Exception):
+class SleepUnknown(Exception):
     """It cannot be found out whether all threads sleep."""
 
 
@@ -92,7 +94,7 @@ class Asleep:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ThreadRuns:
     """How often a thread had run at a check, the time of the check, and the earliest start of its current sleep."""
 
     times: int
@@ -100,14 +102,14 @@ class Ran:
     slept_ns: int
 
     @staticmethod
-    def after(before: Ran | None, thread: Path, times: int, looked_ns: int) -> Ran:
+    def after(before: ThreadRuns | None, thread: Path, times: int, looked_ns: int) -> ThreadRuns:
         """Return the record after one more check.
 
         A thread that ran since the check before has slept since that check at the earliest.
         """
         if before is None:
-            return Ran(times, looked_ns, _began_ns(thread))
-        return Ran(times, looked_ns, before.slept_ns if times == before.times else before.looked_ns)
+            return ThreadRuns(times, looked_ns, _began_ns(thread))
+        return ThreadRuns(times, looked_ns, before.slept_ns if times == before.times else before.looked_ns)
 
 
 class Sleepers:
@@ -119,8 +121,8 @@ class Sleepers:
         self._bus = bus_pid
         self._mute = mute
         self._peers = Peers()
-        self._beside: dict[int, bool] = {}
-        self._ran: dict[int, Ran] = {}
+        self._of_bus: dict[int, bool] = {}
+        self._ran: dict[int, ThreadRuns] = {}
         self._held: dict[int, tuple[dict[Path, int], set[int]]] = {}
         self._checked = False
         """Whether the sockets' peers were checked, and no process has run since that could have changed them."""
@@ -136,7 +138,7 @@ class Sleepers:
             now = self._look(began)
         except Awake:
             now = Asleep(began, 0)
-        except (Untold, PermissionError):
+        except (SleepUnknown, PermissionError):
             return None
         except OSError:  # a process that has just ended
             now = Asleep(began, 0)
@@ -149,17 +151,17 @@ class Sleepers:
         connected = clients(self._link)
         started = self._tree.pids()
         if connected is None or self._server not in started or not connected.keys() - {os.getpid()} <= set(started):
-            raise Untold
+            raise SleepUnknown
         watched = [pid for pid in started if pid != self._server and pid not in self._mute]
-        beside = [pid for pid in watched if self._bus and not connected[pid] and self._is_beside(pid)]
-        turns = {pid: _turns(pid) for pid in watched if pid not in beside}
+        bus_pids = [pid for pid in watched if self._bus and not connected[pid] and self._is_of_bus(pid)]
+        turns = {pid: _run_counts(pid) for pid in watched if pid not in bus_pids}
         held = {pid: self._sockets(pid, turns[pid], connected[pid]) for pid in turns}
         hearing = [pid for pid in held if len(held[pid]) > connected[pid]]
         if hearing:
-            turns |= {pid: _turns(pid) for pid in beside}
-            held |= {pid: self._sockets(pid, turns[pid], 0) for pid in beside}
+            turns |= {pid: _run_counts(pid) for pid in bus_pids}
+            held |= {pid: self._sockets(pid, turns[pid], 0) for pid in bus_pids}
             if not self._checked:
-                self._check_peers(held, {number for pid in (*hearing, *beside) for number in held[pid]})
+                self._check_peers(held, {number for pid in (*hearing, *bus_pids) for number in held[pid]})
             self._checked = True
         return self._asleep(turns, began)
 
@@ -172,7 +174,7 @@ class Sleepers:
         return known[1]
 
     def _check_peers(self, held: Mapping[int, Collection[int]], hears: Collection[int]) -> None:
-        """Raise `Untold` if one of the sockets leads to a process that is not checked.
+        """Raise `SleepUnknown` if one of the sockets leads to a process that is not checked.
 
         A listening socket of the bus is allowed: a new client would wake the bus, and then have a socket there. The
         bus also has one socket to the kernel's audit, whose peer is unknown.
@@ -183,7 +185,7 @@ class Sleepers:
         untold = [number for number in of_bus if not peers[number]]
         strange = (number for number, peer in peers.items() if peer not in inside)
         if len(untold) > 1 or any(number not in of_bus or peers[number] > 0 for number in strange):
-            raise Untold
+            raise SleepUnknown
 
     def _asleep(self, turns: Mapping[int, Mapping[Path, int]], began: int) -> Asleep:
         """Return until when these processes and the X server sleep.
@@ -194,7 +196,7 @@ class Sleepers:
         for pid, threads in turns.items():
             for thread, times in threads.items():
                 number = int(thread.name)
-                self._ran[number] = ran[number] = Ran.after(self._ran.get(number), thread, times, began)
+                self._ran[number] = ran[number] = ThreadRuns.after(self._ran.get(number), thread, times, began)
                 until = min(until, _until(pid, thread, ran[number].slept_ns))
         self._ran = ran
         # The X server comes last. It has just answered us, so it began its current sleep after ``began``.
@@ -202,40 +204,40 @@ class Sleepers:
             until = min(until, _until(self._server, thread, began if int(thread.name) == self._server else None))
         return Asleep(time.monotonic_ns(), until, {number: each.times for number, each in ran.items()})
 
-    def _is_beside(self, pid: int) -> bool:
+    def _is_of_bus(self, pid: int) -> bool:
         """Return whether a process is the desktop's message bus, or was started by it.
 
         The bus draws nothing, and each of its clients has one more socket than those to the X server.
         """
-        if pid not in self._beside:
-            self._beside[pid] = (
-                pid == self._bus or (above := parent(pid)) == self._bus or self._beside.get(above, False)
+        if pid not in self._of_bus:
+            self._of_bus[pid] = (
+                pid == self._bus or (above := parent(pid)) == self._bus or self._of_bus.get(above, False)
             )
-        return self._beside[pid]
+        return self._of_bus[pid]
 
 
 def _sockets(pid: int, connections: int, *, of_bus: bool) -> set[int]:
-    """Return the inodes of a process's sockets. Raises `Untold` if it can be woken by other means.
+    """Return the inodes of a process's sockets. Raises `SleepUnknown` if it can be woken by other means.
 
     ``connections`` is the number of its connections to the X server. The message bus may also watch its settings files,
     because it draws nothing.
     """
     timers = process(pid) / "timers"
     if int(status_of(process(pid))["SigCgt"], 16) & ALARMS or (timers.exists() and timers.read_bytes()):
-        raise Untold
+        raise SleepUnknown
     found = set()
     for entry in os.scandir(f"/proc/{pid}/fd"):
         told = Path(entry).stat()
         if stat.S_ISSOCK(told.st_mode):
             found.add(told.st_ino)
             if not of_bus and len(found) > connections + MOST_SOCKETS:
-                raise Untold
-        elif stat.S_ISCHR(told.st_mode) and told.st_rdev in SILENT:
+                raise SleepUnknown
+        elif stat.S_ISCHR(told.st_mode) and told.st_rdev in SILENT_DEVICES:
             continue
-        elif not stat.S_ISREG(told.st_mode) or told.st_dev in TELLING:
+        elif not stat.S_ISREG(told.st_mode) or told.st_dev in WAITABLE_FILE_SYSTEMS:
             leads = os.readlink(entry)  # noqa: PTH115
-            if not leads.startswith(WITHIN) and not (of_bus and leads == WATCHES_FILES):
-                raise Untold
+            if not leads.startswith(OWN_TREE_LINKS) and not (of_bus and leads == INOTIFY):
+                raise SleepUnknown
     return found
 
 
@@ -245,7 +247,7 @@ def _numbers(pid: int) -> Iterator[int]:
     return (each.st_ino for each in told if stat.S_ISSOCK(each.st_mode))
 
 
-def _turns(pid: int) -> dict[Path, int]:
+def _run_counts(pid: int) -> dict[Path, int]:
     """Return how often each thread of a process has run."""
     threads = map(Path, os.scandir(f"/proc/{pid}/task"))
     return {thread: int((thread / "schedstat").read_text().split()[2]) for thread in threads}
@@ -253,7 +255,7 @@ def _turns(pid: int) -> dict[Path, int]:
 
 def _began_ns(thread: Path) -> int:
     """Return the start time of a thread on the clock of `time.monotonic_ns`."""
-    since_start = int(stat_of(thread)[BEGAN]) * (1_000_000_000 // os.sysconf("SC_CLK_TCK"))
+    since_start = int(stat_of(thread)[START_TIME]) * (1_000_000_000 // os.sysconf("SC_CLK_TCK"))
     return since_start + time.monotonic_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
@@ -261,7 +263,7 @@ def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
     """Return the earliest time at which a thread may wake. Raises `Awake` if it is awake or may wake at any time.
 
     ``since_ns`` is a time before its sleep began, if known. It is needed because most calls take a duration. Raises
-    `Untold` if the call's arguments cannot be read with certainty.
+    `SleepUnknown` if the call's arguments cannot be read with certainty.
     """
     state = stat_of(thread)[0]
     number, *told = (thread / "syscall").read_text().split()
@@ -269,14 +271,14 @@ def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
         raise Awake
     arguments, stack = [int(value, 16) for value in told[:6]], int(told[6], 16)
     if stack < LOWEST_OF_64_BITS:
-        raise Untold  # a 32-bit program, whose calls have other numbers
+        raise SleepUnknown  # a 32-bit program, whose calls have other numbers
     if int(number) not in WAITS:
         raise Awake
     kind, which = WAITS[int(number)]
     value = arguments[which]
     endless = kind == CHILDREN or (bool(value & NEGATIVE) if kind == MILLISECONDS else not value)
     if kind == FUTEX and not arguments[1] & PRIVATE:
-        raise Untold  # a futex in shared memory, which any process may wake
+        raise SleepUnknown  # a futex in shared memory, which any process may wake
     if endless:
         return math.inf
     if kind == MILLISECONDS and since_ns is not None:
@@ -284,13 +286,13 @@ def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
     if since_ns is not None and (kind == TIMESPEC or (kind == FUTEX and arguments[1] & OPERATION == WAIT)):
         return since_ns + _nanoseconds(pid, value)
     if kind == FUTEX and arguments[1] & OPERATION == WAIT_BITSET:
-        return _moment(pid, value, by_the_calendar=bool(arguments[1] & BY_THE_CALENDAR))
+        return _moment(pid, value, realtime=bool(arguments[1] & REALTIME_CLOCK))
     raise Awake
 
 
-def _moment(pid: int, address: int, *, by_the_calendar: bool) -> int:
+def _moment(pid: int, address: int, *, realtime: bool) -> int:
     """Return the absolute timeout of a call, read from the process's memory, as monotonic nanoseconds."""
-    clock = time.CLOCK_REALTIME if by_the_calendar else time.CLOCK_MONOTONIC
+    clock = time.CLOCK_REALTIME if realtime else time.CLOCK_MONOTONIC
     return time.monotonic_ns() + _nanoseconds(pid, address) - time.clock_gettime_ns(clock)
 
 

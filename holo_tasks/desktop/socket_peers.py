@@ -13,7 +13,7 @@ ANY, SHOW_PEER, PEER = 0xFFFFFFFF, 4, 2
 ESTABLISHED, LISTENS, STREAMS = 1, 10, (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
 HEAD, QUESTION, ANSWER, FIELD = struct.Struct("=IHHII"), struct.Struct("=BBHIIIII"), struct.Struct("=BBBBIII"), "=HH"
 MOST_BYTES, MOST_KNOWN = 4096, 4096
-NEW_ONES = -1
+FUTURE_CLIENT = -1
 """Stands for the peer of a listening socket, whose clients are not connected yet."""
 
 
@@ -25,7 +25,7 @@ class Peers:
         self._known: dict[int, int] = {}
 
     def of(self, number: int) -> int:
-        """Return the inode of a Unix socket's peer, or `NEW_ONES` for a listening socket.
+        """Return the inode of a Unix socket's peer, or `FUTURE_CLIENT` for a listening socket.
 
         ``number`` is the inode of the socket. Returns zero if the peer is unknown: for sockets of other kinds, and
         those of another network namespace.
@@ -70,7 +70,7 @@ def _peer(told: bytes, number: int) -> int:
     if family != socket.AF_UNIX or of_kind not in STREAMS or named != number:
         return 0
     if state != ESTABLISHED:
-        return NEW_ONES if state == LISTENS else 0
+        return FUTURE_CLIENT if state == LISTENS else 0
     end, at = min(length, len(told)), body
     while at + 4 <= end:
         size, what = struct.unpack_from(FIELD, told, at)

@@ -17,7 +17,7 @@ from holo_tasks.desktop.owners import owner_by
 from holo_tasks.desktop.xlink import Refused, XLink
 
 VIEWABLE, INPUT_ONLY = 2, 2
-DEEP = 32
+DEPTH_WITH_ALPHA = 32
 """A window with this depth in bits may be transparent."""
 Stacked = dict[int, OnScreen]
 
@@ -89,7 +89,7 @@ def _place(geometry: Any, shape: Any) -> tuple[Box, bool] | None:
         return None
     border = 2 * geometry.border_width
     box = Box(geometry.x, geometry.y, geometry.width + border, geometry.height + border)
-    return box, geometry.depth != DEEP and not (shape is not None and shape.bounding_shaped)
+    return box, geometry.depth != DEPTH_WITH_ALPHA and not (shape is not None and shape.bounding_shaped)
 
 
 def _reply(cookie: Any) -> Any:

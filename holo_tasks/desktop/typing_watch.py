@@ -31,7 +31,7 @@ class Landing:
         self._first = True
 
     def check(self, began_ns: int, last_event_ns: int) -> bool:
-        """Return whether the keys since ``began_ns`` changed the field and nothing outside of it.
+        """Return whether the keys since ``began_ns`` changed the field and nothing outside.
 
         Raises `SecretRefused` if the field does not change for ``LATE_NS``.
         """
@@ -40,7 +40,7 @@ class Landing:
             after, settled = self._fields.look(last_event_ns)
             inside, beside = self._compared(after)
             late = (last_event_ns := time.monotonic_ns()) >= until
-            if self._landed(inside, beside, began_ns, settled=settled, late=late):
+            if self._shows_in_field(inside, beside, began_ns, settled=settled, late=late):
                 self._before, self._first = after, False
                 return not beside
             if late:
@@ -51,7 +51,9 @@ class Landing:
                     "there. Typing was stopped."
                 )
 
-    def _landed(self, inside: list[Box], beside: list[Box], began_ns: int, *, settled: bool, late: bool) -> bool:
+    def _shows_in_field(
+        self, inside: list[Box], beside: list[Box], began_ns: int, *, settled: bool, late: bool
+    ) -> bool:
         if not all(map(_is_caret, inside)):
             return True
         astray = not all(map(_is_caret, beside))

@@ -28,7 +28,7 @@ BATCH = 8
 # Most keys that are sent before the program has read and drawn them. Later keys can still be stopped.
 AHEAD = 128
 PATIENCE_S = 10.0
-OVERHEARD = (
+HOT_KEYS_GRABBED = (
     "another program asked for some of its keys as hot keys, and would get them whatever window has the keyboard. "
     "End that program, or have it ask for none that are typed."
 )
@@ -36,7 +36,7 @@ OVERHEARD = (
 # Waits for the first repaint after typing, and for quiet after the last one. The second line is for programs that
 # answer no pings (xterm, Motif).
 ECHO_NS, ECHO_QUIET_NS = 100_000_000, 20_000_000
-UNASKED_NS = 150_000_000
+NO_PING_NS = 150_000_000
 MOST_ECHO_NS = 1_000_000_000
 
 
@@ -65,7 +65,7 @@ class Typist:
         """Raise `SecretRefused` if another program has grabbed a key of the secret's value as a hot key."""
         symbols = map(keynames.of_character, secret.value)
         if self._keyboard.overheard(stroke for symbol in symbols if (stroke := self._keyboard.stroke(symbol))):
-            raise SecretRefused(f"The secret {secret.name!r} is not typed: {OVERHEARD} Nothing was typed.")
+            raise SecretRefused(f"The secret {secret.name!r} is not typed: {HOT_KEYS_GRABBED} Nothing was typed.")
 
     def type(self, text: str) -> None:
         """Type a text. The caller holds `Keyboard.plain`."""
@@ -145,7 +145,7 @@ class Typist:
             # No program may open another window between the check of the window's owner and the keys.
             with self._keyboard.undisturbed() if self._gate.guards_secrets else nullcontext():
                 if self._gate.guards_secrets and self._keyboard.overheard(map(self.stroke, batch)):
-                    raise PolicyRefused(f"Typing a secret was stopped: {OVERHEARD}")
+                    raise PolicyRefused(f"Typing a secret was stopped: {HOT_KEYS_GRABBED}")
                 self._send(batch)
             self._keyboard.arrive()
             sent += len(batch)
@@ -178,7 +178,7 @@ class Typist:
         """
         ping = self._pulse.ask()
         if ping is None:
-            self._await_echo(first_ns=UNASKED_NS, quiet_ns=UNASKED_NS)
+            self._await_echo(first_ns=NO_PING_NS, quiet_ns=NO_PING_NS)
         else:
             until = time.monotonic() + PATIENCE_S
             while self._pulse.answered(ping) is None:

@@ -109,7 +109,7 @@ def active_window(link: XLink) -> int:
 def client_of(link: XLink, window: int) -> int:
     """Return the program's top window (with WM_PROTOCOLS) that contains a window or is its child.
 
-    Returns the window itself if there is no such window, and zero if it was closed.
+    Returns the window itself if it has no such window, and zero if it was closed.
     """
     from holo_tasks.desktop.xlink import Refused
 

@@ -87,7 +87,7 @@ def awake(link: XLink, process: subprocess.Popen[bytes], folder: Path, interrupt
             now = time.monotonic()
             if process.poll() is not None or now > until:
                 words = processes.last_words(folder / "openbox.log") or "it says nothing"
-                raise DesktopFailed(f"The window manager openbox does not come up: {words}.")
+                raise DesktopFailed(f"The window manager openbox does not complete its start: {words}.")
             if now - asked_at >= ASKS_EVERY_S:
                 core.SendEvent(False, link.root, TO_MANAGER, asks)
                 asked_at = now

@@ -50,7 +50,7 @@ FAR = "work in flight: the programs run on another machine"
 HALF_WAY = (
     "The connection to the remote screen dropped meanwhile: nobody can say how much of it was done there. Look first."
 )
-"""Told to the model after a gesture during which the connection dropped."""
+"""Note for the model after a gesture during which the connection dropped."""
 
 
 class XSession:
@@ -106,22 +106,22 @@ class XSession:
                 self._helpers.append(self._bus.process)
             self._display = self._server.display
             os.environ["XAUTHORITY"] = str(self._server.authority)
-            self._lap("x_server")
+            self._record_time("x_server")
         os.environ["DISPLAY"] = self._display
         self._connect()
         program = self._launch()
-        self._furnish()
+        self._create_parts()
         then()
         if self._manager is None:
-            self._take_over()
+            self._prepare_borrowed()
         else:  # it started while the program did
             from holo_tasks.desktop import wm
 
             wm.awake(self._link, self._manager, self._folder, self._gate)
-        self._lap("connections")
+        self._record_time("connections")
         if program is not None:
             self._await(program)
-            self._lap("program")
+            self._record_time("program")
         self._up = True
         return {
             "display": self._display,
@@ -171,7 +171,7 @@ class XSession:
                 self._remote.await_picture(self._order["app_timeout_s"])
                 self._await_paint()
             else:
-                program.await_window(self._order["app_timeout_s"], self._gate, self._living, heed)
+                program.await_window(self._order["app_timeout_s"], self._gate, self._has_programs, heed)
             self._eyes.met()
             self._eyes.look(after_action=False)
         except DesktopFailed:
@@ -185,7 +185,7 @@ class XSession:
         while self._screen.take().plain and time.monotonic() < until:
             self._gate.sleep(PAINT_NAP_S)
 
-    def _lap(self, name: str) -> None:
+    def _record_time(self, name: str) -> None:
         now = time.monotonic()
         self._times[name], self._clock = now - self._clock, now
 
@@ -197,7 +197,7 @@ class XSession:
         from holo_tasks.desktop import ear, eyes, hands, program, wm
 
         _ = mss, Image, ear, eyes, hands, program, wm
-        self._lap("imports")
+        self._record_time("imports")
 
     def _connect(self) -> None:
         from holo_tasks.desktop import wm
@@ -217,7 +217,7 @@ class XSession:
             wm.paint_background(self._link)
             if not self._opengl:
                 self._ear = Ear(self._link)
-            self._lap("window_manager")
+            self._record_time("window_manager")
 
     def _launch(self) -> Program | None:
         from holo_tasks.desktop.launching import Launch
@@ -230,14 +230,14 @@ class XSession:
         ours = {name: self._env[name] for name in ("DISPLAY", "XAUTHORITY", processes.MARK)}
         launch = Launch(order, self._folder, self._runtime_folder, self._display, self._bus, ours, self._shared)
         if order["remote"]:
-            return self._connect_far(launch.environment())
+            return self._start_remote_client(launch.environment())
         try:
             return launch.start(self._link)
         finally:
             self._launched, self._sandbox, self._shared = launch, launch.sandbox, launch.shared
             self._helpers += launch.sandbox.helpers if launch.sandbox else []
 
-    def _connect_far(self, env: Mapping[str, str]) -> Program:
+    def _start_remote_client(self, env: Mapping[str, str]) -> Program:
         """Start the client of a remote screen with an empty home folder, so that it finds no settings of this user."""
         from holo_tasks.core.remote_screen import of_told
         from holo_tasks.desktop.remote_session import RemoteSession, starter
@@ -256,7 +256,7 @@ class XSession:
         folder.mkdir(mode=0o700)
         return folder
 
-    def _furnish(self) -> None:
+    def _create_parts(self) -> None:
         from holo_tasks.desktop.direct_press import Direct
         from holo_tasks.desktop.double_click import asked
         from holo_tasks.desktop.element_reader import Elements, named_by
@@ -286,7 +286,7 @@ class XSession:
         self._screen, self._bound = Screen(link, self._pixels), Bound(link, self._order["monitor"])
         self._bound.begin()
         repaints = self._repaints = Repaints(self._display, self._screen.fingerprint)
-        self._confine()
+        self._limit_to_monitor()
         pulse = self._pulse = Pulse(link, repaints)
         settle = Settle(**self._order["settle"])
         mute = self._sandbox.mute if self._sandbox else ()
@@ -296,7 +296,7 @@ class XSession:
         asleep = sleepers.look if sleepers else lambda: None
         on = self._bus or named_by(link, asked_for=self._order["accessibility"])
         self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
-        work = (self._sense(self._elements), [FAR] if self._order["far"] else [], self._repeats)
+        work = (self._work_in_flight(self._elements), [FAR] if self._order["far"] else [], self._repeats)
         self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep, *work)
         self._keyboard = Keyboard(link, gate)
         glance = Glance(link, self._screen, pulse, repaints, gate)
@@ -315,9 +315,9 @@ class XSession:
         self._stirs = begin_watch(link, repaints, lambda: gate.held, lasts=lasts)
         self._remembered = Remembered(link, self._screen, gate, self._stirs)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
-        gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
+        gate.binding = Binding(lambda at: owner_of(link, at), self._is_program, lambda at: held(link, at)).refusal
 
-    def _sense(self, elements: Elements) -> WorkInFlight | None:
+    def _work_in_flight(self, elements: Elements) -> WorkInFlight | None:
         """Return the sensor for work in flight; ``None`` if the programs run on another machine."""
         from holo_tasks.desktop.readiness.sense import sense
 
@@ -335,7 +335,7 @@ class XSession:
         paste_s = PASTE_S + remote.answers_within_s if remote and remote.paste else 0.0
         return FarTyping(self._display, owner_at, self._gate, paste_s)
 
-    def _confine(self) -> None:
+    def _limit_to_monitor(self) -> None:
         """Limit captures and the watch for repaints to the monitor to which this desktop is bound, if any."""
         self._screen.within = self._repaints.within = self._bound.measure()
 
@@ -358,7 +358,7 @@ class XSession:
 
         return Targets(self._display, lambda: self._bound.measure() or Box.whole(self._link.size()))
 
-    def _take_over(self) -> None:
+    def _prepare_borrowed(self) -> None:
         """Tell `restore_keymap` which keys may be lent, and release keys that an earlier, killed run left pressed."""
         os.write(self._order["watch"], " ".join([LENDS, *map(str, self._keyboard.free), ""]).encode())
         if self._order["touches"]:
@@ -380,8 +380,8 @@ class XSession:
         from holo_tasks.desktop.secret_windows import between
 
         places: Places = {}
-        self._reconnected()
-        self._confine()
+        self._reconnect_if_dropped()
+        self._limit_to_monitor()
 
         def first() -> None:
             nonlocal places
@@ -392,7 +392,7 @@ class XSession:
         windows = windows or self._typed_in.any  # the places of typed secrets can be masked only with the windows
         ask = partial(self.ahead, early=True)
         seen = self._eyes.look(after_action=after_action, windows=windows, first=first, asks=ask)
-        while self._reconnected():
+        while self._reconnect_if_dropped():
             seen = self._eyes.look(after_action=False, windows=windows, first=first)
         self._stirs.looked(self._remembered.arranged_s, settled=seen.settled)
         return {
@@ -404,11 +404,11 @@ class XSession:
                 [window, asdict(box) if box else None]
                 for window, box in between(places, self._typed_in.places()).items()
             ],
-            "asked_for_opengl": self._news_of_opengl(),
+            "asked_for_opengl": self._first_opengl_client(),
             "reconnected": self._remote.dropped if self._remote is not None else 0,
         }
 
-    def _reconnected(self) -> bool:
+    def _reconnect_if_dropped(self) -> bool:
         """Connect to the remote screen again if the connection dropped; return whether it had dropped."""
         if self._remote is None or not self._remote.mend(self._order["app_timeout_s"]):
             return False
@@ -416,7 +416,7 @@ class XSession:
         self._eyes.met()
         return True
 
-    def _news_of_opengl(self) -> str | None:
+    def _first_opengl_client(self) -> str | None:
         """Return the first client that queried GLX on a server without it, and after that ``None``."""
         who: str | None = None if self._ear is None else self._ear.asked()
         if who is not None:
@@ -503,7 +503,7 @@ class XSession:
 
     def lend(self) -> None:
         """Leave pointer and keyboard to a person: release everything and restore the keyboard map."""
-        self._clear()
+        self._release_and_restore()
         self._pulse.await_manager()
 
     def take_back(self) -> None:
@@ -540,11 +540,11 @@ class XSession:
         """Restore a borrowed X server: release everything, restore its keyboard map and store its repaints."""
         if self._keyboard is not None and self._server is None and self._link.alive():
             self._guest.let_go()
-            self._clear()
+            self._release_and_restore()
             os.write(self._order["watch"], DONE.encode())
             self._stirs.keep()
 
-    def _clear(self) -> None:
+    def _release_and_restore(self) -> None:
         """Release all that we hold, and remove the lent keys from the keyboard map."""
         self._hands.let_go()
         with contextlib.suppress(HoloError):  # a frozen program, or a stop
@@ -571,12 +571,12 @@ class XSession:
         if self._launched is not None:
             self._launched.profile.tidy()
 
-    def _started(self, pid: int) -> bool:
+    def _is_program(self, pid: int) -> bool:
         """Return whether a process descends from this one and from none of the desktop's helpers."""
         helpers, line = self._helper_pids(), processes.ancestry(pid)
         return os.getpid() in line[1:] and helpers.isdisjoint(line)
 
-    def _living(self) -> bool:
+    def _has_programs(self) -> bool:
         return bool(self._own_pids())
 
     def _own_pids(self) -> set[int]:

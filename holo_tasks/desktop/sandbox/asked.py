@@ -1,4 +1,4 @@
-"""Read what a closed program is granted from the options of a desktop. `Closed` is the main class."""
+"""Read the grants and limits of a closed program from the options of a desktop. `Closed` is the main class."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Sandbox:
         addresses = _addresses(self.grants)
         texts = lookups({host: address for host, address in addresses.items() if host != address})
         with contextlib.ExitStack() as stack:
-            made = {file: _given(stack, text.encode()) for file, text in texts.items()}
+            made = {file: _memory_file(stack, text.encode()) for file, text in texts.items()}
             told, tell = os.pipe()
             held, go = os.pipe()
             inner = stack.enter_context(contextlib.ExitStack())
@@ -108,15 +108,15 @@ class Sandbox:
             named = named_files(command, path, self.place.start)
             who, passed = self._identity(stack)
             words = [*WALLS, *who, *view(self.place, self.folders, named, made)]
-            calls = _given(stack, filtered())
+            calls = _memory_file(stack, filtered())
             words += ["--seccomp", str(calls), "--info-fd", str(tell), "--block-fd", str(held)]
-            arguments = _given(stack, os.fsencode("\0".join(words)))
+            arguments = _memory_file(stack, os.fsencode("\0".join(words)))
             process = popen(
                 [bubblewrap, "--args", str(arguments), "--", "/bin/sh", "-c", WAITER, command[0], *command],
                 pass_fds=(*made.values(), *passed, calls, tell, held, arguments),
             )
             inner.close()  # while these stay open here, the end of the pipes cannot be seen
-            first = _first(process, told, log)
+            first = _first_process(process, told, log)
             self.mute |= {process.pid, first}
             try:
                 put(first, self.bounds, self.name)
@@ -188,7 +188,7 @@ def _addresses(grants: Sequence[Grant]) -> dict[str, str]:
     return found | {grant.host: grant.address for grant in grants if grant.address}
 
 
-def _first(process: subprocess.Popen[bytes], told: int, log: Path) -> int:
+def _first_process(process: subprocess.Popen[bytes], told: int, log: Path) -> int:
     """Wait until the sandbox has its first process; return its id. Raises `DesktopFailed` if bubblewrap fails."""
     said, until = b"", time.monotonic() + PATIENCE_S
     while b"}" not in said:
@@ -204,7 +204,7 @@ def _first(process: subprocess.Popen[bytes], told: int, log: Path) -> int:
     return int(found[1])
 
 
-def _given(stack: contextlib.ExitStack, content: bytes) -> int:
+def _memory_file(stack: contextlib.ExitStack, content: bytes) -> int:
     """Return a descriptor of a memory file with this content, at its start."""
     descriptor = os.memfd_create("holo-walls")
     stack.callback(os.close, descriptor)

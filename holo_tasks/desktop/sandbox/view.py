@@ -20,11 +20,11 @@ from holo_tasks.desktop.sandbox.folders import Access, is_kept
 SYSTEM = ("/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/cache/fontconfig")
 TEMPORARY = ("/tmp", "/run", "/var/tmp")
 SETTINGS = Path("/etc")
-HOSTS, LOOKED_UP_IN = Path("/etc/hosts"), Path("/etc/nsswitch.conf")
+HOSTS, NSSWITCH = Path("/etc/hosts"), Path("/etc/nsswitch.conf")
 PROC = Path("/proc")
 DOWNLOADS = "Downloads"
 """The folder in which browsers save by default. It is a link to the folder that is shared with the agent."""
-SETS_THE_KERNEL = ("acpi", "bus", "driver", "fs", "irq", "pressure", "scsi", "sys", "sysrq-trigger", "mtrr", "tty")
+WRITABLE_BY_ROOT = ("acpi", "bus", "driver", "fs", "irq", "pressure", "scsi", "sys", "sysrq-trigger", "mtrr", "tty")
 """Files and folders of /proc that root may write without capabilities. bubblewrap does not cover all of them."""
 READ_BY_OTHERS = stat.S_IROTH
 
@@ -77,7 +77,7 @@ def view(place: Place, folders: Mapping[str, Access], named: Iterable[Path], mad
     ``named`` holds files that are visible read-only. ``made`` holds generated files, with the descriptors of their
     contents.
     """
-    own = [_empty(place.home), _empty(place.runtime), *map(_bound, place.sockets), _bound(place.cookie)]
+    own = [_empty(place.home), _empty(place.runtime), *map(_read_only, place.sockets), _read_only(place.cookie)]
     own.append(_Mount(place.shared, ("--bind", str(place.shared))))
     mounts = [_Mount(Path(folder), _granted(folder, access)) for folder, access in folders.items()]
     granted = [mount.at for mount in mounts]
@@ -118,9 +118,9 @@ def lookups(grants: Mapping[str, str]) -> dict[Path, str]:
     lines = ["127.0.0.1 localhost", *(f"{address} {name}" for name, address in grants.items())]
     made = {HOSTS: "".join(f"{line}\n" for line in lines)}
     with contextlib.suppress(FileNotFoundError):
-        told = LOOKED_UP_IN.read_text(encoding="utf-8", errors="replace").splitlines()
+        told = NSSWITCH.read_text(encoding="utf-8", errors="replace").splitlines()
         kept = [line for line in told if not line.strip().startswith("hosts:")]
-        made[LOOKED_UP_IN] = "".join(f"{line}\n" for line in [*kept, "hosts: files dns"])
+        made[NSSWITCH] = "".join(f"{line}\n" for line in [*kept, "hosts: files dns"])
     return {path: text for path, text in made.items() if path.is_file() and not path.is_symlink()}
 
 
@@ -151,7 +151,7 @@ def _closed_to_others(folder: Path) -> Iterator[Path]:
 
 
 def _settings_of_the_kernel() -> Iterator[str]:
-    for name in SETS_THE_KERNEL:
+    for name in WRITABLE_BY_ROOT:
         if (PROC / name).exists():
             yield from ("--ro-bind", str(PROC / name), str(PROC / name))
 
@@ -160,7 +160,7 @@ def _empty(folder: Path) -> _Mount:
     return _Mount(folder, ("--perms", "1777" if str(folder) in TEMPORARY else "0700", "--tmpfs"))
 
 
-def _bound(path: Path) -> _Mount:
+def _read_only(path: Path) -> _Mount:
     return _Mount(path, ("--ro-bind", str(path)))
 
 
