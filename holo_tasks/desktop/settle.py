@@ -28,8 +28,8 @@ class Settle:
     """Limits in seconds for waiting until a screen has settled.
 
     A screen has settled when nothing was repainted for ``quiet_s`` and no work on the last input is in flight. After a
-    gesture the first repaint is awaited for ``first_change_s``. A screen that never settles is captured after
-    ``cap_s``. After the end of work in flight it is captured within a quarter of ``cap_s``.
+    gesture the first repaint is awaited for ``first_change_s``. A screen that never settles is captured ``cap_s`` after
+    the wait began or the program answered, or a quarter of that after work in flight ended: at the latest of these.
 
     Work in flight, such as a request without an answer, is awaited for at most ``patience_s`` after the gesture. A
     program that is too busy to answer its window manager gets the same time. Some old programs (xterm, Motif) answer no
