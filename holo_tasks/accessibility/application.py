@@ -367,7 +367,7 @@ class Application:
             if item.node.role == "menu bar":
                 menus = tuple(items[each].node.name for each in item.below if each in items)
                 if menus in bars and item.above in items and items[item.above].node.adopted:
-                    continue  # LibreOffice has a second menu bar, which never shows, besides GTK's
+                    continue  # LibreOffice has a second menu bar, which never shows
                 bars.add(menus)
             if len(found) >= MOST_ELEMENTS or depth > DEEPEST:
                 self.note = _CUT

@@ -25,7 +25,7 @@ class CachedItem:
 
 
 def newer_item(told: Sequence[Any]) -> CachedItem:
-    """Return an element of a cache that tells the index of each element and how many children it has."""
+    """Return an element of a cache that gives the index and the number of children of each element."""
     (_, path), _, (_, above), index, count, interfaces, name, role, _, states = told
     node = node_of(path, name, role, states, interfaces)
     node.count = count
@@ -44,7 +44,7 @@ def has_wrong_parent(path: str, items: Mapping[str, CachedItem], children: Mappi
     """Return whether the cache gives an element a parent that is unknown, or that names other children.
 
     LibreOffice gives its own part of a window a parent that GTK does not know, or at times the window itself. Only the
-    GTK panel around that part names it as its child. ``children`` holds what the program answered for each parent.
+    GTK panel around that part names it as its child. ``children`` holds the program's list of children for each parent.
     """
     parent = items[path].above
     if parent == protocol.ROOT:

@@ -24,7 +24,7 @@ MOST_BYTES = 8 * 1024 * 1024
 IN_FLIGHT = 64
 """Most calls to a program that wait for an answer at the same time."""
 MOST_BUSY = 64
-"""Most busy elements that are kept. With more, most of them went away without a signal, so all are forgotten."""
+"""Most busy elements that are kept. With more, most must be gone without a signal, so all are forgotten."""
 RETRY_S = 0.001
 """Seconds until the next attempt to send to a bus whose socket is full."""
 PROPERTIES = "org.freedesktop.DBus.Properties"
@@ -191,7 +191,7 @@ class Connection:
         return heard
 
     def close(self) -> None:
-        """Leave the bus."""
+        """Close the connection to the bus."""
         if self._bus.connected:
             self._bus.disconnect()
 

@@ -147,7 +147,7 @@ def _changed_places(
         if len(found) > MOST_AGAIN:
             raise Unclear
     if -1 in found or len(found) > MOST_AGAIN:
-        raise Unclear  # a window came or went
+        raise Unclear  # a window was opened or closed
     return found, {path for path in paths if path not in places}
 
 

@@ -436,7 +436,7 @@ class XSession:
         far = None if isinstance(gesture, Pause) else self._remote
         if far is not None and far.lost:
             raise ScreenChanged(f"The connection to the remote screen at {far.remote.place} dropped. Nothing was done.")
-        if isinstance(gesture, Move) or not (isinstance(gesture, Pause) or self._gate.decided):  # else once compared
+        if isinstance(gesture, Move) or not (isinstance(gesture, Pause) or self._gate.decided):  # else compare() has
             self._stirs.acts()
         if isinstance(gesture, Scroll | Drag):
             self._stirs.moves()

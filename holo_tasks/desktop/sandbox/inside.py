@@ -1,4 +1,4 @@
-"""Open sockets that listen inside the network of a closed program but belong to a process outside of it."""
+"""Open sockets that listen inside the network of a closed program but belong to a process outside."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _add(address: str, number: int) -> None:
 
 def _listen(address: str, port: int) -> socket.socket:
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    # The loopback interface may come up a moment later.
+    # The loopback interface may be activated a moment later.
     made.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     made.bind((address, port))

@@ -169,7 +169,7 @@ class Sandbox:
 
 
 def is_the_one(pid: int, walls: int) -> bool:
-    """Return whether a process is the program that a sandbox started, and not a child of that program.
+    """Return whether a process is the program that a sandbox started, and not a child of the program.
 
     ``walls`` is the id of the sandbox's process outside.
     """
