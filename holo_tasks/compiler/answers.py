@@ -1,4 +1,4 @@
-"""How an answer is read anew from the screen that it was given on: a value that was recorded is never given again."""
+"""Find out how a playbook can read its answer from the screen. A recorded value is never used as an answer again."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from holo_tasks.vision.screen_text import Sight
 KINDS = ("int", "money", "date", "text")
 PATTERNS = {"int": r"(-?\d+)", "money": r"(-?[\d,.' ]*\d)", "date": r"(\d{4}.?\d\d.?\d\d)", "text": "(.+?)"}
 LEAST_WORDS = 3
-"""So many letters beside a value say which one it is."""
+"""The fewest letters of the text before a value. Shorter texts do not identify the value."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a playbook answers, and how each value of it is read. ``unread`` names what no screen tells."""
+    """The answer of a playbook, and how each of its values is read.
+
+    ``content`` is the answer with placeholders such as ``{total}``. ``unread`` names the values that cannot be read
+    from a screen.
+    """
 
     content: Any
     reads: Mapping[str, Read]
@@ -30,7 +34,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Given:
-    """An answer of a recording, the screen that it was given on, and what the recording was told."""
+    """A recorded answer, the screen that it was given on, and the parameter values of that recording."""
 
     content: str
     sight: Sight
@@ -38,7 +42,7 @@ class Given:
 
 
 def value_of(answer: str) -> Any:
-    """Return an answer as JSON has it; the text itself if it is none."""
+    """Return the JSON value of an answer. Returns the text itself if it is not JSON."""
     try:
         return json.loads(answer)
     except ValueError:
@@ -46,14 +50,14 @@ def value_of(answer: str) -> Any:
 
 
 def answer_of(given: Sequence[Given], others: Sequence[Given] = ()) -> Answer:
-    """Return how the answers of some recordings, all given on one screen of the program, are read from it.
+    """Return how to read the answers of recordings that ended on the same screen of the program.
 
-    A value that is no text and no number, such as whether something was found, is told by the screen itself, but only
-    if ``others``, which were given on another screen, have another one there.
+    A value such as ``true`` or ``null`` cannot be read as text, so the screen itself has to stand for it. That is
+    only accepted if ``others``, which ended on another screen, all have a different value there.
     """
     values = [value_of(one.content) for one in given]
     if all(value == "" for value in values):
-        return Answer("", {})  # it is done, and nothing was asked
+        return Answer("", {})  # the goal asked for no value
     if not all(isinstance(value, dict) for value in values):
         read = next(_reads("answer", values, given), None)
         return Answer("{answer}", {"answer": read}) if read else Answer(None, {}, ("answer",))
@@ -82,7 +86,7 @@ def _told_by_screen(name: str, leaves: Sequence[Any], others: Sequence[Given]) -
 
 
 def _reads(place: str, leaves: Sequence[Any], given: Sequence[Given]) -> Iterator[Read]:
-    """Yield the ways to read a value that give, on every screen, what the recording answered with."""
+    """Yield the ways to read a value that return the recorded answer on every screen."""
     if not all(isinstance(leaf, str | int) and not isinstance(leaf, bool) and str(leaf).strip() for leaf in leaves):
         return
     for read in _candidates(leaves[0], given[0]):
@@ -96,7 +100,10 @@ def _is_read(place: str, read: Read, leaf: Any, sight: Sight) -> bool:
 
 
 def _candidates(leaf: Any, one: Given) -> Iterator[Read]:
-    """Yield the ways to read a value: right of a label, behind fixed words; no other value of the item is either."""
+    """Yield ways to read a value: right of a label, or after fixed words in a line.
+
+    Ways whose label or words contain another value of the answer are skipped.
+    """
     answer = value_of(one.content)
     values = map(str, answer.values()) if isinstance(answer, dict) else ()
     others = [value for value in values if len(value) > 1 and value != str(leaf)]
@@ -119,7 +126,9 @@ def _ways(leaf: Any, one: Given) -> Iterator[Read]:
 
 
 def _pattern(text: str, kind: str, leaf: Any, values: Mapping[str, Value]) -> str:
-    """Return the pattern of a line that has a value behind fixed words, empty if there is none such."""
+    """Return a pattern for a line with a value after fixed words. Returns an empty string if the line has no such
+    value.
+    """
     looked_for = f"({re.escape(str(leaf))})" if kind == "text" else PATTERNS[kind]
     for found in re.finditer(looked_for, text):
         before, after = text[: found.start()], text[found.end() :]
@@ -131,7 +140,7 @@ def _pattern(text: str, kind: str, leaf: Any, values: Mapping[str, Value]) -> st
 
 
 def _loosely(text: str) -> str:
-    """Return a pattern for a text in which a reader may see fewer spaces, or none."""
+    """Return a pattern for a text in which OCR may lose spaces."""
     return " ?".join(re.escape(word) for word in text.split(" "))
 
 

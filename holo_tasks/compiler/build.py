@@ -1,4 +1,4 @@
-"""A playbook's goal out of what runs did: a rule for each stay on a screen, and what is answered at the end."""
+"""Build the goal of a playbook from recordings: a rule for each visit to a screen, and the answer at the end."""
 
 from __future__ import annotations
 
@@ -23,23 +23,30 @@ from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 
 PATIENCE, PATIENCE_A_WAIT, MOST_PATIENCE = 6, 8, 120
-"""How often a rule waits for what comes of it, how much more often for each time that the model waited there, and the
-most there is."""
+"""``patience`` of a rule: the number of waits for the program after the last action.
+
+The second number is added for each time that the model waited there. The third is the maximum.
+"""
 TYPED_AGAIN, COMES_AGAIN = 2, 3
-"""How often something is typed that did not show, and how often is cleared what came up in some runs only."""
+"""``max`` of a rule: how often it may be followed.
+
+The first number holds for typing that did not show. The second holds for screens that came up in some runs only.
+"""
 NO_TARGET = ("thought", "then", "write", "hotkey", "hold_and_tap_key")
-"""What of an action says nothing of what is pressed on the screen."""
+"""Keys of an action that do not name its target."""
 MOST_SIGNS = 2
-"""By so many texts that have come or gone is told that work is done on a screen that stays."""
+"""The most texts used as evidence that the work is done, on a screen that does not change otherwise."""
 ANSWERING = -1
-"""The number of the stay on a screen that an answer is read from."""
+"""The visit number of rules that answer."""
 READING = "This is the screen that it is answered from; reading the values."
 UNREAD = "The screen that the answer is on has come; what no playbook can read of it: {}."
 
 
 @dataclass(frozen=True)
 class Built:
-    """A goal as YAML has it. ``unread`` names the values of the answer that the model is asked for at the end."""
+    """A goal as a mapping for YAML. ``unread`` names the values of the answer that the model is asked for at the
+    end.
+    """
 
     goal: Mapping[str, Any]
     unread: tuple[str, ...] = ()
@@ -47,7 +54,11 @@ class Built:
 
 @dataclass(frozen=True)
 class Ruled:
-    """A rule as YAML has it, the numbers of its screen and of the stay it is of, and the pictures it was seen on."""
+    """A rule of the new playbook.
+
+    ``on`` is the number of its screen, and ``stay`` the number of the visit. ``told`` is the rule as a mapping for
+    YAML, and ``shown`` are the pictures that it was seen on.
+    """
 
     on: int
     stay: int
@@ -57,20 +68,23 @@ class Ruled:
 
 @dataclass
 class Builder:
-    """Makes the rules of one goal from recordings of it that were read."""
+    """Builds the rules of one goal from its recordings, whose pictures have been read."""
 
     recordings: Sequence[Recording]
     seen: Mapping[str, Seen]
     parameters: Parameters
     mines: bool = True
-    """Whether it says what must be seen after a step."""
+    """Whether steps get conditions for the screen after them (``then``)."""
     stays_there: bool = False
-    """Whether the answer may be given on the screen that the work was done on, by what is new there at its end."""
+    """Whether the answer may be given on the screen where the work was done, if that has changed by then."""
     _thoughts: dict[str, int] = field(default_factory=dict)
     _ids: dict[str, int] = field(default_factory=dict)
 
     def built(self, way: Sequence[Visit]) -> Built:
-        """Return the goal of a way that the recordings have in common. Raises `InvalidUsage` for what has no words."""
+        """Return the goal for a path that the recordings share.
+
+        Raises `InvalidUsage` if a step or a screen cannot be identified by text.
+        """
         answers, unread = self._answers()
         stays: list[Ruled] = []
         for number, visit in enumerate(way):
@@ -79,7 +93,7 @@ class Builder:
         if self.stays_there:
             self._tell_the_end(answers, stays)
         self._tell_items_apart([*answers, *stays])
-        # The first rule that holds is followed: of one screen's, what goes on from another comes before that.
+        # The first rule that fits is followed, so a later rule of a screen comes before the earlier ones.
         by_screen: dict[int, list[Ruled]] = {}
         for rule in stays:
             by_screen.setdefault(rule.on, []).insert(0, rule)
@@ -91,23 +105,24 @@ class Builder:
         return Built({**{key: value for key, value in told.items() if value}, "rules": rules}, unread)
 
     def _pressed_once(self) -> list[str]:
-        """Return the labels of what has the effect, as the runs declared them, with parameters in them.
+        """Return the labels of the controls that have the effect, with parameters in place of values.
 
-        Raises `InvalidUsage` for one that has another value of an item in it.
+        Raises `InvalidUsage` if a label contains another value of an item.
         """
         every = zip(self.recordings, self.parameters.values, strict=True)
         found = dict.fromkeys(templated(label, values) for one, values in every for label in one.press_once)
         if own := next((label for label in found if is_of_item(label, self._private)), ""):
             raise InvalidUsage(
-                f"What has the effect is called after the item (press_once {own!r}): say which parameter it is by "
-                "--param NAME=VALUE."
+                f"The label of the control that has the effect contains a value of the item (press_once {own!r}): name "
+                "the parameter by --param NAME=VALUE."
             )
         return list(found)
 
     def _tell_the_end(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
-        """Have what is answered on a screen that was worked on come last, and be told by what has come or gone by then.
+        """Make answers on a screen that was worked on wait for the end of the work.
 
-        Raises `InvalidUsage` where that is nothing: then nobody can say that the work is done.
+        They come after the last step, and require texts that appeared by then or miss texts that disappeared.
+        Raises `InvalidUsage` if no text changed, because then the end of the work cannot be seen.
         """
         befores = [[self.seen[step.before.sha256].sight for step in one.steps] for one in self.recordings]
         for answer in (one for one in answers if any(stay.on == one.on for stay in stays)):
@@ -120,14 +135,20 @@ class Builder:
             gone = [text for text in gone if not any(one.has(text) for one in ends)]
             gone = [text for text in gone if all(sight.has(text) for each in befores for sight in each)]
             if not (come or gone):
-                raise InvalidUsage("Nothing on the last screen tells that the work is done: it looked so before.")
+                raise InvalidUsage(
+                    "No text on the last screen shows that the work is done: end the runs on a changed screen."
+                )
             answer.told["screen"] = [*come[:MOST_SIGNS], *answer.told["screen"]]
             if not come:
                 answer.told.setdefault("not", []).extend(gone[:MOST_SIGNS])
             answer.told["after"] = [stays[-1].told["id"]]
 
     def _tell_items_apart(self, rules: Sequence[Ruled]) -> None:
-        """Where one stay on a screen is about this very item, have what else is done there be about others."""
+        """Exclude the current item from rules about other items on the same screen.
+
+        If one visit to a screen requires a value of the item, the rules of its other visits require that the
+        value is absent.
+        """
         names = self._names
         for rule in rules:
             others = (other for other in rules if other.on == rule.on and other.stay != rule.stay)
@@ -137,7 +158,7 @@ class Builder:
                     rule.told.setdefault("not", []).append(f"*{{{name}}}*")
 
     def _answers(self) -> tuple[list[Ruled], tuple[str, ...]]:
-        """Return a rule for each screen that answers were given on, and the values that nobody can read there."""
+        """Return a rule for each screen with an answer, and the names of the values that cannot be read there."""
         by_screen: dict[int, list[Given]] = {}
         for recording, values in zip(self.recordings, self.parameters.values, strict=True):
             seen = self.seen[recording.last.sha256]
@@ -161,7 +182,7 @@ class Builder:
         return {"read": reads, "do": do} if reads else {"do": do}
 
     def _stay(self, number: int, visit: Visit, after: str) -> Iterator[Ruled]:
-        """Yield the rules of one stay: what was typed is to be seen before anything behind it is pressed."""
+        """Yield the rules of one visit. Typed text has to be visible before a control behind it is pressed."""
         in_all = self._in_all(visit)
         for part in _parts(visit.steps):
             shown = [one for step in part for one in self._shown(visit, step)]
@@ -185,14 +206,16 @@ class Builder:
             yield Ruled(visit.screen, number, rule, shown)
 
     def _in_all(self, visit: Visit) -> bool:
-        """Say whether all recordings did the same there: what came up in some only may come anywhere."""
+        """Return whether all recordings did the same there. A step of only some recordings may be needed at any
+        time.
+        """
         return len(visit.alike) == len(self.recordings) - 1
 
     def _actions(self, visit: Visit, step: Done) -> list[dict[str, Any]]:
-        """Return what a step did; of what was pressed with what must be seen after it."""
+        """Return the actions of a step. A press also gets the conditions for the screen after it."""
         (_, sight, values), *others = self._done(visit, step)
         do = actions_of(step, sight, values, self._of_screen(visit.screen))
-        if self._names_item(do):  # what it stands beside is another one for the next item
+        if self._names_item(do):  # the neighboring text belongs to this item only
             do = actions_of(step, sight, values)
         do[0] = with_variants(do[0], others)
         of_field = any(isinstance(target, dict) and "field" in target for target in do[-1].values())
@@ -202,7 +225,10 @@ class Builder:
         return do
 
     def _comes_of(self, same: Sequence[tuple[int, Done]]) -> list[Any]:
-        """Return what must be true after a step that recordings did, each by its number: texts, windows, the state."""
+        """Return the conditions that hold after a step: texts, windows and the state.
+
+        ``same`` is the step in each recording, with the recording's number.
+        """
         steps = [step for _, step in same]
         told = [self.parameters.values[number] for number, _ in same]
         before = [self.seen[step.before.sha256] for step in steps]
@@ -214,74 +240,85 @@ class Builder:
         return [*texts, *windows, *([{"state": state}] if state else ())]
 
     def _of_screen(self, screen: int) -> Shown:
-        """Return all pictures of a screen, each with what its recording was told."""
+        """Return all pictures of a screen, each with the parameter values of its recording."""
         every = zip(self.recordings, self.parameters.values, strict=True)
         pictures = ((self.seen[picture.sha256], values) for one, values in every for picture in one.pictures)
         return [(seen.sight, values) for seen, values in pictures if seen.screen == screen]
 
     def _pressed(self, visit: Visit, part: Sequence[Done]) -> list[str]:
-        """Return what is written on what is pressed: it may move, and the screen is still this one."""
+        """Return the texts of the controls that are pressed in these steps.
+
+        They do not identify the screen, because they may move while the screen stays the same.
+        """
         found = [action for step in part for done in self._done(visit, step) for action in actions_of(*done)]
         return [text for text in _said_of_targets(found) if len(text) > 1]
 
     def _check_values(self, do: Sequence[Mapping[str, Any]], number: int) -> None:
-        """Raise `InvalidUsage` where a value of an item would be a target: the next item has another one."""
+        """Raise `InvalidUsage` if a target is a value of the item, because the next item has another value."""
         if self._names_item(do):
             raise InvalidUsage(
-                f"At step {number} something was done to a value of the item, which the next item has not: say which "
-                "parameter it is by --param NAME=VALUE."
+                f"The target of step {number} is a value of the item, which the next item does not have: name the "
+                "parameter by --param NAME=VALUE."
             )
 
     def _names_item(self, do: Sequence[Mapping[str, Any]]) -> bool:
         return any(is_of_item(text, self._private) for text in _said_of_targets(do))
 
     def _shown(self, visit: Visit, step: Done) -> Shown:
-        """Return the pictures that a step was done on in all recordings that did it, its own first."""
+        """Return the pictures before a step in all recordings that did it. That of the visit itself comes first."""
         return [(sight, values) for _, sight, values in self._done(visit, step)]
 
     def _done(self, visit: Visit, step: Done) -> list[tuple[Done, Sight, Mapping[str, Value]]]:
-        """Return a step as all recordings did it that did it, its own first: with its picture, and what it was told."""
+        """Return a step in all recordings that did it, each with its picture and parameter values.
+
+        The step of the visit itself comes first.
+        """
         same = self._same(visit, step)
         return [(one, self.seen[one.before.sha256].sight, self.parameters.values[number]) for number, one in same]
 
     def _same(self, visit: Visit, step: Done) -> list[tuple[int, Done]]:
-        """Return a step as all recordings did it that did it, by their numbers, its own first."""
+        """Return a step in all recordings that did it, with their numbers. The step of the visit itself comes
+        first.
+        """
         place = visit.steps.index(step)
         owner = next(number for number, one in enumerate(self.recordings) if visit.steps[0] in one.steps)
         every = {owner: visit.steps, **visit.alike}
         return [(number, steps[place]) for number, steps in every.items()]
 
     def _screen(self, screen: int, shown: Shown, where: str, pressed: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the texts that must be on the screen, and those that must not: what tells it from others, and the
-        item that it is about.
+        """Return the texts that must and must not be on the screen.
+
+        They distinguish it from the other screens, and identify its item. ``where`` names the screen in errors.
+        ``pressed`` are the texts of controls that are pressed there. Raises `InvalidUsage` if no text
+        distinguishes the screen.
         """
         others = [one.sight for one in self.seen.values() if one.screen != screen]
-        # What is pressed there may be called otherwise one day: it tells the screen only if nothing else does.
+        # The label of a button may change one day, so it identifies the screen only if no other text does.
         privates = ([*self._private, *pressed], self._private)
         unseen: tuple[str, ...] = ()
         marks = next(filter(None, (marks_of(shown, others, private) for private in privates)), ())
-        if not marks:  # another one shows all of it and more, such as a message that lies over it
+        if not marks:  # another screen shows all these texts too, such as one with a message on top
             told = (covering(shown, others, private) for private in privates)
             marks, unseen = next((each for each in told if each[0]), ((), ()))
         if not marks:
-            raise InvalidUsage(f"Nothing that is written on the screen of {where} tells it from the other screens.")
+            raise InvalidUsage(f"No text on the screen of {where} distinguishes it from the other screens.")
         asked = {"screen": [*marks, *identity_of(shown, self._names)]}
         return {**asked, "not": [*unseen]} if unseen else asked
 
     @property
     def _names(self) -> list[str]:
-        """The parameters that a screen may be known by."""
+        """The parameters that may identify a screen."""
         return list(self.parameters.kinds)
 
     @property
     def _private(self) -> list[str]:
-        """The values of the items that runs were about: none of them gets into a playbook."""
+        """The values of the recordings' items. The playbook contains none of them."""
         told = [value for values in self.parameters.values for value in values.values()]
         answers = [leaf for recording in self.recordings for leaf in leaves(value_of(recording.answer))]
         return [text for text in map(str, [*told, *answers]) if len(text) > 1]
 
     def _thought(self, text: str) -> str:
-        """Return a thought that no other step has: by it they are told apart."""
+        """Return a thought that no other step has. Steps are recognized by their thoughts."""
         number = self._thoughts[text] = self._thoughts.get(text, 0) + 1
         return text if number == 1 else f"{text} ({number})"
 
@@ -292,7 +329,7 @@ class Builder:
 
 
 def _parts(steps: Sequence[Done]) -> Iterator[list[Done]]:
-    """Yield steps in pieces: what presses something after something was typed begins a new one."""
+    """Split steps into parts. A press after typing starts a new part."""
     part: list[Done] = []
     for place, step in enumerate(steps):
         types_there = any(later.tool in TYPING for later in steps[place : place + 2])
@@ -304,20 +341,20 @@ def _parts(steps: Sequence[Done]) -> Iterator[list[Done]]:
 
 
 def _about(do: Sequence[Mapping[str, Any]]) -> str:
-    """Return what actions come to in a few words: what was pressed last, or into what was typed."""
+    """Return a short description of actions: the last control that was pressed, or the field that was filled in."""
     pressed = [str(action["thought"]).removeprefix("Click the field ") for action in do if "write" not in action]
     return f"Fill in {pressed[-1]}" if pressed and "write" in do[-1] else str(do[-1]["thought"])
 
 
 def _said_of_targets(do: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what actions say of what they are done to."""
+    """Yield the texts of the targets of some actions."""
     for action in do:
         for what in (what for kind, what in action.items() if kind not in NO_TARGET):
             yield from _said(what)
 
 
 def _said(target: Any) -> Iterator[str]:
-    """Yield the words of a target; the name of a picture's file is none."""
+    """Yield the texts of a target. The name of a picture's file is not a text."""
     if isinstance(target, dict):
         for inner in (inner for name, inner in target.items() if name != "picture"):
             yield from _said(inner)
@@ -326,7 +363,7 @@ def _said(target: Any) -> Iterator[str]:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield the values that a JSON value holds, at any depth; truth and nothing are none."""
+    """Yield the values inside a JSON value, at any depth. Booleans and null are skipped."""
     match value:
         case dict():
             for inner in value.values():

@@ -1,4 +1,4 @@
-"""Verified traces in, one playbook out: what `holo-tasks compile` does."""
+"""Compile verified traces into one playbook. The command `holo-tasks compile` and learning agents use it."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.screen_text import Sight, digits
 
 FEWEST_STRAIGHT = 2
-"""So many runs must be left where some are left out."""
+"""The fewest runs that must remain after other runs are left out."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A playbook as text, and what it holds: ``unread`` are values of answers that the model is asked for at the end.
+    """A playbook as text, with facts about it.
 
-    ``parameters`` are told by their types; ``steps`` are those of the playbook, ``left_out`` those of the runs that
-    were detours, ``astray`` how many runs were left out because they did something else than the others where these
-    went on.
+    ``unread`` names the values of the answer that the model is asked for at the end. ``parameters`` maps names to
+    types. ``steps`` counts the steps of the playbook. ``left_out`` counts the steps of the runs that were detours.
+    ``astray`` counts the runs that were left out because they did something else than the others.
     """
 
     text: str
@@ -59,15 +59,18 @@ class Compiled:
     unread: tuple[str, ...]
     astray: int = 0
     pictures: tuple[str, ...] = ()
-    """The names of the picture files beside it that it needs."""
+    """The names of the picture files that the playbook needs beside it."""
     probe: str = ""
-    """The goal that looks whether it is there; empty if it has none."""
+    """The goal that looks whether the effect exists. Empty if the playbook has no probe."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be made of recordings: what the goal is called, which literals of theirs are parameters, who is asked
-    what to call all, and where pictures go. ``probe_of`` is what a probe is told of the goal that it is of.
+    """Settings for making a goal from recordings.
+
+    ``name`` is the name of the goal. ``named`` are pairs of a parameter and a literal of the runs. ``ask`` returns
+    the names for all parameters. Pictures are written to ``folder``. ``probe_of`` describes the goal that a probe
+    belongs to.
     """
 
     name: str
@@ -79,7 +82,7 @@ class Wanted:
     def builder(
         self, chosen: Sequence[Recording], seen: Mapping[str, Seen], parameters: Parameters, mines: bool, stays: bool
     ) -> Builder:
-        """Return what makes the rules."""
+        """Return the builder of the rules."""
         if self.probe_of is None:
             return Builder(chosen, seen, parameters, mines, stays)
         return ProbeBuilder(chosen, seen, parameters, mines, stays, of=self.probe_of)
@@ -87,7 +90,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class _Goal:
-    """A goal that was made: as it is written and as it is told, what its recordings were told, and what they show."""
+    """A goal that was made: its rules, the facts about it, its parameters and the pictures of its recordings."""
 
     made: Made
     told: Compiled
@@ -104,13 +107,16 @@ def compiled(
     folder: Path | None = None,
     probes: Sequence[tuple[Trace, str]] = (),
 ) -> Compiled:
-    """Return the playbook of one goal out of runs of it; each trace was verified, and comes with its head's digest.
+    """Return the playbook of one goal, compiled from its runs.
 
-    ``goal`` names one of the runs' sub-goals by its title or its words; where the runs have only one, it is the name
-    that it gets. ``named`` are parameters with a literal of the runs, and ``ask`` is asked what to call all. ``folder``
-    is where pictures of what has no words are put; without it there are none. ``probes`` are traces of looking whether
-    it is there: of these a second goal is made, which is its probe. Raises `InvalidUsage` if nothing can be made of
-    them that does again what they did.
+    Each trace must have been verified. The text with it is the digest of its last record.
+
+    ``goal`` selects a sub-goal of the runs by its title or its words. If the runs have only one, ``goal`` becomes
+    its name. ``named`` are parameters, each with a literal of the runs. ``ask`` returns the names of all
+    parameters. Pictures of controls without text are written to ``folder``. Without a folder there are none.
+    ``probes`` are traces of runs that only looked for the effect; a second goal, the probe, is made from them.
+
+    Raises `InvalidUsage` if no playbook repeats the runs.
     """
     chosen, name = chosen_of([one for trace, digest in verified for one in recordings(trace, digest)], goal)
     traces = [trace for trace, _ in verified]
@@ -119,7 +125,7 @@ def compiled(
     found = [one for trace, digest in probes for one in recordings(trace, digest, idle=True)]
     looks, called = looks_of(found, chosen, goal, name)
     check_answers(looks)
-    # A literal of the ones is none of the others; one that is of none is refused as ever.
+    # A literal that only the probes contain is not for the goal. One that no run contains is refused below.
     mine = [one for one in named if is_spoken_of(chosen, one[1]) or not is_spoken_of(looks, one[1])]
     main = _made_of(traces, chosen, reader, Wanted(name, mine, ask, folder))
     return _with_probe(main, [trace for trace, _ in probes], looks, reader, Wanted(called, named, None, folder))
@@ -134,20 +140,20 @@ def compiled_of(
     ask: Ask | None = None,
     folder: Path | None = None,
 ) -> Compiled:
-    """Return the playbook of recordings of one goal, out of traces that were verified, as `compiled` does."""
+    """Return the playbook of recordings of one goal, from verified traces. The parameters are those of `compiled`."""
     return _made_of(traces, chosen, reader, Wanted(name, named, ask, folder)).told
 
 
 def _with_probe(
     main: _Goal, traces: Sequence[Trace], looks: Sequence[Recording], reader: Reader, wanted: Wanted
 ) -> Compiled:
-    """Return the playbook of a goal and of recordings that looked whether what it does is there."""
+    """Return the playbook of a goal and its probe. ``looks`` are the recordings of the probe."""
     goal = main.made.name
     of = ProbeOf(goal, tuple(main.told.parameters), main.parameters.values, answered_in(main.made.recordings))
     theirs = [one for one in wanted.named if is_spoken_of(looks, one[1])]
     looks = [of.named_in(look, theirs) for look in looks]
     if len({look.goal for look in looks}) == 1 or of.is_private(wanted.name.replace("-", " ")):
-        wanted = replace(wanted, name=f"{goal}-probe")  # nobody knows which of its words are the item's
+        wanted = replace(wanted, name=f"{goal}-probe")  # its words may contain values of the item
     probe = _made_of(traces, looks, reader, replace(wanted, named=theirs, probe_of=of))
     of.check_known(probe.told.parameters)
     text = written(main.made, probe.made)
@@ -162,7 +168,7 @@ def _with_probe(
 
 
 def _made_of(traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reader, wanted: Wanted) -> _Goal:
-    """Return the goal of recordings out of traces that were verified."""
+    """Return the goal made from recordings of verified traces."""
     pictures: dict[Picture, Sight] = {}
     for trace in traces:
         of_trace = [one for one in chosen if one.trace == trace.uri]
@@ -186,8 +192,8 @@ def _made_of(traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reade
             goal = _made_somehow(wanted, chosen, pictures)
             return replace(goal, told=replace(goal.told, astray=astray))
         except Astray as error:
-            # A run that went round in circles tells nothing of the way; of two that differ nobody knows which did. What
-            # a probe must not take for done is left out in no case.
+            # A run that went in circles is left out. If only two runs differ, it is unknown which of them did. The runs
+            # of a probe are never left out: they show the screens that do not count as done.
             straight = [one for one in chosen if one is not error.recording]
             if len(straight) < FEWEST_STRAIGHT or wanted.probe_of is not None:
                 raise
@@ -195,7 +201,7 @@ def _made_of(traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reade
 
 
 def _once(ask: Ask) -> Ask:
-    """Return what asks for each parameter once, however often a playbook is tried."""
+    """Return a version of ``ask`` that asks for each parameter once, even if a playbook is tried several times."""
     known: dict[str, str] = {}
 
     def asked(values: Mapping[str, Value]) -> Mapping[str, str]:
@@ -207,7 +213,11 @@ def _once(ask: Ask) -> Ask:
 
 
 def _made_somehow(wanted: Wanted, chosen: Sequence[Recording], pictures: Mapping[Picture, Sight]) -> _Goal:
-    """Return the goal of recordings that were read. Raises `Astray` for one that it would not do again."""
+    """Return the goal of recordings whose pictures have been read.
+
+    Tries finer and coarser ways to distinguish the screens if the first one fails. Raises `Astray` for a recording
+    that the playbook would not repeat.
+    """
     shown = {picture.sha256: (picture, pictures[picture]) for one in chosen for picture in one.pictures}
     seen = told_apart(list(shown.values()))
     try:
@@ -224,7 +234,7 @@ def _made_somehow(wanted: Wanted, chosen: Sequence[Recording], pictures: Mapping
 
 
 def _pressed(chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> Iterable[tuple[str, str]]:
-    """Yield the pictures that something fixed was pressed on, and what is written on that."""
+    """Yield the pictures on which a control with a fixed label was pressed, and that label."""
     for one in chosen:
         for step in one.steps:
             sight = seen[step.before.sha256].sight
@@ -234,7 +244,7 @@ def _pressed(chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> Iterable[
 
 
 def _made(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen], *, stays_there: bool = False) -> _Goal:
-    """Return the goal of recordings whose screens are told apart."""
+    """Return the goal of recordings whose pictures are grouped by screen."""
     parameters = parameters_of(chosen, seen, wanted.named)
     if wanted.ask is not None:
         parameters = parameters.renamed(wanted.ask(parameters.values[0]))
@@ -250,7 +260,7 @@ def _made(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen],
             _check(wanted, playbook, chosen, parameters, seen, taken)
             break
         except Astray:
-            # What was seen after a step, and was gone before the next one, is nothing to wait for.
+            # A text that disappeared before the next step cannot be waited for.
             if not mines:
                 raise
     steps = sum(len(visit.steps) for visit in way)
@@ -270,7 +280,10 @@ def _check(
     seen: Mapping[str, Seen],
     taken: Collection[Done],
 ) -> None:
-    """Raise `Astray` for a recording that a playbook would not do again, `InvalidUsage` for what no probe may say."""
+    """Raise `Astray` for a recording that the playbook would not repeat.
+
+    Raises `InvalidUsage` if a probe would report the effect on a screen where its run did not.
+    """
     is_probe = wanted.probe_of is not None
     for one, values in zip(chosen, parameters.values, strict=True):
         ended = check_dry_run(playbook, wanted.name, one, values, seen, taken, WAITS if is_probe else 0)

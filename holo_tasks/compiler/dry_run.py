@@ -1,4 +1,4 @@
-"""A playbook followed over the pictures of the runs that it comes from: it must do what they did, where they did it."""
+"""Follow a new playbook over the pictures of its runs. It has to do the same as the run on each picture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holo_tasks.vision.screen_text import Sight
 
 
 class Astray(InvalidUsage):
-    """A recording did something else than the playbook that is made of it and others would do there."""
+    """A recording did something else than the playbook that is made from it and others."""
 
     def __init__(self, said: str, recording: Recording) -> None:
         super().__init__(said)
@@ -36,10 +36,11 @@ def check_dry_run(
     taken: Collection[Done],
     waits: int = 0,
 ) -> Decision:
-    """Raise `Astray` if a playbook would do something else on some picture of a recording than the run did.
+    """Follow a playbook over a recording and return its last decision, the answer.
 
-    ``taken`` are the steps that it is made of; the others of the recording were detours. Before it answers it may wait
-    so often as ``waits`` says. Returns what it says at the end.
+    ``taken`` are the steps that the playbook is made from. The other steps of the recording were detours. The
+    playbook may wait up to ``waits`` times before it answers. Raises `Astray` if the playbook decides otherwise
+    than the run on some picture, or does not answer at the end.
     """
     history: list[Turn] = []
     tells = any(picture.windows for picture in recording.pictures)
@@ -67,9 +68,9 @@ def check_dry_run(
 
 
 def _as_it_was(sight: Sight, picture: Picture, state: str, *, tells: bool) -> Sight:
-    """Return what was read on a picture, with what else was known of the screen when a step was decided on it.
+    """Return a read picture with the window titles and the state that were known at the time.
 
-    ``tells`` says that windows were told of in this recording. A state that has no name is one that nobody knew.
+    ``tells`` says whether the recording contains window titles. An empty state was unknown.
     """
     return replace(sight, windows=picture.windows if tells else None, state=state or None)
 

@@ -1,4 +1,4 @@
-"""What must be seen after a step, mined from the pictures before and after it."""
+"""Find conditions for the screen after a step, by a comparison of the pictures before and after it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 
 MOST = 2
-"""So many texts are asked for after a step."""
+"""The most texts that are required after a step."""
 _PATTERNS = frozenset(f"*{{}}{CUT}")
-"""What means something else in a title that is asked for; one that was cut may end in a piece of an item's value."""
+"""Characters with a meaning in a title pattern. A shortened title may end in a part of an item's value."""
 
 
 def comes_of(
@@ -26,14 +26,16 @@ def comes_of(
     private: Collection[str],
     names: Collection[str],
 ) -> list[str]:
-    """Return texts that every recording shows after a step and that were not there before; none if they differ.
+    """Return texts that every recording shows after a step and none shows before it.
 
-    Labels come first, then the parameters whose values are there now, where runs of several items show it.
+    Returns an empty list if the recordings reached different screens. Labels come first. Parameters follow if runs
+    of several items show that their values have appeared.
 
-    ``before`` and ``after`` are its pictures in all recordings, in their order, and ``values`` what these were told;
-    ``others`` are pictures of other screens than the one that came, ``private`` the values of items, ``names`` the
-    parameters. Where the screen stays, only several recordings tell labels that come of the step from what was on this
-    one's screen by chance.
+    ``before`` and ``after`` are the pictures in all recordings, in their order, with ``values`` as the parameter
+    values. ``others`` are pictures of other screens. ``private`` are values of items, and ``names`` the parameters.
+
+    If the screen stays the same, labels are only returned for several recordings. A single one may show a new label
+    by chance.
     """
     if len({one.screen for one in after}) != 1:
         return []
@@ -46,7 +48,7 @@ def comes_of(
     else:
         found = []
     new = [text for text in found if not any(one.sight.has(text) for one in before)][:MOST]
-    # What all runs had in common, or a short one, may be there by chance.
+    # A value that is short, or the same in all runs, may be there by chance.
     said = {name: [str(told.get(name, "")) for told in values] for name in names}
     long = [name for name, texts in said.items() if len({*texts}) > 1 and min(map(len, texts)) >= SHORTEST]
     items = identity_of([(one.sight, told) for one, told in zip(after, values, strict=True)], long)
@@ -55,9 +57,10 @@ def comes_of(
 
 
 def windows_of(steps: Sequence[Done], values: Sequence[Mapping[str, Value]], private: Collection[str]) -> list[str]:
-    """Return the titles of windows that every recording shows after a step and none before it, with parameters in them.
+    """Return the titles of windows that every recording shows after a step and none before it.
 
-    Of a single item nobody knows what of a title is the item's, so there are none; and none has a value of ``private``.
+    Parameters stand in place of values. Titles with a value of ``private`` are left out. Returns an empty list if
+    all recordings have the same item, because the item's part of a title is unknown then.
     """
     if len({tuple(sorted(told.items())) for told in values}) < 2:
         return []
@@ -74,6 +77,8 @@ def windows_of(steps: Sequence[Done], values: Sequence[Mapping[str, Value]], pri
 
 
 def state_of(steps: Sequence[Done]) -> str:
-    """Return the state that a step came to in every recording and had not begun in; empty if they differ."""
+    """Return the state after a step, if all recordings reached the same new state. Otherwise returns an empty
+    string.
+    """
     came = {step.came_to for step in steps}
     return min(came) if len(came) == 1 and not came & {step.begun_at for step in steps} else ""

@@ -1,4 +1,4 @@
-"""Which recordings of some runs are of one goal, and what it is called: by words that are no item's."""
+"""Select the recordings of one goal among those of some runs, and name the goal without words of an item."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LONGEST_NAME = 40
 
 
 def chosen_of(found: Sequence[Recording], goal: str) -> tuple[list[Recording], str]:
-    """Return the recordings of one goal, and what it is called."""
+    """Return the recordings of one goal, and the name of the goal. Raises `InvalidUsage` if there are several goals."""
     if not found:
-        raise InvalidUsage("Nothing was done in these runs that came to an answer.")
+        raise InvalidUsage("No sub-goal of these runs did anything and ended with an answer: give runs that did.")
     if of_it := [one for one in found if _is_called(one, goal)]:
         return of_it, name_of_goal(goal)
     kinds = {kind_of(one): one for one in found}
@@ -29,16 +29,17 @@ def chosen_of(found: Sequence[Recording], goal: str) -> tuple[list[Recording], s
 def looks_of(
     found: Sequence[Recording], chosen: Sequence[Recording], goal: str, name: str
 ) -> tuple[list[Recording], str]:
-    """Return the recordings of looking whether it is there, and what that is called.
+    """Return the recordings that look for the effect, and the name of the probe.
 
-    ``found`` are those of the runs that hold them. They may hold the goal itself, too: ``chosen`` are recordings of it,
-    ``goal`` is what it was asked for by, or only called, and ``name`` what it is called.
+    ``found`` are recordings of the probe's runs, which may also contain the goal itself. ``chosen`` are recordings
+    of the goal, ``goal`` the text that it was selected by, and ``name`` its name. Raises `InvalidUsage` if no
+    recording only looks, or if a run has several other goals.
     """
     kinds, tells = {kind_of(one) for one in chosen}, any(_is_called(one, goal) for one in chosen)
     looks = [one for one in found if kind_of(one) not in kinds and not (tells and _is_called(one, goal))]
     if not looks:
         raise InvalidUsage(
-            f"The runs given by --probe do nothing but ‘{name}’ itself: give runs that look whether it is there."
+            f"The runs given by --probe do nothing but ‘{name}’ itself: give runs that look whether its effect exists."
         )
     for trace in dict.fromkeys(one.trace for one in looks):
         several = {kind_of(one): one for one in looks if one.trace == trace}
@@ -57,7 +58,7 @@ def _is_called(recording: Recording, goal: str) -> bool:
 
 
 def common_words(found: Sequence[Recording]) -> str:
-    """Return the words of a goal that all runs have, but for what they were told or typed: that is of their items."""
+    """Return the words that the goals of all recordings share, without values of their items."""
     said = [one.goal.partition(". ")[0] for one in found]
     own = [value for one in found for value in (*one.data.values(), *_typed(one), *_answered(one))]
     for value in sorted((one for one in own if isinstance(one, str) and one.strip()), key=len, reverse=True):
@@ -71,7 +72,7 @@ def _typed(recording: Recording) -> Iterator[object]:
 
 
 def _answered(recording: Recording) -> Iterator[object]:
-    """Yield the values of an answer that is an object, or the answer."""
+    """Yield the values of an answer that is a JSON object. Yields any other answer itself."""
     with suppress(ValueError):
         told = json.loads(recording.answer)
         yield from told.values() if isinstance(told, dict) else ()
@@ -80,12 +81,12 @@ def _answered(recording: Recording) -> Iterator[object]:
 
 
 def kind_of(recording: Recording) -> str:
-    """Return a goal's words without what is of one item: numbers, and what stands in quotation marks."""
+    """Return the words of a goal without an item's own text: numbers and quoted text."""
     return re.sub(r"\S*\d\S*|[\"“‘'].*?[\"”’']", "", recording.goal)
 
 
 def name_of_goal(words: str) -> str:
-    """Return words as the name of a goal, without what is of one item."""
+    """Return the name of a goal for its words, without numbers."""
     plain = re.sub(r"\S*\d\S*", "", words.partition(". ")[0]).casefold()
     name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
     return name[:LONGEST_NAME].strip("-") or "goal"

@@ -1,4 +1,4 @@
-"""The few texts that tell one screen of a program from its others."""
+"""Find the few texts that distinguish one screen of a program from its other screens."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, plain
 
 ENOUGH = 2
-"""So many texts tell a screen that no other one shows together."""
+"""The number of texts that identify a screen, if no other screen shows them together."""
 SHORTEST, LONGEST = 3, 60
 
 
 def marks_of(
     shown: Sequence[tuple[Sight, Mapping[str, Value]]], others: Sequence[Sight], private: Collection[str]
 ) -> tuple[str, ...]:
-    """Return texts that are on all pictures of one screen and not all on any other one: headings and labels.
+    """Return headings and labels that all pictures of a screen show, and no other screen shows together.
 
-    ``shown`` are its pictures with what their recordings were told, ``others`` those of other screens; ``private`` are
-    values of items, which no mark is. Empty if nothing tells the screen.
+    ``shown`` are the pictures of the screen with the parameter values of their recordings. ``others`` are pictures
+    of other screens. ``private`` are values of items, which are never used. Returns an empty tuple if no such texts
+    exist.
     """
     first, values = shown[0]
     known = [line for line in _by_worth(first) if is_label(line, first, values, private)]
     common = [line.text for line in known if all(sight.has(line.text) for sight, _ in shown)]
-    common.sort(key=lambda text: any(sight.has(text) for sight in others))  # its own come first
+    common.sort(key=lambda text: any(sight.has(text) for sight in others))  # texts of this screen only come first
     rest = list(others)
     found: list[str] = []
     for text in common:
@@ -37,7 +38,7 @@ def marks_of(
             break
     if rest:
         return ()
-    # Of one item alone nobody knows which of the texts that begin a row are of it, or of others in a list.
+    # With one item only, a text at the start of a row may belong to that item, or to others in a list.
     several = len({tuple(sorted(told.items())) for _, told in shown}) > 1
     known = [line for line in known if several or is_heading(line)]
     further = dict.fromkeys(line.text for line in known if line.text in common and line.text not in found)
@@ -48,17 +49,17 @@ def marks_of(
 def covering(
     shown: Sequence[tuple[Sight, Mapping[str, Value]]], others: Sequence[Sight], private: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what tells a screen that another one shows all of, such as one that a message lies over.
+    """Return texts that identify a screen if another screen shows all its texts too, as below a message.
 
-    The first are texts that it shows, the second ones that tell the others apart and that it never shows. Both are
-    empty if nothing tells it so either.
+    Returns the texts that the screen shows, and texts of the other screens that it never shows. Both are empty if
+    these do not identify it either.
     """
     first, values = shown[0]
     known = [line.text for line in _by_worth(first) if is_label(line, first, values, private)]
     common = [text for text in known if all(sight.has(text) for sight, _ in shown)]
     if not common:
         return (), ()
-    # What tells it from most others comes first: of these, the heading.
+    # Texts that the fewest other screens show come first, and headings among these.
     worth = sorted(common, key=lambda text: sum(sight.has(text) for sight in others))[:ENOUGH]
     unseen: list[str] = []
     for other in (sight for sight in others if all(sight.has(text) for text in worth)):
@@ -72,9 +73,9 @@ def covering(
 
 
 def identity_of(shown: Sequence[tuple[Sight, Mapping[str, Value]]], names: Collection[str]) -> tuple[str, ...]:
-    """Return the parameters that every one of some pictures shows, as texts that must be there again.
+    """Return the parameters that every picture shows, as texts that are required on the screen.
 
-    What stands in a text with other words around it is asked for with anything around it.
+    A value with other words around it becomes a pattern with ``*``.
     """
     found = []
     for name in names:
@@ -95,12 +96,12 @@ def screens_of(seen: Mapping[str, Seen]) -> dict[int, list[str]]:
 
 
 def _by_worth(sight: Sight) -> Iterator[Line]:
-    """Yield what is written on a screen, headings first: words in capitals, then what begins a row, from the top."""
+    """Yield the texts of a screen: headings in capitals first, then the first text of each row, from the top."""
     yield from sorted(sight.lines, key=lambda line: (not is_heading(line), not _begins_row(line, sight), line.box.top))
 
 
 def is_heading(line: Line) -> bool:
-    """Say whether a text is in capitals, as headings are."""
+    """Return whether a text is in capitals, as headings are."""
     return line.text.upper() == line.text and sum(map(str.isalpha, line.text)) >= 2 * SHORTEST
 
 
@@ -109,7 +110,7 @@ def _begins_row(line: Line, sight: Sight) -> bool:
 
 
 def is_label(line: Line, sight: Sight, values: Mapping[str, Value], private: Collection[str]) -> bool:
-    """Say whether a text is a heading or a label, and nothing that is of one item."""
+    """Return whether a text is a heading or a label, without a value of an item."""
     text = line.text.strip()
     if not SHORTEST <= len(plain(text)) <= LONGEST or digits(text) or "*" in text or "{" in text:
         return False

@@ -1,4 +1,4 @@
-"""What a playbook is told for each item: literals that somebody names, data, and what was typed into fields."""
+"""Find the parameters of a goal: literals named by the user, the goal's data, and texts typed into fields."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ from holo_tasks.scripts.values import Value, convert
 from holo_tasks.vision.screen_text import Sight, matches
 
 SHORTEST = 2
-"""A value of fewer characters stands in too many texts by chance."""
-NO_NAME = "{!r} is no name of a parameter: small letters, digits and `_`, a letter first."
+"""The shortest value of a parameter. Shorter texts occur in other texts by chance."""
+NO_NAME = "{!r} is not a valid parameter name: use small letters, digits and `_`, with a letter first."
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 Ask: TypeAlias = Callable[[Mapping[str, Value]], Mapping[str, str]]
-"""Returns what parameters are to be called, by the names that they would have; empty for one that is none."""
+"""Function that returns new names for parameters. It gets their values. An empty name makes a constant of one."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a goal by their types, and what each of its recordings was told, in their order."""
+    """The parameters of a goal with their types, and their values in each recording."""
 
     kinds: Mapping[str, Kind]
     values: tuple[Mapping[str, Value], ...]
 
     def renamed(self, names: Mapping[str, str]) -> Parameters:
-        """Return them under other names; what has an empty one is the same for every item, and no parameter."""
+        """Return the parameters under other names. One with an empty name is dropped, and its value stays as it
+        is.
+        """
         kept = {name: names.get(name, name) for name in self.kinds if names.get(name, name)}
         if wrong := next((name for name in kept.values() if not _NAME.fullmatch(name)), None):
             raise InvalidUsage(NO_NAME.format(wrong))
@@ -48,11 +50,11 @@ class Parameters:
 def parameters_of(
     recordings: Sequence[Recording], seen: Mapping[str, Seen], named: Sequence[tuple[str, str]] = ()
 ) -> Parameters:
-    """Return what differs from item to item.
+    """Return the parameters, which are the values that differ from item to item.
 
-    ``named`` are literals of the runs that somebody says are parameters; each must be in one of them. Beside these it
-    is the goals' data, and what was typed: all of it in a single recording, of several only what is not the same.
-    Raises `InvalidUsage` for a name that is none, and for a literal that no recording has.
+    They are the literals of ``named``, the goals' data, and typed text. All typed text of a single recording
+    counts. With several recordings, only text that differs counts. Raises `InvalidUsage` for an invalid name, and
+    for a literal that no recording contains.
     """
     told = [_scalars(recording.data) for recording in recordings]
     for name, literal in named:
@@ -74,13 +76,13 @@ def _take_named(recordings: Sequence[Recording], told: list[dict[str, Value]], n
         raise InvalidUsage(NO_NAME.format(name))
     holders = [number for number, one in enumerate(recordings) if literal and _holds(one, literal)]
     if not holders:
-        raise InvalidUsage(f"No run speaks of the value that --param gives {name!r}, and none types it.")
+        raise InvalidUsage(f"No run contains the value that --param gives {name!r}: use a value that one contains.")
     for number in holders:
         told[number].setdefault(name, literal)
 
 
 def is_spoken_of(recordings: Sequence[Recording], literal: str) -> bool:
-    """Say whether a recording speaks of a literal, or types it."""
+    """Return whether a recording contains a literal in its goal, data, answer or typed text."""
     return any(_holds(one, literal) for one in recordings)
 
 
@@ -91,7 +93,7 @@ def _holds(recording: Recording, literal: str) -> bool:
 
 
 def _typed(recording: Recording, seen: Mapping[str, Seen]) -> dict[str, str]:
-    """Return what was typed in a recording, by the label of the field that it was typed into."""
+    """Return the texts typed in a recording, by the labels of their fields."""
     found: dict[str, str] = {}
     label = ""
     for step in recording.steps:
@@ -108,19 +110,19 @@ def _typed(recording: Recording, seen: Mapping[str, Seen]) -> dict[str, str]:
 
 
 def _label_beside(text: str, after: Sight) -> str:
-    """Return the label of the field that shows what was typed; of one that was come to by keys nothing else is told."""
+    """Return the label of the field that shows a text. It is the only clue if the field was reached by keys."""
     shown = [line for line in after.lines if matches(text, line.text)]
     target = target_at(shown[0].box.center, after, {}) if len(shown) == 1 else None
     return "" if target is None else target.field or ""
 
 
 def _take_typed(told: list[dict[str, Value]], typed: Sequence[Mapping[str, str]], name: str) -> None:
-    """Make what was typed under one name a parameter, unless it is told under another name already."""
+    """Make a parameter of the texts typed under one name, unless another parameter has these values."""
     for told_here, typed_here in zip(told, typed, strict=True):
         text = typed_here.get(name)
         known = [other for other, value in told_here.items() if text is not None and str(value) in text]
         if known and known != [name]:
-            for one, other in zip(told, typed, strict=True):  # the same field says the same of the other items
+            for one, other in zip(told, typed, strict=True):  # the field holds this parameter for other items too
                 if name in other and str(told_here[known[0]]) == text:
                     one.setdefault(known[0], other[name])
             return
@@ -135,18 +137,18 @@ def _is_parameter(told: Sequence[Mapping[str, Value]], name: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Say whether a parameter can be called so."""
+    """Return whether a text is a valid name of a parameter."""
     return _NAME.fullmatch(text) is not None
 
 
 def name_of(label: str) -> str:
-    """Return a label as the name of a parameter; empty if there is nothing to make one of."""
+    """Return the name of a parameter for a label. Returns an empty string if that is not a valid name."""
     name = re.sub(r"[^a-z0-9]+", "_", label.casefold().strip()).strip("_")
     return name if _NAME.fullmatch(name) else ""
 
 
 def _kind(values: Sequence[Value]) -> Kind:
-    """Return the type that all values are of and are written the same in."""
+    """Return the type that represents all values exactly. The default is ``text``."""
     for kind in ("int", "date", "money"):
         if values and all(str(convert(str(value), kind)) == str(value) for value in values):
             return kind

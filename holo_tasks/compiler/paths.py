@@ -1,4 +1,4 @@
-"""The way that recorded runs of one goal have in common: what recurs is the path, what differs is a parameter."""
+"""Merge recorded runs of one goal into the path that they share."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from holo_tasks.compiler.targets import target_at
 from holo_tasks.scripts.values import Value
 
 TYPING = {"write": "content", "write_at": "content"}
-"""The tools that type, and which of their arguments is what they type."""
+"""The tools that type, with the argument that holds the text."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A stay on one screen of the program: what was done there until another one came.
+    """The steps on one screen of the program, until another screen came.
 
-    ``kind`` is the same for two stays if the same was done there, whatever item it was about. ``alike`` are those of
-    other recordings that are so, by their numbers.
+    ``kind`` is equal for two visits with the same steps, whatever their items are. ``alike`` maps the numbers of
+    other recordings to their steps of the same visit.
     """
 
     screen: int
@@ -33,9 +33,10 @@ Same = Callable[[Visit, Visit], bool]
 
 
 def visits(recording: Recording, seen: Mapping[str, Seen], values: Mapping[str, Value]) -> list[Visit]:
-    """Return the stays of a recording in order. Of what was done several times without effect the last time counts.
+    """Return the visits of a recording in order.
 
-    ``values`` are those of the recording's parameters.
+    If a step was repeated because it had no effect, only the last repetition is kept. ``values`` are the parameter
+    values of the recording.
     """
     found: list[list[Done]] = []
     at = -1
@@ -45,7 +46,7 @@ def visits(recording: Recording, seen: Mapping[str, Seen], values: Mapping[str, 
             found.append([])
         at = screen
         if found[-1] and _again(found[-1][-1], step):
-            found[-1].pop()  # what came of it came of this one
+            found[-1].pop()  # the result belongs to the repetition
         found[-1].append(step)
     return [
         Visit(
@@ -58,10 +59,11 @@ def visits(recording: Recording, seen: Mapping[str, Seen], values: Mapping[str, 
 
 
 def merged(ways: Sequence[Sequence[Visit]], same: Same = lambda one, other: False) -> list[Visit]:
-    """Return one way out of those of several recordings; ``same`` says which other stays are one.
+    """Return one path for those of several recordings. ``same`` decides whether two different visits are one.
 
-    Of screens that all came to only what all did there is kept: the rest was a detour, on which nothing depends, and so
-    was where it led. Any other stay on a screen that only some came to is kept for when that comes up again.
+    On screens that all recordings reached, only the shared steps are kept. Other steps there are detours and are
+    dropped, with the screens that they led to. Visits to a screen that only some recordings reached are kept, in
+    case the screen comes again.
     """
     first, *others = ways
     way = list(first)
@@ -79,7 +81,7 @@ def merged(ways: Sequence[Sequence[Visit]], same: Same = lambda one, other: Fals
 
 
 def _with(way: Sequence[Visit], other: Sequence[Visit], number: int, same: Same) -> list[Visit]:
-    """Return a way with the stays of another recording beside its own, and those that only the other one has."""
+    """Return a path with the visits of another recording. Equal visits are joined, and the other ones are added."""
     found: list[Visit] = []
     mine, theirs = ([(one.screen, *one.kind) for one in each] for each in (way, other))
     matched = SequenceMatcher(None, mine, theirs, autojunk=False)
@@ -93,7 +95,7 @@ def _with(way: Sequence[Visit], other: Sequence[Visit], number: int, same: Same)
 
 
 def _kind(step: Done, seen: Seen, values: Mapping[str, Value]) -> tuple[object, ...]:
-    """Return what is the same of a step whatever item it is about: the tool, the keys it presses, and on what."""
+    """Return the parts of a step that do not depend on the item: the tool, the keys and the targets."""
     left_out = {"x", "y", "x1", "y1", "x2", "y2", "element", TYPING.get(step.tool, "")}
     told = {name: repr(value) for name, value in step.arguments.items() if name not in left_out}
     targets = (target_at(point, seen.sight, values) or step.picture for point in step.points)
@@ -101,6 +103,6 @@ def _kind(step: Done, seen: Seen, values: Mapping[str, Value]) -> tuple[object, 
 
 
 def _again(before: Done, step: Done) -> bool:
-    """Say whether a step is the one before it once more, which had changed nothing on the screen."""
+    """Return whether a step repeats the step before it, which had changed nothing on the screen."""
     same = before.tool == step.tool and before.arguments == step.arguments
     return same and before.before == before.after

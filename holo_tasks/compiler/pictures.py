@@ -1,5 +1,7 @@
-"""What was pressed, said by a small picture of it, cut out of a recording: of its words, for where these are read as
-part of more, and of what has none, only where it shows no text at all.
+"""Cut small pictures of pressed controls out of recordings, as targets of the playbook.
+
+A control without text gets a picture of its icon. A control with text gets a picture of its words, for screens on which
+OCR joins them with others. `compile` uses `Pictures`.
 """
 
 from __future__ import annotations
@@ -23,17 +25,17 @@ if TYPE_CHECKING:
     from PIL import Image
 
 SMALLEST, LARGEST, LONGEST = 8, 96, 320
-"""So large is what is cut out, in pixels of either side, and so long are words at the most."""
+"""Smallest and largest side of an icon, and the largest width of words, in pixels."""
 AROUND, BESIDE = 3, 4
-"""So much of the ground around goes with it, and so far beside it a press is still on it."""
+"""Pixels of background around a cut picture, and the distance up to which a press still hits the icon."""
 DIGITS = 8
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Cuts pictures of what was pressed into a folder.
+    """Cuts pictures of pressed controls and writes them to a folder.
 
-    ``sights`` are all pictures of the recordings, read; ``opened`` gives one's pixels.
+    ``sights`` are the read pictures of all recordings. ``opened`` returns the pixels of a picture.
     """
 
     folder: Path
@@ -42,7 +44,7 @@ class Pictures:
     opened: Callable[[Picture], Image.Image]
 
     def with_pictures(self, chosen: Sequence[Recording]) -> list[Recording]:
-        """Return recordings with a picture of each thing that was pressed, where one tells it."""
+        """Return the recordings with a picture of each pressed control, if the picture identifies the control."""
         known, words = list[Path](), set[Path]()
         return [
             replace(one, steps=tuple(self._with_picture(step, known, words) for step in one.steps)) for one in chosen
@@ -50,7 +52,7 @@ class Pictures:
 
     def _with_picture(self, step: Done, known: list[Path], words: set[Path]) -> Done:
         if len(step.points) != 1 or step.before.sent != Size(step.before.area.width, step.before.area.height):
-            return step  # of a screen that was made smaller nobody knows the pixels
+            return step  # the picture was sent in a reduced size, so the pixels are unknown
         at, sight = step.points[0], self.sights[step.before]
         target = target_at(at, sight, {})
         if target is not None:
@@ -67,14 +69,17 @@ class Pictures:
         return step
 
     def _of_words(self, step: Done, target: Target, sight: Sight, known: set[Path]) -> Path | None:
-        """Return a picture of the words that were pressed, if they are all there is to find it by, and it does."""
+        """Return a picture of the words that were pressed.
+
+        Returns ``None`` if the control can be found by more than its text, or the picture does not identify it.
+        """
         at = step.points[0]
         line = next((one for one in sight.lines if one.text == target.text and hits(one.box, at, of_field=False)), None)
         if line is None or step.element.get("role") or not is_of_words(target) or line.box.width > LONGEST:
             return None
         screen = self.opened(step.before)
         hides = [*_masked(step.before), *(one.box for one in sight.lines if one is not line)]
-        # Another word beside them would make them the beginning of something else.
+        # With another word next to them, they would be a part of a longer text.
         room, box = round(WORDS_APART * line.box.height), line.box.grown(AROUND)
         wide = Box(line.box.left - room, box.top, line.box.width + 2 * room, box.height)
         cut = wide.intersection(Box(0, 0, *screen.size))
@@ -82,7 +87,7 @@ class Pictures:
             return None
         file = self._written(_png(screen, cut))
         if file not in known:
-            # It counts only where its words are read: where they are once, it is there once.
+            # The picture is only used on screens with its words. If a screen shows these once, it has one such picture.
             label = f"*{line.text}*"
             often = [one for one in self.sights.values() if sum(matches(label, other.text) for other in one.lines) > 1]
             if not self._tells(file, step.before, cut.center, often):
@@ -96,7 +101,9 @@ class Pictures:
         return file
 
     def _cut(self, on: Picture, at: Point, sight: Sight) -> Iterator[bytes]:
-        """Yield what is drawn at a point as PNG files, the smallest first; nothing with a text or a mask on it."""
+        """Yield PNG files of the drawings at a point, the smallest first. Drawings with text or masks on them
+        are skipped.
+        """
         import numpy as np
 
         screen = self.opened(on)
@@ -113,10 +120,10 @@ class Pictures:
             yield _png(screen, cut)
 
     def _tells(self, file: Path, on: Picture, at: Point, among: Iterable[Sight]) -> bool:
-        """Say whether a picture is of what is at a point, and is twice on none of some of the recordings'."""
+        """Return whether a picture is found only at this point, and at most once on each of ``among``."""
         try:
             return self._is_only(file, on, at) and all(len(sight.pictures(file)) <= 1 for sight in among)
-        except InvalidUsage:  # it is about one color
+        except InvalidUsage:  # the picture has nearly one color
             return False
 
     def _is_only(self, file: Path, on: Picture, at: Point) -> bool:
@@ -125,7 +132,7 @@ class Pictures:
 
 
 def _masked(on: Picture) -> list[Box]:
-    """Return what is masked on a picture, in its own pixels."""
+    """Return the masked areas of a picture, in its own pixels."""
     return [Box(box.left - on.area.left, box.top - on.area.top, box.width, box.height) for box in on.masks]
 
 

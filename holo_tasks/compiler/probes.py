@@ -1,5 +1,7 @@
-"""A probe out of runs that looked whether what a goal does is there: it says done by what only those show that found
-it so.
+"""Build a probe from runs that looked for the effect of a goal.
+
+The probe answers done if the screen shows texts that only the runs with that answer show. `ProbeBuilder` makes its
+rules, and the check functions refuse a probe that is not safe. `compile` uses them.
 """
 
 from __future__ import annotations
@@ -26,32 +28,32 @@ from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import Line, Sight, digits, plain
 
 WAITS = 1
-"""So often it waits before it says that something is not there: it may be drawn late."""
+"""The number of waits before the probe answers that the effect does not exist. The program may draw it late."""
 MOST_TELLING = 2
-"""By so many texts, at most, a screen is told on which it is there."""
+"""The most texts that identify a screen with the effect."""
 COUNTED = 0
-"""The rank of a text with a number that other screens of the item show otherwise: it tells best."""
+"""The rank of a text with a count that other screens of the item show differently. It is the best evidence."""
 Ends: TypeAlias = Sequence[tuple[Sight, Mapping[str, Value]]]
-"""Screens that a goal ended on, with what its recordings were told."""
+"""Screens at the end of a goal, with the parameter values of their recordings."""
 THERE = "It is there, just once."
 NOT_SO = "It is not there, or not just once."
 NOT_THERE = "It was looked for, and is not there just once."
 _NOTHING_TELLS = (
-    f"Nothing tells the screens that --probe answered ‘{DONE}’ on from those of its other answers: have it look where "
-    "the program says it by a count, such as ‘Notes on file: 1’, by what was put there or by a heading, and give a run "
-    "that found one of the same items otherwise, such as before it was done."
+    f"No text distinguishes the screens on which --probe answered ‘{DONE}’ from those of its other answers: have it "
+    "look where the program shows a count, such as ‘Notes on file: 1’, the entered value or a heading. Also give a run "
+    "that answered otherwise for one of the same items, such as before the work was done."
 )
 _PLACE = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 _OF_A_DAY = re.compile(r"\d ?[:.,] ?\d\d|\d[-–—./]\d")
-"""Times, dates and sums: what runs of one day have in common is no count."""
+"""Times, dates and sums. Runs of one day share them, so they are not counts."""
 
 
 @dataclass(frozen=True)
 class ProbeOf:
-    """What a probe is told of the goal that it is of: its name, its parameters, and values of its items, which get into
-    no file.
+    """The goal that a probe belongs to: its name, its parameters, and values of its items. No value is written to a
+    file.
 
-    ``told`` are what each of its recordings was told, ``answered`` what these were answered.
+    ``told`` are the parameter values of its recordings, and ``answered`` the values in their answers.
     """
 
     name: str
@@ -61,7 +63,9 @@ class ProbeOf:
 
     @property
     def private(self) -> list[str]:
-        """The values of the goal's items, as texts that are not too short to tell one."""
+        """The values of the goal's items as texts. Texts of one character are left out, because they identify
+        nothing.
+        """
         return [text for text in map(str, (*self._values, *self.answered)) if len(text) > 1]
 
     @property
@@ -69,52 +73,52 @@ class ProbeOf:
         return [value for told in self.told for value in told.values()]
 
     def is_private(self, text: str) -> bool:
-        """Say whether a text holds a value that a goal's item was told by, or one that is an answer's."""
+        """Return whether a text contains a parameter value of the goal's items, or a value of their answers."""
         told = (re.escape(value) for value in map(str, self._values) if len(value) > 1)
         if any(re.search(rf"(?<!\w){value}(?!\w)", text, re.IGNORECASE) for value in told):
             return True
         return is_of_item(text, [value for value in self.answered if len(value) > 1])
 
     def named_in(self, look: Recording, named: Sequence[tuple[str, str]]) -> Recording:
-        """Return a recording whose data name its own values as the goal does, or as somebody says that they are."""
+        """Return a recording whose values are named as in the goal, or as in ``named``."""
         typed = (step.arguments.get(TYPING[step.tool]) for step in look.steps if step.tool in TYPING)
         own = {str(value) for value in (*look.data.values(), *typed) if isinstance(value, str | int)}
         known: list[tuple[str, Value]] = [*named]
         known += [(name, value) for told in self.told for name, value in told.items() if name in self.params]
         held = {name: value for name, value in reversed(known) if str(value) in own}
-        return replace(look, data={**held, **look.data})  # of two names for one value the goal's comes first
+        return replace(look, data={**held, **look.data})  # the goal's name for a value comes first
 
     def check_known(self, wanted: Collection[str]) -> None:
-        """Raise `InvalidUsage` for parameters that a probe needs and the goal is not given."""
+        """Raise `InvalidUsage` for parameters that the probe needs and the goal does not have."""
         if lacking := sorted(set(wanted) - set(self.params)):
             raise InvalidUsage(
-                f"The probe needs {', '.join(lacking)}, which ‘{self.name}’ is not given: say what both call it by "
+                f"The probe needs {', '.join(lacking)}, which ‘{self.name}’ is not given: name it for both by "
                 "--param NAME=VALUE, with a value of a run of each."
             )
 
 
 def is_done(recording: Recording) -> bool:
-    """Say whether a run that looked found it there, just once."""
+    """Return whether a probe run found the effect exactly once."""
     return str(value_of(recording.answer)).strip().casefold() == DONE
 
 
 def check_answers(looks: Sequence[Recording]) -> None:
-    """Raise `InvalidUsage` unless some runs answered that it is there, and some that it is not."""
+    """Raise `InvalidUsage` unless some runs found the effect and some did not."""
     done = sum(map(is_done, looks))
     if not done:
         raise InvalidUsage(
-            f"No run of --probe answered ‘{DONE}’: give one that looks where it is there just once, and answers with "
-            "that word alone."
+            f"No run of --probe answered ‘{DONE}’: give one that finds the effect exactly once, and answers with that "
+            "word alone."
         )
     if done == len(looks):
         raise InvalidUsage(
-            f"Every run of --probe answered ‘{DONE}’: give one, too, that found it not there and answered something "
-            "else. One from before it was done is enough."
+            f"Every run of --probe answered ‘{DONE}’: also give one that did not find the effect and answered "
+            "something else. One from before the work was done is enough."
         )
 
 
 class Look(NamedTuple):
-    """The end of a run that looked: what it answered, the screen that it answered on, and what it was told."""
+    """The end of a probe run: its recording with the answer, the screen of the answer, and the parameter values."""
 
     recording: Recording
     seen: Seen
@@ -125,33 +129,33 @@ class Look(NamedTuple):
         return is_done(self.recording)
 
     def shows(self, said: str) -> bool:
-        """Say whether a text with parameters in it is to be seen, with the values of this run."""
+        """Return whether the screen shows a text, with this run's values in place of parameters."""
         return self.seen.sight.has(label_of(said, self.values))
 
 
 def looks_at(recordings: Sequence[Recording], seen: Mapping[str, Seen], parameters: Parameters) -> list[Look]:
-    """Return the ends of some runs that looked."""
+    """Return the ends of probe runs."""
     every = zip(recordings, parameters.values, strict=True)
     return [Look(recording, seen[recording.last.sha256], values) for recording, values in every]
 
 
 @dataclass
 class ProbeBuilder(Builder):
-    """Makes the rules of a probe: it answers done where the screen shows what only runs that answered so show."""
+    """Builds the rules of a probe. It answers done if the screen shows texts that only runs with that answer show."""
 
     of: ProbeOf = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        self.stays_there = True  # whatever it looks at was looked at before, too
+        self.stays_there = True  # a probe often answers on a screen that it has seen before
 
     def _answers(self) -> tuple[list[Ruled], tuple[str, ...]]:
-        """Return the rules for the screens that were answered on: first where it is there, then where it is not."""
+        """Return the rules that answer: first those for an existing effect, then those for a missing one."""
         looks = looks_at(self.recordings, self.seen, self.parameters)
         done, others = ([one for one in looks if one.is_done is found] for found in (True, False))
         known_by = self._identity(done)
         telling = self._telling(done, others)
         items = {_item(one, known_by) for one in done}
-        # Another item may be on another screen for whatever is its own.
+        # The screen of another item may differ for reasons of that item.
         if not telling and (_beside(done, others) or not any(_item(one, known_by) in items for one in others)):
             raise InvalidUsage(_NOTHING_TELLS)
         rules = []
@@ -177,9 +181,9 @@ class ProbeBuilder(Builder):
         return Ruled(screen, ANSWERING, {"id": self._id(name), **own, "do": do}, _shown(here))
 
     def _identity(self, done: Sequence[Look]) -> list[str]:
-        """Return the parameters by which the screens of runs that answered done say whose it is.
+        """Return the parameters that identify the item on the screens of runs that answered done.
 
-        Raises `InvalidUsage` if they do not, or if of several items all have the same there.
+        Raises `InvalidUsage` if no parameter is visible there, or if several items show the same values.
         """
         names = self._shown_by(done, self._names)
         if not names:
@@ -187,16 +191,15 @@ class ProbeBuilder(Builder):
         several = len({_item(one, self._names) for one in done}) > 1
         if not names or (several and len({_item(one, names) for one in done}) == 1):
             raise InvalidUsage(
-                f"No parameter is on the screens that --probe answered ‘{DONE}’ on: nobody would know whose it is. Say "
-                "which text there is the item's by --param NAME=VALUE, or give runs that look where it is to be seen."
+                f"The screens on which --probe answered ‘{DONE}’ show no parameter, so the item is unknown. Name a "
+                "text of the item there by --param NAME=VALUE, or give runs that look where the item is visible."
             )
         return names
 
     def _whole(self, wanted: Sequence[str], looks: Sequence[Look]) -> list[str]:
-        """Return what is asked for of a screen, but with the whole text that a value stands in: with anything around it
-        AB-1 is on the screen of AB-1-2, too.
+        """Return the required texts, with the whole line in place of a pattern such as ``*{name}*``.
 
-        Raises `InvalidUsage` where that is another text for each item.
+        The pattern for AB-1 also matches AB-1-2. Raises `InvalidUsage` if the line differs from item to item.
         """
         lines = {templated(line.text.strip(), looks[0].values): None for line in looks[0].seen.sight.lines}
         found = []
@@ -208,14 +211,16 @@ class ProbeBuilder(Builder):
                 asked = next((said for said in whole if all(one.shows(said) for one in looks)), "")
             if not asked:
                 raise InvalidUsage(
-                    f"On the screen that was answered on {name} stands in a text that is another one each time: have "
-                    "it look where it stands alone, or in the same words."
+                    f"On the screen of the answer, {name} is part of a text that differs each time: have the probe "
+                    "look where it stands alone, or in the same words."
                 )
             found.append(asked)
         return found
 
     def _check_alone(self, done: Sequence[Look], known_by: Sequence[str], telling: Sequence[str]) -> None:
-        """Raise `InvalidUsage` where other items are on the screen, too: what is told may be of one of these."""
+        """Raise `InvalidUsage` if the screen shows other items too, because the evidence may belong to one of
+        these.
+        """
         if telling and all(_places([text]) & {*known_by} for text in telling):
             return
         told = [*self.of.told, *self.parameters.values]
@@ -224,8 +229,8 @@ class ProbeBuilder(Builder):
             others = {str(each[name]) for each in told for name in known_by if name in each} - own
             if shown := next((value for value in sorted(others) if one.seen.sight.has(f"*{value}*")), ""):
                 raise InvalidUsage(
-                    f"{one.recording.trace} looked at a screen of several items ({shown} is there, too): what tells "
-                    "that it is there may stand beside another one. Have it look at the item's own screen."
+                    f"{one.recording.trace} looked at a screen of several items ({shown} is there too): the evidence "
+                    "may belong to another one. Have it look at the item's own screen."
                 )
 
     def _shown_by(self, looks: Sequence[Look], names: Sequence[str]) -> list[str]:
@@ -233,9 +238,12 @@ class ProbeBuilder(Builder):
         return [name for name in names if any(f"{{{name}}}" in form for form in forms)]
 
     def _telling(self, done: Sequence[Look], others: Sequence[Look]) -> list[str]:
-        """Return the texts that all runs that answered done show and none of the others, those that count first."""
+        """Return texts that all runs with the answer done show and no other run shows. Counts come first.
+
+        Raises `InvalidUsage` if several counts could be the evidence.
+        """
         first = done[0]
-        # By what is on those screens whether it is there or not an item is told.
+        # An item is identified by parameters that these screens show with and without the effect.
         shown = [*done, *_beside(done, others)]
         key = self._shown_by(shown, self._names) or self._shown_by(done, self._names)
         items = {_item(one, key) for one in done}
@@ -246,21 +254,25 @@ class ProbeBuilder(Builder):
             if not said or not self._tells(said, done, others):
                 continue
             counted = any(_is_other_count(line, other) for one in same for other in one.seen.sight.lines)
-            # A count may be told only where there is something to count.
+            # Some programs show a count only if there is something to count.
             counted = counted or bool(same and len(items) > 1 and digits(_PLACE.sub("", said)))
-            # Any other text may be there by chance, such as a message of the day, or be of some items only.
+            # Any other text may be there by chance, such as a message of the day, or for some items only.
             if counted or _places([said]) - {*key} or (same and is_heading(line)):
                 found.append((_rank(said, counted=counted), said))
         counts = [said for rank, said in found if rank == COUNTED]
         if len(counts) > MOST_TELLING:
             raise InvalidUsage(
-                f"More than one count may tell that it is there: {', '.join(counts)}. Have it look where only that is "
-                "counted which the goal changes."
+                f"More than one count may show the effect: {', '.join(counts)}. Have the probe look where the only "
+                "count is the one that the goal changes."
             )
         return list(dict.fromkeys(said for _, said in sorted(found, key=lambda one: one[0])))[:MOST_TELLING]
 
     def _said(self, line: Line, values: Mapping[str, Value]) -> str:
-        """Return a text with parameters for their values; empty for one that is too short, or an item's own."""
+        """Return the text of a line with parameters in place of values.
+
+        Returns an empty string for a text that is too short or too long, or contains a value of an item, a date
+        or a sum.
+        """
         text = line.text.strip()
         if not SHORTEST <= len(plain(text)) <= LONGEST or "*" in text or "{" in text:
             return ""
@@ -273,11 +285,14 @@ class ProbeBuilder(Builder):
     def _tells(self, said: str, done: Sequence[Look], others: Sequence[Look]) -> bool:
         names = _PLACE.findall(said)
         if any(name not in one.values for one in (*done, *others) for name in names):
-            return False  # of who was not told it nobody knows whether they saw it
+            return False  # without the value it is unknown whether the screen showed it
         return all(one.shows(said) for one in done) and not any(one.shows(said) for one in others)
 
     def _tell_the_end(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
-        """Have what is answered on a screen that something is done on, too, come last, and all else there before."""
+        """Make answers come after the last step, if they are given on a screen with steps.
+
+        All other steps on that screen come before the last one.
+        """
         screens = {one.on for one in answers}
         last = next((one.told["id"] for one in reversed(stays) if "anytime" not in one.told), None)
         if last is None:
@@ -289,7 +304,7 @@ class ProbeBuilder(Builder):
 
     @property
     def _names(self) -> list[str]:
-        """The parameters that a screen may be known by: the goal itself is told no others."""
+        """The parameters that may identify a screen: those that the goal has too."""
         return [name for name in self.parameters.kinds if name in self.of.params]
 
     @property
@@ -299,24 +314,25 @@ class ProbeBuilder(Builder):
 
 
 def check_said(ended: Decision, look: Recording) -> None:
-    """Raise `Astray` if a probe would say of a run's screen that it is there and the run did not, or the other way."""
+    """Raise `Astray` if the probe's answer differs from the run's: done or not done."""
     if (ended.step["tool_call"].get("content") == DONE) is not is_done(look):
-        raise Astray(f"The probe would answer otherwise than {look.trace} did, on the same screens.", look)
+        raise Astray(f"The probe would give another answer than {look.trace}, on the same screens.", look)
 
 
 def check_looks(playbook: Playbook, goal: str, looks: Sequence[Look]) -> None:
-    """Raise `InvalidUsage` if a probe may say that it is there on a screen that was answered otherwise."""
+    """Raise `InvalidUsage` if the probe could answer done on a screen where a run answered otherwise."""
     rules = [rule for rule in playbook.rules_of(goal) if rule.do[-1].answer == DONE]
     for look in (one for one in looks if not one.is_done):
         if any(is_shown(rule, look.values, look.seen.sight) for rule in rules):
-            raise InvalidUsage(f"The probe would say ‘{DONE}’ on the screen that {look.recording.trace} ended on.")
+            raise InvalidUsage(f"The probe would answer ‘{DONE}’ on the last screen of {look.recording.trace}.")
 
 
 def check_probe(playbook: Playbook, goal: str, ends: Ends, before: Ends, *, at_once: bool) -> None:
-    """Raise `InvalidUsage` if the probe of a goal does not know the screens that the goal ends on, or says that it is
-    there on one that it was done on, ``before`` it was.
+    """Check a probe on the screens of its goal.
 
-    ``at_once`` says that a run answered where the goal ends, without doing anything.
+    Raises `InvalidUsage` if the probe does not know the screens at the goal's end, or would answer done on a screen
+    of ``before``, where the work was not done yet. ``at_once`` says that a probe run answered at the goal's end
+    without any step.
     """
     probe = playbook.goals[goal].probe
     assert probe is not None
@@ -325,8 +341,8 @@ def check_probe(playbook: Playbook, goal: str, ends: Ends, before: Ends, *, at_o
     for sight, values in before:
         if any(is_shown(rule, {name: values[name] for name in known if name in values}, sight) for rule in there):
             raise InvalidUsage(
-                f"By what the runs of --probe show, it would be there before ‘{goal}’ has done it: give one, too, that "
-                "looked at the same screen and found it not there."
+                f"The probe would answer ‘{DONE}’ before ‘{goal}’ has done its work: also give a run of --probe that "
+                "looked at the same screen and did not find the effect."
             )
     for sight, values in ends:
         told = {name: value for name, value in values.items() if name in known}
@@ -334,12 +350,12 @@ def check_probe(playbook: Playbook, goal: str, ends: Ends, before: Ends, *, at_o
         if first.lost or (first.action is not None and first.action.answers and not at_once):
             raise InvalidUsage(
                 f"No run of --probe begins where ‘{goal}’ ends: {probe} would not know that screen. Give one that "
-                "looks right after it was done, from that screen on."
+                "starts from that screen, right after the work."
             )
 
 
 def answered_in(recordings: Sequence[Recording]) -> list[str]:
-    """Return the values that some recordings were answered with."""
+    """Return the values in the answers of recordings."""
     return [str(leaf) for one in recordings for leaf in leaves(value_of(one.answer))]
 
 
@@ -348,29 +364,33 @@ def _shown(looks: Sequence[Look]) -> list[tuple[Sight, Mapping[str, Value]]]:
 
 
 def _beside(done: Sequence[Look], others: Sequence[Look]) -> list[Look]:
-    """Return the runs that answered otherwise and ended on a screen that others answered done on."""
+    """Return the runs with another answer that ended on the same screen as runs that answered done."""
     screens = {one.seen.screen for one in done}
     return [one for one in others if one.seen.screen in screens]
 
 
 def _item(look: Look, names: Sequence[str]) -> tuple[str, ...]:
-    """Return what tells a run's item: its values by some parameters."""
+    """Return a run's values of some parameters. They identify its item."""
     return tuple(str(look.values.get(name)) for name in names)
 
 
 def _is_other_count(line: Line, other: Line) -> bool:
-    """Say whether two texts are the same but for their numbers."""
+    """Return whether two texts differ in their numbers only."""
     bare = [re.sub(r"\d", "", plain(one.text)) for one in (line, other)]
     return bare[0] == bare[1] and len(bare[0]) >= SHORTEST and digits(line.text) != digits(other.text)
 
 
 def _rank(said: str, *, counted: bool) -> int:
-    """Return how well a text tells that something is there: a count best, then what names a value of the item."""
+    """Return the rank of a text as evidence: counts first, then texts with a value of the item, then others."""
     return COUNTED if counted else COUNTED + 1 if "{" in said else COUNTED + 2
 
 
 def check_only_looks(playbook: Playbook, goal: str, ends: Ends) -> None:
-    """Raise `InvalidUsage` if a goal's probe would do more than to look for the item and leave where the goal ends."""
+    """Raise `InvalidUsage` if a goal's probe would do more than look.
+
+    It may find the item and leave the screen at the goal's end. It may not type other parameters, or press the
+    controls that the goal presses for its effect.
+    """
     probe = playbook.goals[goal].probe
     assert probe is not None
     rules = playbook.rules_of(probe)
@@ -378,20 +398,20 @@ def check_only_looks(playbook: Playbook, goal: str, ends: Ends) -> None:
         {name for rule in rules if rule.do[-1].answer == answer for name in _places(map(str, rule.screen))}
         for answer in (DONE, NOT_THERE)
     )
-    known_by = there & not_so if not_so else there  # what was put there tells, and no item is known by it
+    known_by = there & not_so if not_so else there  # a value that the goal entered does not identify an item
     behind = [rule for rule in playbook.rules_of(goal) if _places(map(str, rule.screen)) - known_by]
     effects = {*playbook.goals[goal].press_once, *(text for rule in behind for text in _pressed(rule))}
     for rule in rules:
         typed = _places(action.write.text for action in rule.do if action.write is not None)
         if more := sorted(typed - known_by):
-            raise InvalidUsage(f"A run of --probe typed {', '.join(more)}, by which no item is known: it only looks.")
+            raise InvalidUsage(f"A run of --probe typed {', '.join(more)}, which identifies no item: it only looks.")
         pressed = list(_pressed(rule))
         if again := next((text for text in pressed if text in effects), ""):
             raise InvalidUsage(f"A run of --probe pressed ‘{again}’, as ‘{goal}’ does: it only looks.")
         if rule.anytime and pressed and not any(is_shown(rule, values, sight) for sight, values in ends):
             raise InvalidUsage(
-                f"Some runs of --probe pressed ‘{pressed[0]}’, and others did not: that is only done where ‘{goal}’ "
-                "ends, as a probe only looks."
+                f"Some runs of --probe pressed ‘{pressed[0]}’, and others did not: a probe may only do that where "
+                f"‘{goal}’ ends."
             )
 
 
@@ -400,7 +420,7 @@ def _places(texts: Iterable[str]) -> set[str]:
 
 
 def _pressed(rule: Rule) -> Iterator[str]:
-    """Yield what is written on what a rule presses, but for fields, into which is typed; of keys, which they are."""
+    """Yield the texts and names of the controls that a rule presses, and its key chords. Fields are left out."""
     for action in rule.do:
         ways = (way for target in action.targets for way in target.ways if way.field is None)
         yield from (text for way in ways for text in (way.text, way.name) if text is not None)

@@ -1,4 +1,4 @@
-"""What a trace tells of a sub-goal that came to its answer: its steps, and the pictures before and after each."""
+"""Read the answered sub-goals of a trace: their steps, with the pictures before and after each step."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from holo_tasks.core.outside import apart
 from holo_tasks.core.typed_text import SAME_VALUE
 
 POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll": ("at",), "write": ("at",)}
-"""Where on the screen a gesture goes, by its kind and the names of its points."""
+"""The names of the points of each kind of gesture."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in a trace: its name, the part of the screen that it shows, and how large it was sent.
+    """A picture in a trace: its name, the part of the screen that it shows, and the size in which it was sent.
 
-    ``masks`` are what was painted over, on the screen, and ``windows`` the titles of windows, the uppermost first.
+    ``masks`` are the masked boxes in screen pixels. ``windows`` are window titles, the topmost first.
     """
 
     sha256: str
@@ -31,7 +31,7 @@ class Picture:
     windows: tuple[str, ...] = field(default=(), compare=False)
 
     def on_picture(self, point: Point) -> Point:
-        """Return where a pixel of the screen is on the picture."""
+        """Return the position of a screen pixel on the picture."""
         return Point(
             (point.x - self.area.left) * self.sent.width // self.area.width,
             (point.y - self.area.top) * self.sent.height // self.area.height,
@@ -40,7 +40,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Done:
-    """One step that was done: which tool, with what, where on the ``before`` picture, and what was to be seen after."""
+    """A completed step: the tool, its arguments, its points on the picture ``before``, and the picture ``after`` it."""
 
     number: int
     tool: str
@@ -50,21 +50,21 @@ class Done:
     after: Picture
     points: tuple[Point, ...] = ()
     waited: int = 0
-    """How often the model waited right after it."""
+    """How often the model waited right after the step."""
     element: Mapping[str, str] = field(default_factory=dict)
-    """What the program said it hit: role and name; empty where it told nothing."""
+    """Role and name of the control that was hit, as the program reports them. Empty if it reports none."""
     picture: Path | None = None
-    """The file of a picture of what it was done to: of its words, or of what has none."""
+    """The file with a picture of the control, or of its words."""
     begun_at: str = ""
     came_to: str = ""
-    """The states that it was decided in, and that was there when the next step was; empty for none that is known."""
+    """The states before the step and before the next step. Empty if a state is unknown."""
     field_holds: str = ""
-    """The text of the field that was typed into, if it is another value than the typed text."""
+    """The text of the field after typing, if it differs in value from the typed text."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A sub-goal of a run that ended as answered; ``last`` is the picture that the answer was given on."""
+    """An answered sub-goal of a run. ``last`` is the picture that the answer was given on."""
 
     trace: str
     digest: str
@@ -76,13 +76,13 @@ class Recording:
     last: Picture
     subgoal: int = 0
     ended_at: str = ""
-    """The state that the answer was given in."""
+    """The state in which the answer was given."""
     press_once: tuple[str, ...] = ()
-    """The labels of what has the effect, as whoever ran it declared them."""
+    """The labels of the controls that have the effect, as declared by the caller of the run."""
 
     @property
     def pictures(self) -> Iterator[Picture]:
-        """Yield each picture once that a step began or ended with."""
+        """Yield the pictures before and after all steps, each once."""
         every = [picture for step in self.steps for picture in (step.before, step.after)]
         yield from dict.fromkeys([*every, self.last])
 
@@ -104,9 +104,9 @@ class _Open:
 
 
 def recordings(trace: Trace, digest: str, *, idle: bool = False) -> list[Recording]:
-    """Return the sub-goals of a trace that ended as answered and in which something was done; ``idle``: or nothing.
+    """Return the answered sub-goals of a trace that contain a step. With ``idle``, those without steps too.
 
-    ``digest`` is that of the trace's last record, which names the run. The trace must have been verified before.
+    ``digest`` is the digest of the last record, which identifies the run. The trace must have been verified.
     """
     found = _all(trace.uri, digest, (record.event for record in trace.records()))
     return [one for one in found if one.steps or idle]
@@ -150,7 +150,7 @@ def _take_in(one: _Open, event: events.Event) -> None:
                 one.steps[-1] = replace(one.steps[-1], came_to=one.state)
             if event.tool_name == "answer":
                 one.answered_on = one.last
-        case events.ActionIntended() if one.intended is None:  # a click that is repeated is one all the same
+        case events.ActionIntended() if one.intended is None:  # a repeated click counts as one step
             one.intended = event
         case events.ActionDone():
             one.is_done = True

@@ -1,4 +1,4 @@
-"""A playbook in the shadow of the model: what it would have done on the model's pictures, beside what the model did."""
+"""Compare a playbook in shadow with the model: its decisions on the pictures of a run with those of the model."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from holo_tasks.vision.ocr_reader import Reader
 def difference(
     playbook: Playbook, goal: str, values: Mapping[str, Any], trace: Trace, recording: Recording, reader: Reader
 ) -> str:
-    """Say where a playbook decides otherwise than the model did in a recording; empty where it agrees in all.
+    """Return how a playbook's decisions differ from the model's in a recording. Empty if they agree.
 
-    It decides on each picture that the model decided on, and nothing of it is done. What it reads as the answer has to
-    be what the model answered, too; where it has the model asked for that, nothing is compared.
+    The playbook decides on each picture of the recording, and no decision is carried out. The answer that it reads
+    has to equal the model's. An answer that the playbook asks the model for is not compared.
     """
     wanted = playbook.goals[goal]
     try:

@@ -1,4 +1,4 @@
-"""Where learned playbooks are kept: a folder of this machine, or a bucket. What is there is never written over."""
+"""Store learned playbooks in a folder of this machine or in a bucket. An existing file is never overwritten."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class Shelf(Protocol):
-    """A place for files, by name, below folders, by name. Raises `InvalidUsage` or `Unavailable` where it fails."""
+    """A store for files in named folders. Raises `InvalidUsage` or `Unavailable` if an operation fails."""
 
     def folders(self) -> list[str]: ...
 
     def names(self, folder: str) -> list[str]:
-        """Return the names in a folder, in the order of their letters; none where there is no such folder."""
+        """Return the sorted names in a folder. Returns an empty list if the folder does not exist."""
         ...
 
     def read(self, folder: str, name: str) -> bytes: ...
 
     def put(self, folder: str, name: str, data: bytes) -> None:
-        """Put a file there, whole or not at all; one of that name with the same bytes is as good."""
+        """Write a file completely or not at all. An existing file with the same bytes is no error."""
         ...
 
 
@@ -40,7 +40,7 @@ def shelf_at(place: str | Path) -> Shelf:
     """Return the shelf at ``/some/folder`` or ``s3://bucket/prefix``, with the AWS settings of the environment."""
     text = str(place)
     if not text.strip():
-        raise InvalidUsage("Say where playbooks are learned into: a folder or s3://BUCKET/PREFIX.")
+        raise InvalidUsage("Name the place for learned playbooks: a folder or s3://BUCKET/PREFIX.")
     if text.startswith("s3://"):
         return InBucket(text.rstrip("/"))
     return InFolder(expanded(text).absolute())
@@ -87,7 +87,7 @@ class InFolder:
 
 @dataclass(frozen=True)
 class InBucket:
-    """A prefix of a bucket. What is there already is never written over: a put is conditional."""
+    """A prefix of a bucket. Writes are conditional, so an existing object is never overwritten."""
 
     uri: str
 
@@ -111,7 +111,7 @@ class InBucket:
 
 @contextmanager
 def _opened(uri: str) -> Iterator[Bucket]:
-    """Yield a connection to a bucket; what it complains of is said in words of our own."""
+    """Yield a connection to a bucket. Errors of the store become `InvalidUsage` or `Unavailable`."""
     from holo_tasks.audit.s3 import Bucket
 
     where = Destination.parse(uri)
@@ -123,7 +123,7 @@ def _opened(uri: str) -> Iterator[Bucket]:
         finally:
             bucket.close()
     except FileNotFoundError as error:
-        raise InvalidUsage(f"{error} is not there any more.") from error
+        raise InvalidUsage(f"{error} no longer exists.") from error
     except StoreAway as trouble:
         raise Unavailable(f"Learned playbooks in {uri} cannot be reached: {trouble}.") from trouble
     except StoreTrouble as trouble:

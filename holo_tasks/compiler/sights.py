@@ -1,4 +1,4 @@
-"""What the pictures of recorded runs say: each is read once, and told apart by the screens of the program."""
+"""Read the pictures of recorded runs, each once, and group them by the program's screens."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Line, Sight, plain
 
 ALIKE = 0.5
-"""Two pictures show the same screen of a program if they share this much of the texts that not every picture shows."""
+"""Pictures show the same screen if they share this part of their texts, from 0 to 1. Texts on all pictures do not
+count.
+"""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A picture of a recording, read; ``screen`` is the number of the program's screen that it shows."""
+    """A read picture of a recording. ``screen`` is the number of the program's screen that it shows."""
 
     picture: Picture
     sight: Sight
@@ -29,29 +31,29 @@ class Seen:
 
     @property
     def words(self) -> frozenset[str]:
-        """The texts on it, as `screen_text.plain` has them, numbers left out: those are of the item."""
+        """The texts on the picture as `screen_text.plain` returns them, without digits, which belong to the item."""
         return frozenset(word for line in self.sight.lines if len(word := _without_digits(line)) > 2)
 
 
 def read(trace: Trace, recordings: Iterable[Recording], reader: Reader) -> dict[str, Sight]:
-    """Return what is on the pictures of some recordings of a trace, by their names."""
+    """Return the read pictures of some recordings of a trace, by their names."""
     names = dict.fromkeys(picture.sha256 for recording in recordings for picture in recording.pictures)
     return {name: _with_pictures(reader.read(opened(trace, name)).sight, trace, name) for name in names}
 
 
 def _with_pictures(sight: Sight, trace: Trace, name: str) -> Sight:
-    """Return what is on a picture, which is opened once more where it is asked where a smaller one is."""
+    """Return a sight that finds small pictures. It opens the picture again for each new search."""
     return replace(sight, pictures=cache(lambda file: with_pictures(sight, opened(trace, name)).pictures(file)))
 
 
 def opened(trace: Trace, name: str) -> Image.Image:
-    """Return a picture of a trace."""
+    """Return the pixels of a picture in a trace."""
     with Image.open(io.BytesIO(trace.frame(name))) as picture:
         return picture.convert("RGB")
 
 
 def told_apart(pictures: Sequence[tuple[Picture, Sight]]) -> dict[str, Seen]:
-    """Return each picture with the number of its screen: pictures that show mostly the same texts share one."""
+    """Return each picture with the number of its screen. Pictures that share most texts have the same number."""
     every = [Seen(picture, sight) for picture, sight in pictures]
     common = frozenset.intersection(*(seen.words for seen in every)) if len(every) > 1 else frozenset[str]()
     screens: list[list[frozenset[str]]] = []
@@ -69,10 +71,10 @@ def told_apart(pictures: Sequence[tuple[Picture, Sight]]) -> dict[str, Seen]:
 
 
 def told_apart_by_targets(seen: Mapping[str, Seen], pressed: Iterable[tuple[str, str]]) -> dict[str, Seen]:
-    """Return pictures with the numbers of their screens, where what was pressed on some of them is not on the others.
+    """Split screens by the presence of the pressed controls, and return the pictures with their new screen numbers.
 
-    A message over a screen covers little of it: they show mostly the same, and what is pressed is on the message.
-    ``pressed`` are names of pictures and what was pressed there.
+    A message covers little of a screen, so both pictures share most texts. The pressed button is on the message
+    only. ``pressed`` are pairs of a picture name and the label that was pressed there.
     """
     found = dict(seen)
     for name, text in pressed:
@@ -85,9 +87,9 @@ def told_apart_by_targets(seen: Mapping[str, Seen], pressed: Iterable[tuple[str,
 
 
 def told_apart_roughly(seen: Mapping[str, Seen]) -> dict[str, Seen]:
-    """Return pictures with the numbers of their screens where what all of them show counts, too.
+    """Group the pictures by all their texts, and return them with their new screen numbers.
 
-    Of a form that stays there all the time, hardly anything else is written on any of them.
+    Texts on all pictures count here. A form that never leaves the screen hardly has other texts.
     """
     screens: list[list[frozenset[str]]] = []
     found = {}

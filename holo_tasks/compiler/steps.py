@@ -1,4 +1,4 @@
-"""A step of a run as the actions of a playbook: what was pressed by its words, what was typed by its parameters."""
+"""Turn a step of a run into actions of a playbook, with texts as targets and parameters as typed values."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _BUTTONS = {"left": ("click", "Click"), "right": ("right_click", "Click with the
 
 
 def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> list[Action]:
-    """Return the actions that do again what a step did, each with a thought in plain words.
+    """Return the actions that repeat a step, each with a thought in plain words.
 
-    ``also`` are other pictures of the screen that it was done on. Raises `InvalidUsage` where nothing is written on
-    what the step was done to, and for what no playbook does.
+    ``also`` are other pictures of the same screen. Raises `InvalidUsage` if a target has no text, or if no playbook
+    action does the same.
     """
 
     def at(place: int = 0) -> Target:
@@ -29,7 +29,9 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
         if found is None and step.picture is not None:
             return Target(picture=step.picture)
         if found is None:
-            raise InvalidUsage(f"Nothing is written where step {step.number} was done ({step.tool}): it has no words.")
+            raise InvalidUsage(
+                f"Nothing is written where step {step.number} was done ({step.tool}), so its target has no text."
+            )
         return _known_better(found, step, values) if place == 0 else found
 
     told = step.arguments
@@ -52,8 +54,8 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
             start, end = at(0), at(1)
             if start == end:
                 raise InvalidUsage(
-                    f"Step {step.number} drags inside of {in_words(start)}, to mark a text: no playbook does that. "
-                    "Mark it by a double click, or all of a field by Ctrl+A."
+                    f"Step {step.number} drags inside {in_words(start)} to select a text: no playbook can do that. "
+                    "Select it by a double click, or all of a field by Ctrl+A."
                 )
             thought = f"Drag {in_words(start)} to {in_words(end)}."
             return [{"drag": {"start": short(start), "end": short(end)}, "thought": thought}]
@@ -66,12 +68,14 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
             thought = f"Hold {'+'.join(hold)} and press {', '.join(tap)}."
             return [{"hold_and_tap_key": {"hold": hold, "tap": tap}, "thought": thought}]
         case _:
-            raise InvalidUsage(f"Step {step.number} ({step.tool}) is nothing that a playbook does.")
+            raise InvalidUsage(f"Step {step.number} ({step.tool}) cannot be repeated by a playbook.")
 
 
 def _known_better(target: Target, step: Done, values: Mapping[str, Value]) -> Target:
-    """Return a target by its role and name, too, where the program called it what is written there; else with a
-    picture of its words, if one was cut out and nothing of an item is in it.
+    """Return a target with more facts to find it by.
+
+    It gets the role and name if the program reports a name that equals the text. Otherwise it gets a picture of its
+    words, if one was cut out and the text contains no parameter.
     """
     role, name = step.element.get("role", ""), templated(step.element.get("name", ""), values)
     if target.text is not None and role and matches(target.text, name):
@@ -82,7 +86,7 @@ def _known_better(target: Target, step: Done, values: Mapping[str, Value]) -> Ta
 
 
 def short(target: Target) -> Any:
-    """Return a target as a person writes it: a text alone where that is all."""
+    """Return a target in its shortest form. That is a string if it only has a text."""
     told = target.model_dump(exclude_defaults=True, by_alias=True)
     if target.picture is not None:
         told["picture"] = str(target.picture)
@@ -92,7 +96,7 @@ def short(target: Target) -> Any:
 
 
 def as_written(target: Target) -> Any:
-    """Return a target as it stands in a playbook's file, which has its pictures beside it."""
+    """Return a target as it is written in a playbook's file, with its pictures in the same folder."""
     return _by_names(short(target))
 
 
@@ -104,7 +108,7 @@ def _by_names(told: Any) -> Any:
 
 
 def in_words(target: Target) -> str:
-    """Return what a target is called in a sentence."""
+    """Return the name of a target for a sentence."""
     if target.field is not None:
         return f"the field {target.field}"
     return target.text or ("what is on the picture" if target.picture is not None else "it")
@@ -119,6 +123,6 @@ def _typing(step: Done, values: Mapping[str, Value]) -> Action:
     told = step.arguments
     text = templated(str(told["content"]), values)
     how: dict[str, Any] = {name: True for name in ("overwrite", "press_enter") if told.get(name)}
-    if step.field_holds:  # of another item's text nobody knows what the program makes of it
+    if step.field_holds:  # the program may change another item's text differently
         how["shows"] = "*" if "{" in text else step.field_holds
     return {"write": {"text": text, **how}, "thought": f"Type {text}."}

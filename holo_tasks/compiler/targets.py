@@ -1,4 +1,4 @@
-"""What stands at a point of a recorded picture, said so that it is found again: by words, never by coordinates."""
+"""Describe the control at a point of a recorded picture by texts, never by coordinates."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row
 
 REACH, HEIGHT = 24, 8
-"""A text so far beside a point, and above or below it, in pixels, is on the button that was pressed there."""
+"""Distances in pixels, across and down, up to which a text belongs to the control that was pressed."""
 CENTERED = 3
-"""A text so near to the middle of a button, in pixels, stands in its middle."""
+"""Distance in pixels up to which a text counts as centered in a button."""
 TELLING, TELLING_NUMBER = 8, 3
-"""A value of so many characters stands in no label by chance; one with a digit in it as words of its own not even if it
-is that short."""
+"""Fewest characters of a value that does not occur in a label by chance.
+
+The second number holds for a value with a digit, as a word of its own.
+"""
 MOST_ANCHORS = 12
-"""So many texts around a target are tried as what it stands beside."""
+"""The most texts around a target that are tried as its neighbor."""
 
 Shown = Sequence[tuple[Sight, Mapping[str, Value]]]
-"""Pictures, read, each with what its recording was told."""
+"""Read pictures with the parameter values of their recordings."""
 
 
 def target_at(point: Point, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> Target | None:
-    """Return the first way of saying what is at a point that finds it, and nothing else, on this picture.
+    """Return the first description of a control at a point that finds only this control on the picture.
 
-    A field is named by its label, anything else by its text; one that is there more than once by what it stands
-    beside. ``values`` are those of parameters: where a text holds one, the parameter stands in the target. ``also`` are
-    other pictures of its screen: where one of them has the text twice, it is told by a parameter that it stands beside,
-    if it does. None if what is there has no words.
+    A field is described by its label, and any other control by its text. A text that occurs several times is
+    described with a neighboring text. ``values`` are parameter values: in the target, the parameters stand in their
+    place. ``also`` are other pictures of the screen. If the text occurs twice on one of them, a neighboring
+    parameter is preferred. Returns ``None`` if the control has no text.
     """
     found = (way for way in _ways(point, sight, values) if _finds(way, point, sight, values))
     first = next(found, None)
     if first is None or not _is_doubled(first, also):
         return first
-    # Whatever else is beside it may be of this item, and something else beside the next one.
+    # Other neighboring texts may belong to this item, and differ for the next one.
     beside = (way for way in found if any("{" in label for label in way.relations.values()))
     return next((way for way in beside if not _is_doubled(way, also)), first)
 
@@ -50,7 +52,7 @@ def _finds(target: Target, point: Point, sight: Sight, values: Mapping[str, Valu
 
 
 def _is_doubled(target: Target, shown: Shown) -> bool:
-    """Say whether one of some pictures shows two things that a target may be."""
+    """Return whether a target matches several controls on one of the pictures."""
     for sight, values in shown:
         try:
             find(target, values, sight)
@@ -62,12 +64,12 @@ def _is_doubled(target: Target, shown: Shown) -> bool:
 
 
 def is_of_words(target: Target) -> bool:
-    """Say whether a target is found by its own text and nothing else."""
+    """Return whether a target is found by its own text only."""
     return target.text is not None and not target.is_named and not target.relations
 
 
 def is_of_item(text: str, values: Iterable[str]) -> bool:
-    """Say whether a text is one of some values, or holds one that is too long to stand in a label by chance."""
+    """Return whether a text equals a value, or contains one that is too long for a coincidence."""
     return any(matches(value, text) or _holds(text, value) for value in values if value)
 
 
@@ -78,7 +80,7 @@ def _holds(text: str, value: str) -> bool:
 
 
 def templated(text: str, values: Mapping[str, Value]) -> str:
-    """Return a text in which parameters stand for their values, the longest first."""
+    """Return a text with parameters in place of their values. The longest values are replaced first."""
     for name, value in sorted(values.items(), key=lambda item: -len(str(item[1]))):
         said = str(value)
         if len(said) > 1 or said == text:
@@ -90,7 +92,7 @@ def _ways(point: Point, sight: Sight, values: Mapping[str, Value]) -> Iterator[T
     field = next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(point)), None)
     near = sorted(sight.lines, key=lambda line: _away(line.box, field.center if field else point))
     if field is not None and _is_button(field, near, values):
-        field = None  # a light one looks like a field
+        field = None  # a light button looks like a field
     if field is not None:
         labels = sorted(near[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
         yield from (Target(field=templated(line.text, values)) for line in labels)
@@ -103,7 +105,9 @@ def _ways(point: Point, sight: Sight, values: Mapping[str, Value]) -> Iterator[T
 
 
 def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -> bool:
-    """Say whether what looks like a field is a button: its text stands in its middle, and no label beside it."""
+    """Return whether an area that looks like a field is a button: its text is centered, and it has no label at its
+    left.
+    """
     inside = [line for line in lines if field.contains(line.box.center)]
     if len(inside) != 1 or any(_is_left(line.box, field) for line in lines if line is not inside[0]):
         return False
@@ -114,7 +118,7 @@ def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -
 
 
 def _anchors(line: Line, near: Sequence[Line]) -> list[Line]:
-    """Return the texts that a target may stand beside: those of its row, then those above it, the nearest first."""
+    """Return the texts that may be the neighbor of a target: those of its row, then those above, the nearest first."""
     others = [other for other in near if other is not line and other.text != line.text]
     row = [other for other in others if on_row(other.box, line.box)]
     above = [other for other in others if other.box.bottom <= line.box.top]
@@ -122,7 +126,7 @@ def _anchors(line: Line, near: Sequence[Line]) -> list[Line]:
 
 
 def _is_left(box: Box, field: Box) -> bool:
-    """Say whether a text is where the label of a field mostly is: left of it, beside its first line."""
+    """Return whether a text is left of a field and at the height of its first line, as most labels are."""
     return box.right <= field.left + 2 and field.top - HEIGHT <= box.center.y <= field.bottom
 
 
@@ -137,7 +141,7 @@ def _beside(words: str, box: Box, anchor: Line, values: Mapping[str, Value]) -> 
 
 
 def hits(box: Box, point: Point, *, of_field: bool) -> bool:
-    """Say whether what was pressed at a point is what is found in a box: a field, or a control with a text on it."""
+    """Return whether a press at a point hits the field, or the control with its text, in a box."""
     around = Box(box.left - REACH, box.top - HEIGHT, box.width + 2 * REACH, box.height + 2 * HEIGHT)
     return (box if of_field else around).contains(point)
 

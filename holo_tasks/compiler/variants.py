@@ -1,4 +1,4 @@
-"""Steps that recordings of several versions of a program did to what is called otherwise in each: ways to find it."""
+"""Find other names of a control in recordings of other versions of the program, as further ways to find it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ POINTING = ("click", "double_click", "right_click", "move_to")
 """The actions with one target."""
 
 Shown = tuple[Done, Sight, Mapping[str, Value]]
-"""A step, the picture that it was done on, and what its recording was told."""
+"""A step, its picture before, and the parameter values of its recording."""
 
 
 def variants(
     recordings: Sequence[Recording], seen: Mapping[str, Seen], values: Sequence[Mapping[str, Value]]
 ) -> Callable[[Visit, Visit], bool]:
-    """Return what says whether two stays are one in two versions of the program.
+    """Return a function that compares two visits in different versions of the program.
 
-    They are if the same was done and came of it, and what was pressed is on no picture of the other: where both are
-    there, somebody chose.
+    The visits are the same if their steps and results are, and neither picture shows the control of the other. If
+    one picture shows both controls, somebody chose between them.
     """
 
     def shown(step: Done) -> Shown:
@@ -55,7 +55,7 @@ def _renamed(one: Shown, other: Shown, seen: Mapping[str, Seen]) -> bool:
 
 
 def with_variants(do: dict[str, Any], others: Sequence[Shown]) -> dict[str, Any]:
-    """Return an action with the other ways to find its target that later recordings used, each once."""
+    """Return an action whose target has the other descriptions from later recordings, each once."""
     kind = next((kind for kind in POINTING if kind in do), None)
     if kind is None:
         return do
@@ -68,7 +68,7 @@ def with_variants(do: dict[str, Any], others: Sequence[Shown]) -> dict[str, Any]
 
 
 def _only(shown: Shown) -> tuple[str, Target] | None:
-    """Return what a step that is one action on one text is, and its target."""
+    """Return the kind and the target of a step that is one action on a text. Returns ``None`` for any other step."""
     step, sight, values = shown
     if step.tool not in ("click", "double_click", "move_to"):
         return None
@@ -83,5 +83,5 @@ def _is_there(target: Target, shown: Shown) -> bool:
     try:
         find(target, values, sight)
     except NotFound as error:
-        return type(error) is not NotFound  # several are there, too
+        return type(error) is not NotFound  # a subclass means that several were found
     return True

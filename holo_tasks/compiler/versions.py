@@ -1,7 +1,8 @@
-"""The versions of a learned playbook, and what became of each: signed notes that are only ever added to.
+"""Store the versions of a learned playbook, with signed notes about their results. Notes are only added.
 
-A version begins in shadow, is promoted when it has agreed with the model often enough, and is demoted, back into
-shadow, when it gives up more often than it fits. One that differs as often as it would have had to agree is dropped.
+A version starts in shadow. It is promoted after it has agreed with the model often enough. It is demoted to shadow when
+it gives up more often than it fits. It is dropped if it differs from the model as often as it would have had to agree.
+`Versions` reads and writes them.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ Kind: TypeAlias = Literal["version", "shadow", "promoted", "acted", "demoted", "
 Status: TypeAlias = Literal["none", "shadow", "promoted", "dropped"]
 NOTE = re.compile(r"\d{8}-\d{6}-\d{6}-[0-9a-f]{6}-[a-z]+\.json")
 SHORT = 12
-"""So many digits of its digest name a version."""
+"""The number of hexadecimal digits of the digest in the name of a version."""
 
 
 @dataclass(frozen=True)
 class Version:
-    """A playbook by its digest, and where it stands: how often it agreed with the model and differed from it in its
-    shadow, and how often it fitted and gave up since it stands before it."""
+    """A version of a playbook, with its status and counts.
+
+    ``agreed`` and ``differed`` compare it with the model while it is in shadow. ``fitted`` and ``gave_up`` count
+    its own runs since its promotion.
+    """
 
     id: str = ""
     goal: str = ""
@@ -45,12 +49,12 @@ class Version:
     gave_up: int = 0
 
     def after(self, kind: str, told: Mapping[str, Any]) -> Version:
-        """Return it as it stands after a note of what became of it."""
+        """Return the version after a note about it."""
         match kind:
             case "version":
                 return Version(str(told["version"]), str(told["goal"]), str(told["sha256"]), "shadow")
             case _ if told.get("version") != self.id:
-                return self  # of a version that another one has taken the place of
+                return self  # the note is about an older version
             case "shadow":
                 agrees = bool(told["agreed"])
                 return replace(self, agreed=self.agreed + agrees, differed=self.differed + (not agrees))
@@ -71,7 +75,7 @@ class Version:
 class Versions:
     """The versions of one goal's playbook on a shelf.
 
-    What is read there must bear the signature of ``public``; ``key`` signs what is added. Who only reads has none.
+    Everything that is read must be signed with ``public``. ``key`` signs new notes, and is ``None`` for readers.
     """
 
     shelf: Shelf
@@ -80,9 +84,9 @@ class Versions:
     key: SigningKey | None = None
 
     def newest(self) -> Version:
-        """Return the newest version and where it stands.
+        """Return the newest version with its status.
 
-        Raises `InvalidUsage` for a note that is not signed with this key, or that was changed.
+        Raises `InvalidUsage` for a note that is changed, or not signed with this key.
         """
         found = Version()
         for name in self.shelf.names(self.name):
@@ -92,33 +96,35 @@ class Versions:
         return found
 
     def playbook(self, version: Version) -> tuple[Playbook, str]:
-        """Return a version's playbook, and its text. Raises `InvalidUsage` if it is not what was signed."""
+        """Return the playbook of a version, and its text. Raises `InvalidUsage` if the text was changed after
+        the signature.
+        """
         name = f"{version.id}.playbook.yaml"
         data = self.shelf.read(self.name, name)
         if hashlib.sha256(data).hexdigest() != version.sha256:
             raise InvalidUsage(
-                f"The learned playbook {self.name}/{name} was changed after it was signed: it is not used. Give a "
-                "playbook that a person has changed as a Script(…) of its own."
+                f"The learned playbook {self.name}/{name} was changed after it was signed: it is not used. To use a "
+                "playbook that a person has changed, give it as a separate Script(…)."
             )
         text = data.decode()
         return parse_playbook(text, name), text
 
     def add_version(self, text: str, goal: str, runs: list[str]) -> Version:
-        """Keep a new playbook, in shadow from now on."""
+        """Store a new playbook. Its status is shadow."""
         sha256 = hashlib.sha256(text.encode()).hexdigest()
         self.shelf.put(self.name, f"{sha256[:SHORT]}.playbook.yaml", text.encode())
         told = {"version": sha256[:SHORT], "sha256": sha256, "goal": goal, "runs": runs}
         return Version().after("version", self._add("version", told))
 
     def note(self, version: Version, kind: Kind, **told: Any) -> Version:
-        """Note what became of a version; return it as it stands by then."""
+        """Add a note about a version and return the version after it."""
         return version.after(kind, self._add(kind, {"version": version.id, **told}))
 
     def _add(self, kind: Kind, told: Mapping[str, Any]) -> dict[str, Any]:
         assert self.key is not None
         now = datetime.now(UTC)
         told = {"kind": kind, "name": self.name, **told}
-        # The signature does not sign itself; its name comes last in canonical order.
+        # The signature covers all other keys. It is the last key in canonical order.
         body = rfc8785.dumps({"at": now.isoformat(), "learned": told})
         line = body[:-1] + f',"signature":"{self.key.sign(body)}"}}'.encode()
         self.shelf.put(self.name, f"{now:%Y%m%d-%H%M%S-%f}-{secrets.token_hex(3)}-{kind}.json", line)
@@ -129,9 +135,11 @@ class Versions:
         if not self.public.signed(line):
             raise InvalidUsage(
                 f"{self.name}/{name} of the learned playbooks is not signed with the key "
-                f"{self.public.fingerprint[:16]}…, or was changed: nothing that was learned there is used."
+                f"{self.public.fingerprint[:16]}…, or was changed: no playbook from there is used."
             )
         told: dict[str, Any] = json.loads(line)["learned"]
         if told.get("name") != self.name:
-            raise InvalidUsage(f"{self.name}/{name} of the learned playbooks is of another goal: none is used.")
+            raise InvalidUsage(
+                f"{self.name}/{name} of the learned playbooks is of another goal: none from there is used."
+            )
         return told

@@ -1,4 +1,4 @@
-"""A compiled goal as the YAML that a person would write: short targets, one rule after the other, and where from."""
+"""Write a compiled goal as YAML in the style of a person, with a comment that names the runs."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from holo_tasks.compiler.recording import Recording
 
 WIDTH = 118
 _HEAD = """\
-# Compiled from {count}; it takes no model to do it again. Targets are words on the screen, never coordinates.
-# Read and change it as you like; the format: docs/reference/playbook.md.
+# Compiled from {count}. It runs without a model. Targets are texts on the screen, never coordinates.
+# You may change this file. Its format: docs/reference/playbook.md.
 #
 # From:
 {runs}
 """
 _PROBE = """\
 #
-# Its probe, {name}, looks whether it is there. From:
+# Its probe, {name}, looks whether the effect exists. From:
 {runs}
 """
 _UNREAD = """\
 #
-# At the end the model is asked for: {names}. No recorded screen tells these, and a recorded value is no answer.
-# Compile it together with runs that came to another answer, or write in how they are read.
+# At the end the model is asked for: {names}. These values cannot be read from a recorded screen.
+# Compile this goal with runs that have another answer, or add to the rule how to read the values.
 """
 
 
@@ -42,7 +42,7 @@ class _Row(list[Any]):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes lists inside mappings indented, as people do."""
+    """Indents lists inside mappings, as people do."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
@@ -54,7 +54,7 @@ _Dumper.add_representer(_Row, lambda dumper, value: dumper.represent_sequence("t
 
 @dataclass(frozen=True)
 class Made:
-    """A goal that was made, and the recordings that it was made of."""
+    """A compiled goal, and the recordings that it was compiled from."""
 
     name: str
     built: Built
@@ -62,7 +62,7 @@ class Made:
 
 
 def written(made: Made, probe: Made | None = None) -> str:
-    """Return the text of a playbook with one goal, and with the goal that looks whether what it did is there."""
+    """Return the text of a playbook with one goal, and with its probe if one is given."""
     count = "a run" if len(made.recordings) == 1 else f"{len(made.recordings)} runs"
     head = _HEAD.format(count=count, runs=_runs(made.recordings))
     if probe is not None:
@@ -77,7 +77,7 @@ def written(made: Made, probe: Made | None = None) -> str:
 
 
 def _runs(recordings: Sequence[Recording]) -> str:
-    """Return a line for each run that recordings come from: its name and its digest."""
+    """Return a line for each run of some recordings: its name and its digest."""
     times = Counter((one.trace.rpartition("/")[2], one.digest) for one in recordings)
     told = [f"#   {run}  sha256 {digest}" + f"  {count} times" * (count > 1) for (run, digest), count in times.items()]
     return "\n".join(told)
@@ -106,7 +106,7 @@ def _rule(rule: dict[str, Any]) -> dict[str, Any]:
 
 def _value(key: str, value: Any) -> Any:
     if key == "picture":
-        return Path(value).name  # it is beside the playbook
+        return Path(value).name  # the picture is in the folder of the playbook
     if key == "then" and len(value) == 1:
         return _Flow(value[0]) if isinstance(value[0], dict) else value[0]
     if isinstance(value, dict) and key != "answer":

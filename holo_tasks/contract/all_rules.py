@@ -1,4 +1,4 @@
-"""All rule books, and which one a request is held to."""
+"""The rule book of each dialect, and the check of a request against it."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ BOOKS: dict[Dialect, RuleBook[Body]] = {
 
 
 def breaches_of(body: Body, terms: Terms = STANDARD) -> list[Breach]:
-    """Return what a request breaks: of its dialect's rules first, then of those on what any request may ask for."""
+    """Return the rules that a request breaks: those of its dialect first, then those on limits."""
     return BOOKS[terms.dialect].breaches(body, terms) + limits.BOOK.breaches(body, terms)

@@ -1,4 +1,4 @@
-"""The rules of a conversation: system, task, then observation, step and result in turns (structured and tools)."""
+"""The rules of a conversation: system and task, then observation, step and result in turns (structured and tools)."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _images_in_place(body: Body, _: Terms) -> Iterator[str]:
             yield f"message {place}"
 
 
-@BOOK.rule("40", "reasoning is never replayed, but for reasoning_content to a model that keeps its thinking")
+@BOOK.rule("40", "reasoning is never replayed, except reasoning_content for a model that keeps its thinking")
 def _no_reasoning(body: Body, terms: Terms) -> Iterator[str]:
     for place, message in enumerate(messages_of(body)):
         assistant = message.get("role") == "assistant"
@@ -149,13 +149,13 @@ def _no_reasoning(body: Body, terms: Terms) -> Iterator[str]:
             yield f"message {place} holds <think>"
 
 
-@BOOK.rule("41", "the temperature is the model's own")
+@BOOK.rule("41", "the temperature is that of the model's profile")
 def temperature(body: Body, terms: Terms) -> Iterator[str]:
     if terms.temperature is not None and body.get("temperature") != terms.temperature:
         yield f"{body.get('temperature')!r}, not {terms.temperature}"
 
 
-@BOOK.rule("42", "thinking is on, asked for at the top level")
+@BOOK.rule("42", "thinking is enabled at the top level")
 def thinking(body: Body, _: Terms) -> Iterator[str]:
     template = body.get("chat_template_kwargs")
     enabled = template.get("enable_thinking") if isinstance(template, Mapping) else None
@@ -169,9 +169,9 @@ def thinking(body: Body, _: Terms) -> Iterator[str]:
 
 
 def _said_once(body: Body, terms: Terms) -> frozenset[Kind]:
-    """Return what may stand before the last observation, and is not part of the history.
+    """Return the kinds of messages that may precede the last observation and are not part of the history.
 
-    Function calling has no other place to say that only an answer is wanted.
+    With function calling, only a notice can say that the model has to answer now.
     """
     if terms.dialect == "tools" and answer_only(body, terms):
         return frozenset({"correction", "notice"})

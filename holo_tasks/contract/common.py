@@ -1,4 +1,4 @@
-"""The rules that hold for every request, whatever its dialect."""
+"""The rules that hold for every request in every dialect."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _decodes(body: Body, _: Terms) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=16)
 def _wrong_with(image: bytes) -> str:
-    """Say why an image cannot be decoded, if it cannot; a conversation sends each one several times."""
+    """Return why an image cannot be decoded, or an empty string. Cached, because a conversation repeats its images."""
     from PIL import Image
 
     try:
@@ -71,7 +71,7 @@ def _wrong_with(image: bytes) -> str:
 
 
 def no_tools(body: Body, _: Terms) -> Iterator[str]:
-    """Yield each field that asks for function calls."""
+    """Yield each field that requests function calls."""
     yield from (key for key in ("tools", "tool_choice", "functions", "function_call") if key in body)
 
 
@@ -81,7 +81,7 @@ def images_in(body: Body) -> list[str]:
 
 
 def _magic(data: bytes) -> str | None:
-    """Tell the kind of an image by its first bytes."""
+    """Return the MIME type of an image by its first bytes. Returns ``None`` for other formats."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):

@@ -1,4 +1,4 @@
-"""The contract between two requests of one conversation: what came before is only added to."""
+"""The rules for two requests of one conversation: messages are only added."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from holo_tasks.contract.wire_messages import (
 )
 
 SAME_SYSTEM = Rule("C01", "the system message is byte-identical at every step of a conversation")
-SAME_TOOLS = Rule("C02", "the tools are the same at every step of a conversation, but for its last call")
-APPENDED = Rule("C03", "the history of a conversation is only added to")
-NO_RETURN = Rule("C04", "an image that was left out never comes back")
-REPLAYED = Rule("C05", "a step is replayed as the reply that was given, parsed and serialised again")
+SAME_TOOLS = Rule("C02", "the tools are the same at every step of a conversation, except at its last one")
+APPENDED = Rule("C03", "messages are only added to the history of a conversation")
+NO_RETURN = Rule("C04", "an image that was removed is never sent again")
+REPLAYED = Rule("C05", "a step is replayed as the reply that the model gave, parsed and serialised again")
 ONE_MODE = Rule("C06", "a conversation keeps its model, its temperature and its dialect")
-SAME_THINKING = Rule("C07", "thinking that is kept is the thinking that was given")
+SAME_THINKING = Rule("C07", "replayed thinking is the thinking that the model gave")
 
 RULES = (SAME_SYSTEM, SAME_TOOLS, APPENDED, NO_RETURN, REPLAYED, ONE_MODE, SAME_THINKING)
 
 Messages = Sequence[Mapping[str, Any]]
 _TURN = 3
-"""Messages to a turn: observation, step, result."""
+"""Messages in a turn: observation, step, result."""
 
 
 def continuity_breaches(
     body: Body, earlier: Body, reply: Mapping[str, Any] | None = None, terms: Terms = STANDARD
 ) -> list[Breach]:
-    """Return what a request breaks as the next one (or a repeat) after ``earlier`` in a conversation.
+    """Return the rules that a request breaks as the successor, or a repetition, of ``earlier``.
 
-    ``reply`` is what was given to ``earlier``: the step, or the assistant's message with its function call. Either
-    request may be `slim`. A final call, whose schema allows only an answer, has a system message of its own.
+    ``reply`` is the reply to ``earlier``: the step, or the assistant message with its function call. Both requests
+    may be `slim`. A final request, whose schema allows only an answer, has a different system message.
     """
     now, past = slim(body), slim(earlier)
     found = list(_mode(now, past))
@@ -66,14 +66,14 @@ def continuity_breaches(
 
 
 def without_corrections(body: Body) -> list[Mapping[str, Any]]:
-    """Return the messages that stay in a conversation: no system message, and nothing that is said only once."""
+    """Return the messages that stay in a conversation, without system messages, corrections and notices."""
     messages = messages_of(body)
     named = zip(messages, kinds(messages), strict=True)
     return [message for message, kind in named if kind not in ("system", "correction", "notice")]
 
 
 def shared(body: Body, earlier: Body) -> int:
-    """Count the leading messages that two requests have in common, evictions aside."""
+    """Return the number of leading messages that two requests share. Removed pictures do not count as a difference."""
     count = 0
     for one, other in zip(without_corrections(slim(body)), without_corrections(slim(earlier)), strict=False):
         if not _alike(one, other):
@@ -88,7 +88,7 @@ def system_of(body: Body) -> str:
 
 
 def mode_of(body: Body) -> str:
-    """Say how a request asks for its reply: by tools, by a schema, or by neither."""
+    """Return how a request constrains its reply: "tools", "schema" or "plain"."""
     if "tools" in body:
         return "tools"
     return "schema" if "structured_outputs" in body or "response_format" in body else "plain"
@@ -108,16 +108,16 @@ def _declared(body: Body, terms: Terms) -> Any:
 
 
 def histories(now: Body, past: Body) -> tuple[Messages, Messages]:
-    """Return what has to be in the history, and what is."""
+    """Return the required history and the actual history of a request."""
     new = without_corrections(now)
     return _still_held(without_corrections(past), new), new
 
 
 def _still_held(old: Messages, new: Messages) -> Messages:
-    """Return what a request must still hold of the one before: less only where old turns made room for the context.
+    """Return the messages of the request before that the new one must contain.
 
-    Then whole turns are missing after the task, and the task message says so. The observation that was replied to
-    always stays.
+    Old turns may be left out to fit the context. Then complete turns are missing after the task, and the task
+    message says so. The observation that was replied to always stays.
     """
     if not old or not new or LEFT_OUT not in text_of(new[0]):
         return old
@@ -144,7 +144,7 @@ def _rewritten(old: Messages, new: Messages) -> Iterator[Breach]:
             continue
         changes = _exchanged(before, after)
         if changes is None or ("image_url", "image_url") in changes or ("text", "text") in changes:
-            yield Breach(APPENDED, f"message {place} is not what it was")
+            yield Breach(APPENDED, f"message {place} has changed")
             return
         if ("text", "image_url") in changes:
             yield Breach(NO_RETURN, f"message {place}")
@@ -152,7 +152,10 @@ def _rewritten(old: Messages, new: Messages) -> Iterator[Breach]:
 
 
 def _exchanged(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[tuple[str, str]] | None:
-    """Return the kinds of the parts that differ between two observations; None if more than parts differ."""
+    """Return the types of the parts that differ between two observations, as pairs.
+
+    Returns ``None`` if the messages differ in more than parts.
+    """
     parts = parts_of(one), parts_of(other)
     if not is_observation(one) or not is_observation(other) or len(parts[0]) != len(parts[1]):
         return None
@@ -160,7 +163,7 @@ def _exchanged(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[tuple[st
 
 
 def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Say whether two messages are the same but for pictures that only one of them still holds."""
+    """Return whether two messages are equal except for pictures that only one of them still contains."""
     if one == other:
         return True
     changes = _exchanged(one, other)
@@ -190,7 +193,7 @@ def _replayed(
 
 
 def _said(message: Mapping[str, Any]) -> str:
-    """Return what was written beside a call, without reasoning that a server left in it."""
+    """Return the text of a message with a call, without reasoning that a server left in it."""
     return re.sub(r"\A\s*<think>.*?</think>", "", text_of(message), flags=re.DOTALL).strip()
 
 
@@ -201,18 +204,21 @@ def _meaning(step: Mapping[str, Any], past: Body, terms: Terms) -> dict[str, Any
 
 
 def _recent_actions(now: Body, past: Body, reply: Mapping[str, Any] | None) -> Iterator[Breach]:
-    """Yield what is wrong with the last actions: new ones come at the end, and the oldest fall off."""
+    """Yield the errors in the list of recent actions. New ones are appended, and the oldest are removed."""
     words, known = words_of(now), words_of(past)
     if words is None or known is None:
         return
     before, after = known.recent, words.recent
     if reply is None and before != after:
-        yield Breach(APPENDED, "the recent actions changed without one being given")
+        yield Breach(APPENDED, "the recent actions changed without a new action")
     elif reply is not None and not any(_follows(before, after, added) for added in range(1, len(after) + 1)):
         yield Breach(REPLAYED if before == after else APPENDED, "the recent actions")
 
 
 def _follows(before: tuple[str, ...], after: tuple[str, ...], added: int) -> bool:
-    """Say whether actions are those before, less the oldest, with some added; one of them stays where more fit."""
+    """Return whether a list of actions is the earlier one with ``added`` new actions and without the oldest.
+
+    At least one earlier action has to stay if there is room for more than one.
+    """
     kept = after[: len(after) - added]
     return before[len(before) - len(kept) :] == kept and (bool(kept) or not before or len(after) == 1)

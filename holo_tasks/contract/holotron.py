@@ -1,4 +1,4 @@
-"""Holotron's contract, rule by rule: one picture, the last actions as text, a flat action as JSON (Holotron-12B)."""
+"""Holotron's rules (Holotron-12B): one picture, the last actions as text, and a flat action as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS = re.compile(r"Task: (?P<task>.*?)\n+Recent actions:[ \n](?P<recent>.*?)(
 
 @dataclass(frozen=True)
 class Words:
-    """What the text of a request says: the task, the lines of the last actions, and the paragraphs after them."""
+    """The text of a request: the task, the lines of the last actions, and the paragraphs after them."""
 
     task: str
     lines: tuple[str, ...]
@@ -37,7 +37,7 @@ class Words:
 
 
 def words_of(body: Body) -> Words | None:
-    """Read the text of a request; None if it does not have that form."""
+    """Return the parsed text of a request. Returns ``None`` if the text has another form."""
     found = _WORDS.search(next((text_of(m) for m in messages_of(body) if m.get("role") == "user"), ""))
     if found is None:
         return None
@@ -88,7 +88,7 @@ def _one_image(body: Body, _: Terms) -> Iterator[str]:
         yield f"{images} images"
 
 
-@BOOK.rule("H22", 'the text says "Task: " and what it is')
+@BOOK.rule("H22", 'the text says "Task: ", then the task')
 def _task(body: Body, _: Terms) -> Iterator[str]:
     said = next((text_of(m) for m in messages_of(body) if m.get("role") == "user"), "")
     if not re.search(r"(?:\A|\n)Task: \S", said):
@@ -112,6 +112,6 @@ def _temperature(body: Body, _: Terms) -> Iterator[str]:
         yield repr(body.get("temperature"))
 
 
-@BOOK.rule("H42", "nothing is said of thinking: the model has none")
+@BOOK.rule("H42", "the request has no settings for thinking, because the model does not think")
 def _no_thinking(body: Body, _: Terms) -> Iterator[str]:
     yield from (key for key in ("chat_template_kwargs", "reasoning_effort") if key in body)

@@ -1,4 +1,4 @@
-"""The rules on what a request may ask a server for, whatever its dialect."""
+"""The rules on limits of a request, in every dialect."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIELDS = frozenset(
 )
 
 
-@BOOK.rule("W10", "the reply is not asked for as a stream")
+@BOOK.rule("W10", "the reply is not requested as a stream")
 def _no_stream(body: Body, _: Terms) -> Iterator[str]:
     if body.get("stream"):
         yield f"stream is {body['stream']!r}"

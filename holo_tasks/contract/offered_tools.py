@@ -1,4 +1,4 @@
-"""The tools that a request offers the model, whichever way it writes them down."""
+"""Find the tools that a request offers to the model, in every dialect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def offered(body: Body, terms: Terms = STANDARD) -> dict[str, dict[str, Any]]:
 
 
 def answer_only(body: Body, terms: Terms = STANDARD) -> bool:
-    """Say whether a request allows nothing but an answer."""
+    """Return whether a request allows only an answer."""
     return list(offered(body, terms)) == ["answer"]
 
 
@@ -28,13 +28,13 @@ def tools_of(body: Body) -> list[Any]:
 
 
 def function_of(tool: object) -> Mapping[str, Any]:
-    """Return what a tool says of its function; empty if it says nothing."""
+    """Return the function of a tool. Returns an empty mapping if the tool has none."""
     found = tool.get("function") if isinstance(tool, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
 
 def meant(call: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a call without the arguments that hold their default: serialising may add or drop those."""
+    """Return a call without arguments that equal their default. Serialising may add or drop those."""
     rules = {name: rule for name, rule in properties_of(schema).items() if isinstance(rule, Mapping)}
     return {name: value for name, value in call.items() if rules.get(name, {}).get("default", ...) != value}
 

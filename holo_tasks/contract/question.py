@@ -1,4 +1,4 @@
-"""The contract of a one-shot question about pictures, rule by rule; to localize is to ask for a point."""
+"""The rules of a single question about pictures. A localization asks for a point."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ BOOK.rule("L04", SCHEMA_FIELD)(schema_in_its_field)
 
 
 def is_question(body: Body) -> bool:
-    """Say whether a request means to ask something once: one message, the user's."""
+    """Return whether a request is a single question: its only message is the user's."""
     return [message.get("role") for message in messages_of(body)] == ["user"]
 
 
 def asks_for_point(body: Body, terms: Terms) -> bool:
-    """Say whether a question asks where something is."""
+    """Return whether a question asks for a position."""
     return not POINT.isdisjoint(properties_of(schema_in(body, terms)))
 
 
@@ -53,7 +53,7 @@ def _point(body: Body, terms: Terms) -> Iterator[str]:
     if not asks_for_point(body, terms):
         return
     if set(properties) != POINT or required_of(schema) != POINT:
-        yield f"its properties are {sorted(properties)}, of which {sorted(required_of(schema))} are required"
+        yield f"its properties are {sorted(properties)}, with {sorted(required_of(schema))} required"
     for name, rule in properties.items():
         limits: dict[str, Any] = dict(rule) if isinstance(rule, Mapping) else {}
         if (limits.get("type"), limits.get("minimum"), limits.get("maximum")) != ("integer", 0, 1000):
@@ -76,7 +76,7 @@ def _images_first(body: Body, _: Terms) -> Iterator[str]:
             yield "the text is empty"
 
 
-@BOOK.rule("L41", "the temperature is 0; a question that is thought about has the model's own")
+@BOOK.rule("L41", "the temperature is 0; a question with thinking has the temperature of the model's profile")
 def _temperature(body: Body, terms: Terms) -> Iterator[str]:
     if _thought_about(body, terms):
         yield from chat.temperature(body, terms)
@@ -84,7 +84,7 @@ def _temperature(body: Body, terms: Terms) -> Iterator[str]:
         yield repr(body.get("temperature"))
 
 
-@BOOK.rule("L42", "thinking is off; only a question that is not for a point may be thought about")
+@BOOK.rule("L42", "thinking is off; only a question that is not for a point may enable it")
 def _no_thinking(body: Body, terms: Terms) -> Iterator[str]:
     template = body.get("chat_template_kwargs")
     enabled = template.get("enable_thinking") if isinstance(template, Mapping) else None

@@ -1,4 +1,4 @@
-"""What a rule of a contract is, and how rules are kept so that each can be named and tested alone."""
+"""Rules, breaches and rule books of a contract. Each rule has an id, so that it can be named and tested alone."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Terms:
-    """What differs between servers and models that speak this contract.
+    """The settings in which servers and models with this contract differ.
 
-    ``temperature`` is that of a conversation; Holotron's and a localization's own is part of their rules. ``key`` is
-    the server's bearer key, None for a server that wants none.
+    ``temperature`` is that of a conversation. Holotron and localizations have fixed temperatures in their rules.
+    ``key`` is the bearer key of the server, and ``None`` if the server needs no key.
     """
 
     transport: Transport = "structured_outputs"
@@ -44,7 +44,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Breach:
-    """A rule, and where the request breaks it."""
+    """A broken rule. ``detail`` says where the request breaks it."""
 
     rule: Rule
     detail: str = ""
@@ -58,12 +58,12 @@ Check: TypeAlias = Callable[[Subject, Terms], Iterator[str]]
 
 @dataclass(frozen=True)
 class RuleBook(Generic[Subject]):
-    """Rules in their order, each with the check that yields what breaks it."""
+    """Rules in order, each with a check that yields the details of breaches."""
 
     checks: list[tuple[Rule, Check[Subject]]] = field(default_factory=list)
 
     def rule(self, id_: str, sentence: str) -> Callable[[Check[Subject]], Check[Subject]]:
-        """Add the decorated check under an id."""
+        """Return a decorator that adds a check under an id."""
 
         def register(check: Check[Subject]) -> Check[Subject]:
             self.checks.append((Rule(id_, sentence), check))
@@ -72,7 +72,7 @@ class RuleBook(Generic[Subject]):
         return register
 
     def adopt(self, shared: RuleBook[Subject], letter: str) -> None:
-        """Add the rules of a book that several dialects share, under this book's letter."""
+        """Add the rules of a book that several dialects share, with this dialect's letter before their ids."""
         self.checks.extend((Rule(f"{letter}{rule.id}", rule.sentence), check) for rule, check in shared.checks)
 
     @property
@@ -81,7 +81,7 @@ class RuleBook(Generic[Subject]):
         return tuple(sorted((rule for rule, _ in self.checks), key=lambda rule: rule.id))
 
     def breaches(self, subject: Subject, terms: Terms) -> list[Breach]:
-        """Return what a request breaks, at most one breach a rule, in the order of the rules' ids."""
+        """Return the broken rules in the order of their ids, with one breach each."""
         first = ((rule, next(check(subject, terms), None)) for rule, check in self.checks)
         found = [Breach(rule, detail) for rule, detail in first if detail is not None]
         return sorted(found, key=lambda breach: breach.rule.id)

@@ -1,4 +1,4 @@
-"""The rules on how a request asks for its JSON schema, and on the schema of a structured-mode step."""
+"""The rules on the JSON schema of a request, and on the schema of a step in structured mode."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FIELDS: dict[Transport, str] = {
     "response_format": "response_format.json_schema.schema",
     "json_object": "response_format.type",
 }
-SCHEMA_FIELD = "the schema travels in the agreed field and in no other"
+SCHEMA_FIELD = "the schema is in the field of the transport and in no other"
 
 BOOK.rule("S02", "a request with a JSON schema holds no tools, functions or tool_choice")(no_tools)
 
 
 @BOOK.rule("S04", SCHEMA_FIELD)
 def schema_in_its_field(body: Body, terms: Terms) -> Iterator[str]:
-    """Yield what is wrong with where the schema is; a server that knows only "json_object" is sent none."""
+    """Yield errors in the place of the schema. A server with "json_object" gets no schema."""
     if "guided_json" in body:
         yield "guided_json was removed from vLLM: it returns unconstrained text"
     if terms.transport == "json_object":
@@ -36,7 +36,7 @@ def schema_in_its_field(body: Body, terms: Terms) -> Iterator[str]:
         yield f"{other} beside {FIELDS[terms.transport]}"
 
 
-@BOOK.rule("S05", "the schema is an object of note, thought and tool_call, and asks for the last two")
+@BOOK.rule("S05", "the schema is an object of note, thought and tool_call, and requires the last two")
 def _schema_object(body: Body, terms: Terms) -> Iterator[str]:
     schema = schema_in(body, terms)
     if schema.get("type") != "object":
@@ -71,7 +71,7 @@ def _schema_closed(body: Body, terms: Terms) -> Iterator[str]:
 
 
 def variants(body: Body, terms: Terms = STANDARD) -> list[dict[str, Any]]:
-    """Return the schema of each tool, references resolved."""
+    """Return the schema of each tool, with references resolved."""
     schema = schema_in(body, terms)
     union = _resolve(properties_of(schema).get("tool_call"), schema)
     options = union.get("anyOf") or union.get("oneOf") or ([union] if union else [])
@@ -79,7 +79,7 @@ def variants(body: Body, terms: Terms = STANDARD) -> list[dict[str, Any]]:
 
 
 def tag_of(variant: Mapping[str, Any]) -> str | None:
-    """Return the tool name a variant is pinned to; None if it is not pinned to one."""
+    """Return the tool name that a variant requires. Returns ``None`` if the variant allows several names or any."""
     name = properties_of(variant).get("tool_name")
     if not isinstance(name, dict):
         return None
@@ -90,19 +90,19 @@ def tag_of(variant: Mapping[str, Any]) -> str | None:
 
 
 def schema_in(body: Body, terms: Terms) -> dict[str, Any]:
-    """Return the schema of a request; empty without one."""
+    """Return the schema of a request. Returns an empty mapping if the request has none."""
     schema = schema_of(body, terms.transport)
     return schema if isinstance(schema, dict) else {}
 
 
 def properties_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of an object schema; empty for any other."""
+    """Return the properties of an object schema. Returns an empty mapping for any other schema."""
     found = schema.get("properties")
     return found if isinstance(found, dict) else {}
 
 
 def required_of(schema: Mapping[str, Any]) -> set[str]:
-    """Return the names of the properties that an object schema asks for."""
+    """Return the names of the required properties of an object schema."""
     found = schema.get("required")
     return {str(name) for name in found} if isinstance(found, list) else set()
 
@@ -115,6 +115,6 @@ def _resolve(node: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
         definitions = schema.get("$defs")
         name = reference.removeprefix("#/$defs/")
         found = definitions.get(name) if isinstance(definitions, dict) else None
-        # A definition that is itself a reference is not looked up further: it could be a circle.
+        # A definition that is itself a reference is not resolved, because references may be circular.
         return found if isinstance(found, dict) else {}
     return node

@@ -1,7 +1,7 @@
-"""The structured-mode contract, rule by rule: what a request for a Holo model must and must not hold.
+"""The rules of structured mode for a request to a Holo model.
 
-Pure checks on one request; `continuity.py` checks a request against the one before it. The rules
-come from H Company's documentation of Holo3 and Holo3.1 and are numbered so that a breach can be named.
+Each rule checks one request; `continuity` compares a request with the one before it. The rules come from H Company's
+documentation of Holo3 and Holo3.1. Their ids identify them in errors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 def breaches(body: Body, terms: Terms = STANDARD) -> list[Breach]:
-    """Return what a request breaks, in the order of the rules' ids."""
+    """Return the rules that a request breaks, in the order of their ids."""
     return BOOK.breaches(body, terms)
 
 

@@ -1,4 +1,4 @@
-"""Counting the tokens of a request: images as the model family does, four characters to one for text."""
+"""Count the tokens of a request. Images count as in the model family, and text has four characters to a token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from holo_tasks.contract.wire_messages import calls_of, data_uri, image_urls, messages_of, text_of
 from holo_tasks.core.money import image_tokens
 
-# The markers of a message's role, as chat templates of the family write them.
+# Tokens for the role markers of a message in the chat templates of the model family.
 _PER_MESSAGE = 5
 
 
@@ -20,7 +20,7 @@ def text_tokens(text: str) -> int:
 
 
 def message_tokens(message: Mapping[str, Any]) -> int:
-    """Estimate the tokens of a message, its images, calls and kept thinking included."""
+    """Estimate the tokens of a message, with its images, calls and kept thinking."""
     tokens = _PER_MESSAGE + text_tokens(text_of(message))
     if calls_of(message):
         tokens += text_tokens(json.dumps(calls_of(message)))
@@ -34,7 +34,10 @@ def tool_tokens(body: Mapping[str, Any]) -> int:
 
 
 def prompt_tokens(body: Mapping[str, Any]) -> int:
-    """Estimate the tokens of a prompt; a schema counts where a message shows it, for the model reads no other."""
+    """Estimate the tokens of a prompt.
+
+    A schema counts only if a message shows it, because the model reads no other.
+    """
     return tool_tokens(body) + sum(map(message_tokens, messages_of(body)))
 
 
@@ -46,5 +49,5 @@ def _image_tokens(url: str) -> int:
         with Image.open(io.BytesIO(found[1] if found else b"")) as picture:
             return image_tokens(*picture.size)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        # What cannot be decoded is another rule's affair.
+        # Another rule reports images that cannot be decoded.
         return 0

@@ -1,4 +1,4 @@
-"""The function calling contract, rule by rule (Holo3.1, Holo4): tools in the request, results as tool messages."""
+"""The rules of function calling (Holo3.1, Holo4): tools in the request, results as tool messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _tools(body: Body, _: Terms) -> Iterator[str]:
             yield f"tool {place} holds {sorted(function)}"
 
 
-@BOOK.rule("T04", "a request with tools asks for no JSON schema and no functions of the old kind")
+@BOOK.rule("T04", "a request with tools has no JSON schema and no legacy functions")
 def _no_schema(body: Body, _: Terms) -> Iterator[str]:
     yield from (key for key in NOT_BESIDE_TOOLS if key in body)
 
@@ -55,7 +55,7 @@ def _parameters(body: Body, _: Terms) -> Iterator[str]:
         elif schema.get("additionalProperties") is not False:
             yield f"{function.get('name')}: additional properties are not forbidden"
         elif not required_of(schema) <= set(properties_of(schema)):
-            yield f"{function.get('name')}: it requires what it does not have"
+            yield f"{function.get('name')}: it requires properties that it does not define"
 
 
 @BOOK.rule("T06", "no two tools have the same name")
@@ -64,13 +64,13 @@ def _unique_tools(body: Body, _: Terms) -> Iterator[str]:
     yield from (str(name) for name in names if names.count(name) > 1)
 
 
-@BOOK.rule("T07", "tool_choice is the model's own")
+@BOOK.rule("T07", "tool_choice is that of the model's profile")
 def _tool_choice(body: Body, terms: Terms) -> Iterator[str]:
     if body.get("tool_choice") != terms.tool_choice:
         yield f"{body.get('tool_choice')!r}, not {terms.tool_choice!r}"
 
 
-@BOOK.rule("T12", "the system message says nothing of how calls are written: the server's template does")
+@BOOK.rule("T12", "the system message does not describe the format of calls: the server's template does")
 def _no_format(body: Body, _: Terms) -> Iterator[str]:
     for message in messages_of(body):
         found = TOOL_FORMAT.search(text_of(message)) if message.get("role") == "system" else None
@@ -113,13 +113,13 @@ def _arguments(body: Body, _: Terms) -> Iterator[str]:
                 yield f"those of message {place} are {written[:40]!r}"
 
 
-@BOOK.rule("T28", "a call is one of the tools, with all it requires and nothing it does not have")
+@BOOK.rule("T28", "a call names an offered tool, with all required arguments and no unknown ones")
 def _fits(body: Body, terms: Terms) -> Iterator[str]:
     tools = offered(body, terms)
     for place, call in _calls(body):
         schema = tools.get(call.name)
         if schema is None:
-            # The last request offers an answer only; the history was written with all the tools.
+            # The last request offers an answer only. The history was written with all tools.
             if not answer_only(body, terms):
                 yield f"message {place} calls {call.name!r}"
             continue
@@ -134,7 +134,7 @@ def _unique_ids(body: Body, _: Terms) -> Iterator[str]:
     yield from (id_ for id_ in ids if ids.count(id_) > 1)
 
 
-@BOOK.rule("T37", "a tool message answers the very call before it")
+@BOOK.rule("T37", "a tool message answers the call right before it")
 def _answers(body: Body, _: Terms) -> Iterator[str]:
     messages = messages_of(body)
     for place, message in enumerate(messages):
@@ -159,7 +159,7 @@ def _no_user_results(body: Body, _: Terms) -> Iterator[str]:
             yield f"message {place}"
 
 
-@BOOK.rule("T43", "thinking is kept by the server's template exactly where the model is trained so")
+@BOOK.rule("T43", "preserve_thinking is set exactly for models that are trained with it")
 def _kept_thinking(body: Body, terms: Terms) -> Iterator[str]:
     template = body.get("chat_template_kwargs")
     asked = template.get("preserve_thinking") if isinstance(template, Mapping) else None

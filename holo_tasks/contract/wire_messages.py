@@ -1,4 +1,4 @@
-"""A conversation as it arrives on the wire, read without trusting its shape."""
+"""Read the messages of a request without trust in their form. The rule books and the rehearsal model use it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeAlias
 
 OPEN, CLOSE = "<observation>\n", "\n</observation>"
 LEFT_OUT = "\n\nEarlier steps left out: "
-"""Begins what a task message gains when old turns are taken out of a full context."""
+"""Start of the note in a task message that old turns were removed from a full context."""
 NOTED = "\n\nNote: "
-"""Between thought and note where a function call's text has to hold both."""
+"""Separator of thought and note in the text of a function call."""
 Kind: TypeAlias = Literal["system", "task", "observation", "step", "result", "correction", "notice", "other"]
 
 _RESULT = re.compile(
@@ -29,7 +29,7 @@ _DATA_URI = re.compile(r"data:(?P<mime>[\w.+/-]+);base64,(?P<data>[A-Za-z0-9+/=]
 
 @dataclass(frozen=True)
 class Turn:
-    """One step the model took, and what it was told came of it."""
+    """A step of the model, with the result that it was given."""
 
     tool: str
     thought: str
@@ -40,7 +40,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """A function call as written down; ``arguments`` is None when they are not one JSON object."""
+    """A function call as written. ``arguments`` is ``None`` unless they are one JSON object."""
 
     id: str
     name: str
@@ -49,7 +49,7 @@ class FunctionCall:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a step: the tool it names, the text, whether it was an error."""
+    """The result of a step: the name of its tool, the text, and whether it is an error."""
 
     tool: str
     text: str
@@ -57,13 +57,13 @@ class Result:
 
 
 def messages_of(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the messages; anything that is not a message is left out."""
+    """Return the messages of a request. Values that are not objects are left out."""
     found = body.get("messages")
     return [m for m in found if isinstance(m, Mapping)] if isinstance(found, list) else []
 
 
 def parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a message's content as a list of parts, whatever way it was written."""
+    """Return a message's content as a list of parts. Plain text becomes one part."""
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -71,7 +71,7 @@ def parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """Return the text of a message, its images left out."""
+    """Return the text of a message without its images."""
     return "".join(str(part.get("text", "")) for part in parts_of(message) if part.get("type") == "text")
 
 
@@ -86,7 +86,7 @@ def image_urls(message: Mapping[str, Any]) -> list[str]:
 
 
 def data_uri(url: str) -> tuple[str, bytes] | None:
-    """Split a base64 data URI into its MIME type and bytes; None if it is not one."""
+    """Return the MIME type and the bytes of a base64 data URI. Returns ``None`` if the text is not one."""
     found = _DATA_URI.fullmatch(url)
     if found is None:
         return None
@@ -97,17 +97,17 @@ def data_uri(url: str) -> tuple[str, bytes] | None:
 
 
 def is_observation(message: Mapping[str, Any]) -> bool:
-    """Say whether a message means to show a screen, well formed or not."""
+    """Return whether a message shows a screen, even if it is malformed."""
     return message.get("role") == "user" and (
         text_of(message).lstrip().startswith("<observation>") or bool(image_urls(message))
     )
 
 
 def slots_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the parts of an observation that are a picture or stand for one that was left out.
+    """Return the parts of an observation that are pictures, or placeholders of removed pictures.
 
-    An observation has three parts, the picture in the middle, or six: a strip of earlier pictures and the screen,
-    each with a caption before it. In any other shape the images are what counts.
+    An observation has three parts, with the picture in the middle. It may also have six: a strip of earlier
+    pictures and the screen, each after a caption. In any other form, only images are returned.
     """
     parts = parts_of(message)
     places = {3: (1,), 6: (2, 4)}.get(len(parts))
@@ -117,7 +117,7 @@ def slots_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def result_of(message: Mapping[str, Any]) -> Result | None:
-    """Read a tool result or an error; None if the message is neither."""
+    """Return the tool result or error in a message. Returns ``None`` if the message is neither."""
     if message.get("role") == "tool":
         return Result("", text_of(message), bool(_ERROR.match(text_of(message))))
     if message.get("role") != "user" or image_urls(message):
@@ -131,11 +131,11 @@ def result_of(message: Mapping[str, Any]) -> Result | None:
 
 
 def kinds(messages: Sequence[Mapping[str, Any]]) -> list[Kind]:
-    """Say what each message is.
+    """Return the kind of each message.
 
-    An error right after a step is that step's result, unless the step is a function call, whose result has a role
-    of its own. Anywhere else it is a correction: it tells the model what was wrong with a reply that is not part of
-    the history. Any other words of the user are a notice.
+    An error right after a step is that step's result. After a function call, only a message with the role "tool" is
+    the result. An error elsewhere is a correction: it describes a reply that is not part of the history. Any other
+    text of the user is a notice.
     """
     named: list[Kind] = []
     for place, message in enumerate(messages):
@@ -160,7 +160,10 @@ def kinds(messages: Sequence[Mapping[str, Any]]) -> list[Kind]:
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """Read a text that is strictly one JSON object; None for anything else, doubled keys and NaN included."""
+    """Return the JSON object in a text.
+
+    Returns ``None`` for any other text, and for an object with a repeated key or NaN.
+    """
     try:
         value = json.loads(text, object_pairs_hook=_no_doubles, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -169,13 +172,13 @@ def json_object(text: str) -> dict[str, Any] | None:
 
 
 def calls_of(message: Mapping[str, Any]) -> list[Any]:
-    """Return the function calls of an assistant message as they were written, well formed or not."""
+    """Return the function calls of an assistant message, even malformed ones."""
     found = message.get("tool_calls")
     return found if isinstance(found, list) else []
 
 
 def function_call(call: object) -> FunctionCall:
-    """Read a function call; some servers send the arguments as an object instead of as text."""
+    """Return a parsed function call. Some servers send the arguments as an object in place of a string."""
     outer = call if isinstance(call, Mapping) else {}
     function = outer.get("function")
     inner = function if isinstance(function, Mapping) else {}
@@ -185,7 +188,10 @@ def function_call(call: object) -> FunctionCall:
 
 
 def step_of(message: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Read an assistant message as a step object; None if it is not strictly one JSON object or a function call."""
+    """Return an assistant message as a step object.
+
+    Returns ``None`` unless the message is strictly one JSON object or a function call.
+    """
     calls = calls_of(message)
     if calls:
         call = function_call(calls[0])
@@ -198,14 +204,14 @@ def step_of(message: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def task_of(body: Mapping[str, Any]) -> str:
-    """Return the task: the first user message, without what it says of steps that are left out."""
+    """Return the task: the first user message, without the note on removed turns."""
     messages = messages_of(body)
     text = next((text_of(m) for m, k in zip(messages, kinds(messages), strict=True) if k == "task"), "")
     return text.partition(LEFT_OUT)[0]
 
 
 def turns_of(body: Mapping[str, Any]) -> tuple[Turn, ...]:
-    """Return the steps taken so far, oldest first."""
+    """Return the steps so far, the oldest first."""
     turns: list[Turn] = []
     messages = messages_of(body)
     for place, message in enumerate(messages):
@@ -227,7 +233,7 @@ def turns_of(body: Mapping[str, Any]) -> tuple[Turn, ...]:
 
 
 def newest_image(body: Mapping[str, Any]) -> bytes | None:
-    """Return the bytes of the last image in the request."""
+    """Return the bytes of the last image in a request. Returns ``None`` if it cannot be decoded or does not exist."""
     for message in reversed(messages_of(body)):
         for url in reversed(image_urls(message)):
             found = data_uri(url)
@@ -236,9 +242,10 @@ def newest_image(body: Mapping[str, Any]) -> bytes | None:
 
 
 def schema_of(body: Mapping[str, Any], transport: str = "structured_outputs") -> Any:
-    """Return the JSON schema that constrains the reply, or None.
+    """Return the JSON schema for the reply, or ``None``.
 
-    A server that only knows "json_object" is sent no schema: there it is the one the system message shows.
+    A server that only supports "json_object" gets no schema field. Then the schema in the system message is
+    returned.
     """
     if transport == "json_object":
         return shown_schema(body)
@@ -251,14 +258,14 @@ def schema_of(body: Mapping[str, Any], transport: str = "structured_outputs") ->
 
 
 def shown_schema(body: Mapping[str, Any]) -> Any:
-    """Return the schema in the system message's <output_format>; None without one, and for one that is not JSON."""
+    """Return the schema in the system message's <output_format>. Returns ``None`` if it is missing or not JSON."""
     text = next((text_of(m) for m in messages_of(body) if m.get("role") == "system"), "")
     block = re.search(r"<output_format>.*?```json\n(.*?)\n?```.*?</output_format>", text, re.DOTALL)
     return json_object(block[1]) if block else None
 
 
 def slim(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request with each image replaced by its digest, small enough to remember."""
+    """Return a request with the digest of each image in its place, to save memory."""
     kept = {key: value for key, value in body.items() if key != "messages"}
     kept["messages"] = [_slim_message(message) for message in messages_of(body)]
     return kept

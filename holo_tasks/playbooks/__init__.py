@@ -1,1 +1,1 @@
-"""What used to be here is in `scripts`, `vision`, `set_of_mark`, `contract` and `rehearsal`."""
+"""The former location of the modules in `scripts`, `vision`, `set_of_mark`, `contract` and `rehearsal`."""

@@ -1,4 +1,4 @@
-"""`python -m holo_tasks.playbooks.rehearsal`: the rehearsal model, by the name that it was started with before."""
+"""Start the rehearsal model by its former name: `python -m holo_tasks.playbooks.rehearsal`."""
 
 import sys
 

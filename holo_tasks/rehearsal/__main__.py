@@ -1,4 +1,4 @@
-"""`python -m holo_tasks.rehearsal`: serve a playbook over the protocol of a Holo model."""
+"""Serve a playbook over the protocol of a Holo model: `python -m holo_tasks.rehearsal`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the rehearsal model remembers of requests: only enough to check the next one of a conversation."""
+"""Remember requests to the rehearsal model, to check the next request of a conversation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT = 512
 
 @dataclass(frozen=True)
 class Remembered:
-    """A request without its pictures, and the step or the function call that answered it."""
+    """A request without its pictures, and the step or function call in its reply."""
 
     body: Mapping[str, Any]
     reply: Mapping[str, Any]
@@ -27,7 +27,7 @@ class Remembered:
 
 
 class Conversations:
-    """The latest requests. A client that nobody remembers is never blamed for its history."""
+    """The latest 512 requests. A request without a known predecessor is not checked for continuity."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, Remembered] = OrderedDict()
@@ -40,14 +40,18 @@ class Conversations:
             self._kept.popitem(last=False)
 
     def before(self, body: Body) -> Remembered | None:
-        """Return the request this one goes on from, or repeats: same task, same first screen, newest first."""
+        """Return the request that this one continues or repeats, or ``None``.
+
+        It has the same task and the same first screen. The newest match with the most shared messages is
+        returned.
+        """
         task, turns = task_of(body), _turns(body)
         best: tuple[int, int, Remembered] | None = None
         for age, kept in enumerate(reversed(self._kept.values())):
             if kept.task != task or kept.turns not in (turns, turns - 1) or mode_of(kept.body) != mode_of(body):
                 continue
             common = shared(body, kept.body)
-            # Two runs of one task start alike; what they have in common is the task and the first screen.
+            # Two runs of one task share the task and the first screen.
             if common < 2 or (kept.turns == turns and common < len(without_corrections(body))):
                 continue
             if best is None or (common, -age) > best[:2]:
@@ -55,12 +59,12 @@ class Conversations:
         return best[2] if best else None
 
     def breaches(self, body: Body, terms: Terms = STANDARD) -> list[Breach]:
-        """Return what a request breaks as the next one of its conversation."""
+        """Return the rules that a request breaks as the next one of its conversation."""
         kept = self.before(body)
         return continuity_breaches(body, kept.body, kept.reply, terms) if kept else []
 
     def usage(self, body: Body, completion: str) -> dict[str, Any]:
-        """Count tokens as the model family does for images, and four characters to one for text."""
+        """Return the token usage: images as in the model family, and four characters to a token of text."""
         kept = self.before(body)
         prompt, produced = prompt_tokens(body), text_tokens(completion)
         return {
@@ -72,7 +76,7 @@ class Conversations:
 
 
 def cached_tokens(body: Body, earlier: Body) -> int:
-    """Estimate how much of a prompt a server still knows from the request before: what both begin with."""
+    """Estimate the tokens of a prompt that a server has cached: the common beginning with the request before."""
     if body.get("tools") != earlier.get("tools"):
         return 0
     past = messages_of(slim(earlier))

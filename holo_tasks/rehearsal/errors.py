@@ -1,4 +1,4 @@
-"""How the rehearsal model says no: an error object of the protocol."""
+"""Errors of the rehearsal model, as error objects of the protocol."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Refused(Exception):
-    """A request that gets an error instead of a reply."""
+    """A request that gets an error as its reply."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Finding what a question means on a picture that was read: the text it quotes, or the one it names."""
+"""Find the text that a question refers to on a read picture: a quoted text, or one that it names."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _SHORTEST = 3
 
 
 def point_of(question: str, sight: Sight) -> Point | None:
-    """Return the middle of the text that is meant; None when it is not there, or there twice.
+    """Return the center of the text that a question refers to.
 
-    A schema in the question is not looked at. Without a quoted text it is what stands after a colon, or the longest
-    text on the picture that is named there, or anywhere in the question.
+    A quoted text is searched for first, then the text after a colon. Last comes the longest visible text that the
+    question contains. Code blocks and schemas in the question are ignored. Returns ``None`` if no such text is on
+    the picture exactly once.
     """
     asked = _EXAMPLE.sub(" ", question)
     told = [paragraph.rpartition(":")[2].strip() for paragraph in asked.split("\n\n") if ":" in paragraph]
@@ -34,7 +35,7 @@ def _quoted(question: str) -> Iterator[str]:
 
 
 def _named(question: str, sight: Sight) -> list[str]:
-    """Return the longest of the visible texts that a question holds as words of its own."""
+    """Return the longest visible text that the question contains as whole words, as a list of at most one."""
     words = f" {_words(question)} "
     held = {
         line.text for line in sight.lines if len(plain(line.text)) >= _SHORTEST and f" {_words(line.text)} " in words

@@ -1,4 +1,4 @@
-"""A playbook's step in the client's words: the names of its tools, in the form of its dialect."""
+"""Write a playbook's step in the form of the client's dialect, with the names of its tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from holo_tasks.rehearsal.errors import Refused
 
 
 def in_the_clients_words(step: dict[str, Any], body: Body, terms: Terms) -> dict[str, Any]:
-    """Name the tool as the request does; without `ask_human`, the question is the answer."""
+    """Return a step with the tool name that the request uses.
+
+    Without `ask_human`, the question becomes the answer. Raises `Refused` if the request does not offer the tool.
+    """
     names = offered(body, terms)
     call = dict(step["tool_call"])
     if call["tool_name"] == "ask_human" and "ask_human" not in names:
@@ -26,14 +29,14 @@ def in_the_clients_words(step: dict[str, Any], body: Body, terms: Terms) -> dict
 
 
 def message_of(step: dict[str, Any], terms: Terms) -> dict[str, Any]:
-    """Write a step as an assistant's message."""
+    """Return a step as an assistant message."""
     if terms.dialect != "tools":
         return {"role": "assistant", "content": json.dumps(step, ensure_ascii=False)}
     arguments = {key: value for key, value in step["tool_call"].items() if key != "tool_name"}
     function = {"name": step["tool_call"]["tool_name"], "arguments": json.dumps(arguments, ensure_ascii=False)}
     return {
         "role": "assistant",
-        # A call has no field for the thought, by which the playbook knows its own steps again.
+        # A call has no field for the thought, and the playbook recognizes its steps by their thoughts.
         "content": step["thought"] + (f"{NOTED}{step['note']}" if step.get("note") else ""),
         "tool_calls": [{"id": f"call_{uuid.uuid4().hex[:16]}", "type": "function", "function": function}],
     }

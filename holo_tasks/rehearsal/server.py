@@ -1,10 +1,10 @@
-"""The rehearsal model: a playbook served over the protocol of a Holo model. It is not a language model.
+"""The rehearsal model: a local server that plays a playbook over the protocol of a Holo model. It is not a language model.
 
     python -m holo_tasks.rehearsal --playbook FILE [--port 0] [--latency-ms 0]
 
-It checks each request against the contract of its dialect, reads the newest screenshot with OCR and
-answers with the step the playbook has for that screen, or with where a text is, so that flows, demos
-and tests run with no key and no GPU. The first line on stdout is `{"port": …, "base_url": …}`; log lines go to stderr.
+The server checks each request against the contract of its dialect. It reads the newest screenshot with OCR, and answers
+with the playbook's step for that screen, or with the position of a text. Flows, demos and tests run with it without a
+key or a GPU. The first line on stdout is `{"port": …, "base_url": …}`. Log lines go to stderr.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ log = logging.getLogger("rehearsal")
 
 
 class Rehearsal:
-    """Answers chat completion requests from a playbook; safe to share between threads."""
+    """Answers chat completion requests from a playbook. Safe for use by several threads."""
 
     def __init__(self, playbook: Playbook, *, terms: Terms = STANDARD, reader: Reader | None = None) -> None:
         self.playbook, self.terms = playbook, terms
@@ -63,7 +63,7 @@ class Rehearsal:
         self._ocr_s = 0.0
 
     def complete(self, body: Any) -> dict[str, Any]:
-        """Return a chat completion; raises `Refused`."""
+        """Return a chat completion. Raises `Refused` for a request that it cannot answer."""
         with self._lock:
             self._counts["requests"] += 1
         terms = self._check(body)
@@ -102,12 +102,12 @@ class Rehearsal:
         }
 
     def models(self) -> dict[str, Any]:
-        """Return what `GET /v1/models` lists."""
+        """Return the reply to `GET /v1/models`."""
         entry = {"id": MODEL, "object": "model", "created": 0, "owned_by": OWNER}
         return {"object": "list", "data": [entry]}
 
     def stats(self) -> dict[str, Any]:
-        """Return what was asked of the server so far."""
+        """Return counts of the requests since the start."""
         with self._lock:
             return {
                 "requests": self._counts["requests"],
@@ -120,7 +120,7 @@ class Rehearsal:
             }
 
     def _check(self, body: Any) -> Terms:
-        """Return the terms that a request was held to; raises `Refused`."""
+        """Return the terms of a request. Raises `Refused` if the request breaks one of their rules."""
         if not isinstance(body, Mapping):
             raise Refused(400, "not_an_object", "the request body is not a JSON object")
         if body.get("stream"):
@@ -141,7 +141,7 @@ class Rehearsal:
         return terms
 
     def _spoken(self, body: Body) -> Terms:
-        """Return the terms of the dialect that a request speaks, well or badly."""
+        """Return the terms of the dialect that a request uses, even if it breaks rules of that dialect."""
         if "tools" in body:
             auto = body.get("tool_choice") == "auto"
             return replace(self.terms, dialect="tools", tool_choice="auto" if auto else "required")
@@ -158,7 +158,7 @@ class Rehearsal:
         return with_pictures(reading.sight, screen)
 
     def decide(self, body: Body, picture: bytes, terms: Terms) -> Decision:
-        """Return the next step, by what the playbook says of the newest picture."""
+        """Return the playbook's decision on the newest picture."""
         final = answer_only(body, terms)
         return decide(self.playbook, task_of(body), turns_of(body), self._look(picture), answer_only=final)
 
@@ -166,7 +166,7 @@ class Rehearsal:
 def _located(body: Body, sight: Sight) -> dict[str, Any]:
     point = point_of(text_of(messages_of(body)[0]), sight)
     if point is None:
-        raise Refused(400, "not_found", "the text that is asked for is not on the picture, or there twice")
+        raise Refused(400, "not_found", "the picture does not show the text of the question, or shows it twice")
     x, y = to_thousandths(point, sight.size)
     return {"role": "assistant", "content": json.dumps({"x": x, "y": y})}
 
@@ -193,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, payload = 200, self.server.rehearsal.complete(body)
         except Refused as refused:
             status, payload = refused.status, refused.payload
-        except Exception as error:  # a server answers, whatever is wrong with one request
+        except Exception as error:  # the server keeps running after a failed request
             log.exception("the request failed")
             status, payload = 500, Refused(500, type(error).__name__, str(error)).payload
         time.sleep(max(0.0, self.server.latency_s - (time.monotonic() - started)))
@@ -225,7 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class RehearsalServer(ThreadingHTTPServer):
-    """The HTTP server; ``latency_s`` is the least time an answer takes."""
+    """The HTTP server. ``latency_s`` is the shortest time of an answer, in seconds."""
 
     daemon_threads = True
 
@@ -234,7 +234,7 @@ class RehearsalServer(ThreadingHTTPServer):
         self.rehearsal, self.latency_s = rehearsal, latency_s
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that has gone, as one does whose time is up."""
+        """Ignore errors of closed connections. A client closes its connection after a timeout."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -245,9 +245,9 @@ class RehearsalServer(ThreadingHTTPServer):
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it is gone; one that was started by ``nohup`` is to outlive it.
+    """End this process when its parent process ends, unless SIGHUP is ignored, as under ``nohup``.
 
-    Not PR_SET_PDEATHSIG: the kernel sends that when the *thread* that started the process ends.
+    PR_SET_PDEATHSIG is not used: the kernel sends that signal when the *thread* that started the process ends.
     """
     parent = os.getppid()
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -263,13 +263,13 @@ def end_with_parent() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve a playbook until the parent process ends, unless that is ignored, or a signal comes."""
+    """Serve a playbook until a signal comes or the parent process ends."""
     options = _parser().parse_args(argv)
     end_with_parent()
     reuse()
     logging.basicConfig(stream=sys.stderr, level=options.log.upper(), format="rehearsal model: %(message)s")
     if importlib.util.find_spec("rapidocr") is None:
-        return _refuse_to_start("no OCR here: install it with pip install 'prefect-holo[rehearsal]'")
+        return _refuse_to_start("OCR is not installed: run pip install 'prefect-holo[rehearsal]'")
     try:
         playbook = load_playbook(options.playbook)
         terms = Terms(transport=options.transport)
@@ -307,8 +307,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--playbook", type=Path, required=True, metavar="FILE")
     parser.add_argument("--host", default="127.0.0.1", help="default: this machine only")
-    parser.add_argument("--port", type=int, default=0, help="0 (default): any free one, see stdout")
-    parser.add_argument("--latency-ms", type=float, default=0, metavar="N", help="least time of an answer")
+    parser.add_argument("--port", type=int, default=0, help="0 (default): a free port, printed on stdout")
+    parser.add_argument("--latency-ms", type=float, default=0, metavar="N", help="shortest time of an answer")
     parser.add_argument("--transport", choices=["structured_outputs", "response_format"], default="structured_outputs")
     parser.add_argument("--log", choices=["debug", "info", "warning", "error"], default="info")
     return parser

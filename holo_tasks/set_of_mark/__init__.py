@@ -1,1 +1,7 @@
-"""Set-of-mark prompting: numbered marks on what can be clicked, so that a model may name a number."""
+"""Set-of-mark prompting: numbered marks on clickable things, so that a model may choose a number.
+
+Three modules matter most. `marker` marks a screen and turns a chosen number into a point. `marks` decides which things
+get a mark. `drawing` draws the marks. `elements` finds the things on a picture.
+
+This package may import core and vision.
+"""

@@ -1,4 +1,4 @@
-"""Drawing marks: a thin outline around each thing, and a tag with its number where it hides least."""
+"""Draw marks: a thin outline around each thing, and a tag with its number at the place where it hides least."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 Color: TypeAlias = tuple[int, int, int]
 
-# Four of Okabe and Ito's colors: told apart by color-blind people too, and each of them at least 3:1
-# against white and against black.
+# Four of Okabe and Ito's colors. Color-blind people can distinguish them, and each has a contrast of at least 3:1
+# to white and to black.
 PALETTE: tuple[Color, ...] = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167))
 FONT_SIZE = 14
-"""Of the numbers on a picture 1280 pixels wide; on a wider one it grows, as that is made smaller before it is sent."""
+"""Size of the numbers on a picture with a width of 1280 pixels. Wider pictures get larger numbers, because they are
+sent smaller.
+"""
 _USUAL_WIDTH = 1280
 _WHITE, _BLACK = (255, 255, 255), (0, 0, 0)
 
@@ -38,7 +40,7 @@ _APART = 3
 
 
 def draw_marks(picture: Image.Image, marks: Sequence[Mark]) -> Image.Image:
-    """Return a copy of a picture with the marks drawn on it; the same marks give the same pixels."""
+    """Return a copy of a picture with the marks drawn on it. The same marks give the same pixels."""
     from PIL import ImageDraw, ImageFont
 
     drawn = picture.convert("RGB")
@@ -65,21 +67,21 @@ def color_of(number: int) -> Color:
 
 
 def ink_on(fill: Color) -> Color:
-    """Return black or white, whichever is easier to read on a color."""
+    """Return black or white, whichever has more contrast to a color."""
     return max((_WHITE, _BLACK), key=lambda ink: contrast(ink, fill))
 
 
 def contrast(one: Color, other: Color) -> float:
-    """Return the contrast of two colors as WCAG defines it: from 1 to 21, 4.5 is legible."""
+    """Return the contrast ratio of two colors as defined by WCAG, from 1 to 21. Text is legible from 4.5."""
     light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def tag_boxes(picture: Image.Image, marks: Sequence[Mark]) -> list[Box]:
-    """Return where each mark's tag goes.
+    """Return the box of each mark's tag.
 
-    Of some places around and in its box each tag takes the one where it hides least: no other tag,
-    no text or drawing, no other mark. As each choice depends on the others, it is made in rounds.
+    Each tag has some places around and inside its mark. It gets the place where it hides the least of other tags,
+    texts, drawings and other marks. The choices depend on each other, so they are repeated in rounds.
     """
     import numpy as np
 
@@ -89,12 +91,12 @@ def tag_boxes(picture: Image.Image, marks: Sequence[Mark]) -> list[Box]:
     places = np.array([_places(mark, picture.size) for mark in marks], np.int32)
     boxes = np.array([(m.box.left, m.box.top, m.box.right, m.box.bottom) for m in marks], np.int32)
     cost = _on_content(places, boxes, _content_sums(picture))
-    # A tag that touches another mark seems to be that mark's.
+    # A tag that touches another mark seems to belong to that mark.
     on_marks = _overlaps(places[:, :, None], boxes + np.array((-_APART, -_APART, _APART, _APART), np.int32))
     own = np.arange(len(marks))
     on_marks[own, :, own] = 0
     cost += on_marks.sum(axis=2) * _ON_OTHER_MARK + _overlaps(places, boxes[:, None]) * _ON_OWN_MARK
-    # Earlier places are the usual ones.
+    # Earlier places are preferred.
     cost += np.arange(places.shape[1]) * 3
     off = (places[..., 0] < 0) | (places[..., 1] < 0) | (places[..., 2] > width) | (places[..., 3] > height)
     cost[off] += 10**8
@@ -109,7 +111,7 @@ def tag_boxes(picture: Image.Image, marks: Sequence[Mark]) -> list[Box]:
 
 
 def _places(mark: Mark, size: tuple[int, int]) -> list[tuple[int, int, int, int]]:
-    """List places for a tag, the usual ones first, all touching the mark's outline."""
+    """Return the places for a tag, the usual ones first. All touch the mark's outline."""
     box = _outline(mark.box, size)
     scale = _scale(size)
     width, height = round((8 * len(str(mark.number)) + 5) * scale), round((FONT_SIZE + 2) * scale)
@@ -147,12 +149,12 @@ def _scale(size: tuple[int, int]) -> float:
 
 
 def _outline(box: Box, size: tuple[int, int]) -> Box:
-    """Return a box one pixel wider on each side, on the picture."""
+    """Return a box that is one pixel wider on each side, within the picture."""
     return box.grown(1).cut_to(Box(0, 0, *size))
 
 
 def _content_sums(picture: Image.Image) -> Numbers:
-    """Return for each corner of a pixel how much is drawn above and left of it; long lines count less than text."""
+    """Return the summed-area table of the content. Pixels of long lines count less than those of text."""
     import cv2
     import numpy as np
 
@@ -166,7 +168,7 @@ def _content_sums(picture: Image.Image) -> Numbers:
 
 
 def _on_content(places: Numbers, boxes: Numbers, sums: Numbers) -> Numbers:
-    """Return how much each place would hide, the mark's own frame not counted."""
+    """Return the amount of content that each place hides, without the mark's own frame."""
     import numpy as np
 
     frame = np.array((-_FRAME, -_FRAME, _FRAME, _FRAME))
@@ -183,7 +185,7 @@ def _count(areas: Numbers, sums: Numbers) -> Numbers:
 
 
 def _common(one: Numbers, other: Numbers) -> Numbers:
-    """Return what boxes (left, top, right, bottom) have in common, of no size if it is nothing."""
+    """Return the intersections of boxes (left, top, right, bottom). Empty ones have no size."""
     import numpy as np
 
     start, end = np.maximum(one[..., :2], other[..., :2]), np.minimum(one[..., 2:], other[..., 2:])
@@ -191,7 +193,7 @@ def _common(one: Numbers, other: Numbers) -> Numbers:
 
 
 def _overlaps(one: Numbers, other: Numbers) -> Numbers:
-    """Return how many pixels boxes (left, top, right, bottom) have in common."""
+    """Return the area in pixels that boxes (left, top, right, bottom) share."""
     import numpy as np
 
     across = np.minimum(one[..., 2], other[..., 2]) - np.maximum(one[..., 0], other[..., 0])

@@ -1,7 +1,7 @@
-"""What is on a picture: texts, check boxes with theirs, and drawings. OCR alone says it roughly.
+"""Find the things on a picture: texts, check boxes with their labels, and drawings.
 
-OCR's boxes are too wide, it reads a check box as a letter, cuts one text in two and takes two for one;
-the edges on the picture tell what is right.
+OCR alone is not exact. Its boxes are too wide, it reads check boxes as letters, and it splits and joins texts. The
+edges on the picture correct these errors.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 LINE = 2
-"""What is in a box may stand out of it by so many pixels: as wide as its line."""
+"""The distance in pixels by which the content of a box may extend beyond it. It is the width of an outline."""
 _WORD_GAP = 1.05
-"""How far apart words of one text may be, in heights of a text without letters that reach below the line."""
+"""The largest gap between words of one text, relative to the height of a text without descenders."""
 _TALLEST_TEXT = 80
 
-# What OCR makes of a check box or radio button in front of a text.
+# Characters that OCR reads in place of a check box or radio button before a text.
 _MISREAD_SPOT = re.compile(r"^(?:[^\w\s(\[\"'#$€£+-]\s*|[^\W\d]\s+|0\s+)(?=\w)")
 
 
@@ -45,7 +45,7 @@ Kind: TypeAlias = Literal["text", "drawing", "area", "spot"]
 
 @dataclass(frozen=True)
 class Thing:
-    """Something to mark. A spot is a check box, a radio button or a round icon."""
+    """A candidate for a mark. A spot is a check box, a radio button or a round icon."""
 
     kind: Kind
     box: Box
@@ -53,7 +53,7 @@ class Thing:
 
 
 def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[Thing], list[Box]]:
-    """Return what is on a picture of which OCR has read the lines, and the areas, from small to large."""
+    """Return the things on a picture whose lines OCR has read, and its areas from small to large."""
     edges = edges_of(pixels)
     areas = [area for area in areas_of(pixels, edges) if not _is_in_letter(area.box, lines)]
     edges = without_outlines(edges, (area for area in areas if not is_spot_sized(area.box)))
@@ -64,7 +64,7 @@ def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[Thing], list[
     texts, marked, labels = _texts_and_spots(lines, spots, boxes, edges)
     told = [*labels, *(thing.box for thing in (*texts, *marked))]
     boxes = [box for box in boxes if not any(spot.box.encloses(box, slack=LINE) for spot in marked)]
-    # What is left of the outline of something is no drawing.
+    # The remains of an outline are not a drawing.
     drawings = [
         box
         for box in drawings_of(without_insides(edges, told))
@@ -74,7 +74,7 @@ def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[Thing], list[
 
 
 def _is_in_letter(area: Box, lines: Sequence[Line]) -> bool:
-    """Say whether an area is the inside of a letter (or of a check box that was read as one)."""
+    """Return whether an area is the inside of a letter, or of a check box that was read as one."""
     size = max(area.width, area.height)
     return any(size <= 0.72 * line.box.height and line.box.encloses(area, slack=LINE) for line in lines)
 
@@ -82,9 +82,9 @@ def _is_in_letter(area: Box, lines: Sequence[Line]) -> bool:
 def _texts_and_spots(
     lines: Sequence[Line], spots: list[Box], areas: list[Box], edges: Pixels
 ) -> tuple[list[Thing], list[Thing], list[Box]]:
-    """Tell check boxes from letters, and give them the texts beside them.
+    """Separate check boxes from letters, and give them the texts next to them.
 
-    Returns texts, check boxes (and other spots), and the boxes of the texts that these were given.
+    Returns the texts, the check boxes and other spots, and the boxes of the texts that became labels.
     """
     free = {spot for spot in spots if not any(line.box.contains(spot.center) for line in lines)}
     texts: list[Thing] = []
@@ -111,7 +111,7 @@ def _texts_and_spots(
 
 
 def _spot_before(text: Box, spots: Iterable[Box], edges: Pixels) -> Box | None:
-    """Return the spot that was read as the beginning of a text: nothing before it, a gap, then ink."""
+    """Return the spot that was read as the start of a text: with no ink before it, then a gap, then ink."""
     for spot in spots:
         if not (text.top <= spot.center.y < text.bottom and spot.right > text.left >= spot.left - 4):
             continue
@@ -126,9 +126,9 @@ def _spot_before(text: Box, spots: Iterable[Box], edges: Pixels) -> Box | None:
 
 
 def _spots_only(text: Thing, spots: Iterable[Box], texts: Iterable[Thing], edges: Pixels) -> list[Box]:
-    """Return the spots that were read as a text, if it is made of nothing else.
+    """Return the spots that were read as a text, if the text consists of spots only.
 
-    One that was read as a digit or letter is taken for a spot only before another text.
+    A single digit or letter counts as a spot only before another text.
     """
     here = [spot for spot in spots if text.box.contains(spot.center)]
     if not here:
@@ -143,7 +143,7 @@ def _spots_only(text: Thing, spots: Iterable[Box], texts: Iterable[Thing], edges
 
 
 def _text_beside(spot: Box, texts: Iterable[Thing]) -> Thing | None:
-    """Return the text that stands right after a spot; OCR may have taken a part of the spot for text."""
+    """Return the text right after a spot. OCR may have taken a part of the spot as text."""
     near = [
         text
         for text in texts
@@ -154,7 +154,10 @@ def _text_beside(spot: Box, texts: Iterable[Thing]) -> Thing | None:
 
 
 def _pieces(whole: Thing, areas: Iterable[Box], edges: Pixels, usual: float) -> list[Thing]:
-    """Return a text, in pieces if OCR took several texts of a row for one: some far apart, or in different areas."""
+    """Return a text in pieces, if OCR joined several texts of a row.
+
+    The pieces are far apart or in different areas. Otherwise returns the text itself.
+    """
     import numpy as np
 
     text, box = whole.text, whole.box
@@ -164,7 +167,7 @@ def _pieces(whole: Thing, areas: Iterable[Box], edges: Pixels, usual: float) -> 
     cuts = sorted({int(cut) for cut in (*gaps, *sides)} - {0, len(columns)})
     groups = np.split(columns, cuts)
     most = text.count(" ") + 1
-    # What sticks out is the end of a neighbor's last letter.
+    # A narrow group at either end is a part of a neighbor's letter.
     while len(groups) > most and min(np.ptp(groups[0]), np.ptp(groups[-1])) < box.height:
         groups = groups[1:] if np.ptp(groups[0]) < np.ptp(groups[-1]) else groups[:-1]
     if len(groups) == 1 and len(groups[0]) == len(columns):
@@ -184,7 +187,7 @@ def _pieces(whole: Thing, areas: Iterable[Box], edges: Pixels, usual: float) -> 
 
 
 def _sides_within(text: Box, areas: Iterable[Box]) -> list[int]:
-    """Return where a text crosses the left or right side of an area it is no part of."""
+    """Return where a text crosses the left or right side of an area that it does not belong to."""
     row = text.center.y
     others = (area for area in areas if area.top <= row < area.bottom and not is_spot_sized(area))
     crossed = [area for area in others if area.height >= 0.8 * text.height and not area.encloses(text, slack=LINE)]
@@ -192,29 +195,29 @@ def _sides_within(text: Box, areas: Iterable[Box]) -> list[int]:
 
 
 def _fitted(text: str, box: Box, edges: Pixels, *, trim: int | None = None) -> Thing:
-    """Return a text with the smallest box around its ink; OCR's boxes are wider."""
+    """Return a text with the smallest box around its ink, because OCR's boxes are wider."""
     import numpy as np
 
     left, top = max(0, box.left), max(0, box.top)
     trim = box.height // 10 if trim is None else trim
     ink = edges[top + trim : box.bottom - trim, left : box.right].astype(bool)
     if trim:
-        # A line from side to side is no ink of a text.
+        # A line from side to side is not the ink of a text.
         ink[:, ink.mean(axis=0) > 0.95] = False
         ink[ink.mean(axis=1) > 0.95] = False
         _without_neighbors(ink)
-    # One pixel is a rest of some frame.
+    # A single pixel is a remnant of a frame.
     rows, columns = np.flatnonzero(ink.sum(axis=1) > 1), np.flatnonzero(ink.sum(axis=0) > 1)
     if len(columns) and len(rows):
         left, top = left + int(columns[0]), top + trim + int(rows[0])
         box = Box(left, top, int(columns[-1] - columns[0]) + 1, int(rows[-1] - rows[0]) + 1)
-    # What OCR makes of an icon is a single sign that no keyboard has.
+    # OCR reads an icon as a single character that is not on a keyboard.
     sign = len(text) == 1 and not (text.isascii() or text in "×€£§")
     return Thing("text", box, "" if sign else text)
 
 
 def _without_neighbors(ink: Any) -> None:
-    """Clear what reaches in from the line above or below: rows at the rim with an empty row behind them."""
+    """Clear the ink of neighboring lines: rows at the top or bottom that end at an empty row."""
     reach = max(1, len(ink) // 4)
     for rim in (ink[:reach], ink[::-1][:reach]):
         empty = ~rim.any(axis=1)
@@ -223,7 +226,9 @@ def _without_neighbors(ink: Any) -> None:
 
 
 def _cut(text: str, shares: list[float]) -> list[str]:
-    """Cut a text at the spaces nearest to some shares of its length."""
+    """Split a text at the spaces nearest to some shares of its length. Returns the whole text if a share has no
+    space near it.
+    """
     spaces = [n for n, letter in enumerate(text) if letter == " "]
     cuts: list[int] = []
     for share in shares:
@@ -235,13 +240,13 @@ def _cut(text: str, shares: list[float]) -> list[str]:
 
 
 def _usual_height(texts: Iterable[Thing]) -> float:
-    """Return how high texts usually are that have no letter reaching below the line."""
+    """Return the usual height of texts without descenders."""
     heights = sorted(text.box.height for text in texts)
     return float(heights[len(heights) // 4]) if heights else 0.0
 
 
 def _joined(texts: Iterable[Thing], areas: Sequence[Box], usual: float) -> list[Thing]:
-    """Join texts of one row that are no further apart than words are: OCR cuts where it likes."""
+    """Join neighboring texts of a row whose gap is not wider than between words, because OCR splits texts."""
     found: list[Thing] = []
     for text in sorted(texts, key=lambda thing: (thing.box.left, thing.box.top)):
         for n, before in enumerate(found):
@@ -261,12 +266,12 @@ def _joined(texts: Iterable[Thing], areas: Sequence[Box], usual: float) -> list[
 
 
 def _word_gap(texts: Iterable[Box], usual: float) -> float:
-    """Return how far apart words of one text may be; some letters reach lower than others."""
+    """Return the largest gap between words of one text. Letters with descenders make texts higher."""
     return max(10.0, _WORD_GAP * max(usual, *(0.8 * box.height for box in texts)))
 
 
 def _is_like(one: Box, other: Box) -> bool:
-    """Say whether two texts may be of one size."""
+    """Return whether two texts may have the same font size."""
     return max(one.height, other.height) <= 2 * min(one.height, other.height)
 
 

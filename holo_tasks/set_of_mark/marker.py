@@ -1,4 +1,4 @@
-"""Set-of-mark prompting: numbers drawn on the elements of a screen, and a chosen number turned back into a point."""
+"""Draw numbers on the elements of a screen, and turn a chosen number into a point."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Marker:
-    """Marks one screen. Reading it takes OCR, which comes with the ``rehearsal`` extra."""
+    """Marks one screen. It needs OCR, which comes with the ``rehearsal`` extra."""
 
     def __init__(self) -> None:
         if find_spec("rapidocr") is None:
@@ -36,7 +36,7 @@ class Marker:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of a choice; 0 is none of them."""
+        """The JSON schema of a choice. The number 0 means that the element has no mark."""
         number = {"type": "integer", "minimum": 0, "maximum": len(self.marks)}
         return {
             "type": "object",
@@ -46,7 +46,7 @@ class Marker:
         }
 
     def read(self, value: dict[str, Any]) -> int:
-        """Return the number that was chosen; raise `UnusableReply` if there is no such mark."""
+        """Return the chosen number. Raises `UnusableReply` if no mark has it."""
         number = value.get("number")
         if not isinstance(number, int) or isinstance(number, bool) or set(value) != {"number"}:
             raise UnusableReply(
@@ -57,7 +57,7 @@ class Marker:
         return number
 
     def point(self, number: int, wanted: str) -> Point:
-        """Return where to click the mark, in pixels of the marked picture; raise `ModelFailed` for 0."""
+        """Return the point to click for a mark, in pixels of the marked picture. Raises `ModelFailed` for 0."""
         if number == 0:
             raise ModelFailed(f"The model does not see {wanted!r} among the {len(self.marks)} marks on the screen.")
         return resolve(self.marks, number)

@@ -1,8 +1,8 @@
-"""Numbered marks on what can be clicked, so that a model may name a number instead of a coordinate.
+"""Choose the clickable things of a picture and number them, so that a model may name a number and no coordinate.
 
-Marked are texts (by OCR), and buttons, fields, check boxes, cells and icons (by their outlines). What
-holds other marked things is not marked itself; what holds one text of about its size is one mark with
-that text. A check box or radio button carries the text beside it.
+Texts found by OCR get marks. Buttons, fields, check boxes, cells and icons get marks by their outlines. An area with
+other marked things is not marked itself. An area with a single text of about its size becomes one mark with that text.
+A check box or radio button has the text next to it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COLORED = 60
 
 @dataclass(frozen=True)
 class Mark:
-    """A numbered thing on a picture, in the picture's pixels; ``text`` is what stands in it or names it."""
+    """A numbered thing, in pixels of the picture. ``text`` is its own text or its label."""
 
     number: int
     box: Box
@@ -44,15 +44,16 @@ class Mark:
 
     @property
     def point(self) -> Point:
-        """Where to click: the middle of the box, a pixel inside it."""
+        """The point to click: the center of the box."""
         return self.box.center
 
 
 def find_marks(picture: Image.Image, reader: Reader) -> tuple[Mark, ...]:
-    """Mark what can be clicked: in reading order, from 1 to at most `MOST_MARKS`.
+    """Return marks for the clickable things of a picture, in reading order, from 1 to at most `MOST_MARKS`.
 
-    When there is more to mark, plain text is left out first, then icons and colored text (links),
-    then buttons, fields and check boxes; among equals the last in reading order.
+    If there are too many things, plain text is left out first. Icons and colored text, such as links, follow.
+    Buttons, fields and check boxes are left out last. Within a group, the last ones in reading order are left out
+    first.
     """
     import numpy as np
 
@@ -60,7 +61,7 @@ def find_marks(picture: Image.Image, reader: Reader) -> tuple[Mark, ...]:
 
 
 def marks_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[Mark, ...]:
-    """Mark a picture whose text has been read."""
+    """Return the marks of a picture whose text has been read."""
     things = _in_reading_order(_sorted_out(*things_on(pixels, lines), pixels.shape[0] * pixels.shape[1]))
     if len(things) > MOST_MARKS:
         worth = [_worth(thing, pixels) for thing in things]
@@ -71,7 +72,7 @@ def marks_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[Mark, ...]:
 
 
 def resolve(marks: Iterable[Mark], number: int) -> Point:
-    """Return where to click for a number; raises `UnusableReply` if no mark has it."""
+    """Return the point to click for a number. Raises `UnusableReply` if no mark has it."""
     known = {mark.number: mark for mark in marks}
     if number in known:
         return known[number].point
@@ -83,7 +84,7 @@ def resolve(marks: Iterable[Mark], number: int) -> Point:
 
 
 def _roomy(thing: Thing, size: Size) -> Box:
-    """Return the box of a mark, on the picture; that of a text or drawing leaves some air around it."""
+    """Return the box of a mark, within the picture. Texts and drawings get a margin of two pixels."""
     air = 0 if thing.kind == "area" else 2
     return thing.box.grown(air).cut_to(Box.whole(size))
 
@@ -95,7 +96,7 @@ def _worth(thing: Thing, pixels: Pixels) -> int:
 
 
 def _is_colored(box: Box, pixels: Pixels) -> bool:
-    """Say whether a text differs in color from the ground it stands on, not only in brightness."""
+    """Return whether a text differs from its background in color, not only in brightness."""
     import numpy as np
 
     part = pixels[box.top : box.bottom, box.left : box.right].reshape(-1, 3).astype(np.int16)
@@ -106,7 +107,7 @@ def _is_colored(box: Box, pixels: Pixels) -> bool:
 
 
 def _in_reading_order(things: Iterable[Thing]) -> list[Thing]:
-    """Sort rows from top to bottom; a tall thing counts where its first line would be."""
+    """Return things by rows from top to bottom. A tall thing belongs to the row of its first line."""
     rows: list[list[tuple[Box, Thing]]] = []
     heads = [(Box(t.box.left, t.box.top, t.box.width, min(t.box.height, 32)), t) for t in things]
     for head, thing in sorted(heads, key=lambda pair: (pair[0].center.y, pair[0].left, pair[0].top, pair[0].width)):
@@ -118,10 +119,10 @@ def _in_reading_order(things: Iterable[Thing]) -> list[Thing]:
 
 
 def _sorted_out(things: list[Thing], areas: list[Box], picture: int) -> list[Thing]:
-    """Decide for every area, the smallest first, whether it is a mark or what it holds is."""
+    """Decide for each area, the smallest first, whether the area or its content gets a mark."""
     kept = [thing for thing in things if thing.kind != "drawing"]
     for drawing in (thing for thing in things if thing.kind == "drawing"):
-        # A drawing around something else is its frame.
+        # A drawing around another thing is its frame.
         if not any(drawing.box.encloses(thing.box, slack=LINE) for thing in kept):
             kept.append(drawing)
     for area in areas:
@@ -135,7 +136,10 @@ def _sorted_out(things: list[Thing], areas: list[Box], picture: int) -> list[Thi
 
 
 def _verdict(area: Box, inside: list[Thing], picture: int) -> tuple[str, list[Thing]] | None:
-    """Return an area's text and what it stands for, or None if it only holds other things."""
+    """Return the text of an area, and the things that it replaces.
+
+    Returns ``None`` if the area is only a container of other things.
+    """
     share = area.width * area.height / picture
     if not inside:
         return ("", []) if share <= _LARGEST_EMPTY else None
@@ -151,7 +155,7 @@ def _verdict(area: Box, inside: list[Thing], picture: int) -> tuple[str, list[Th
     label = Box.around(thing.box for thing in texts)
     if area.height > 8 * max(thing.box.height for thing in texts) and not _is_centered(label, area):
         return None
-    # An icon beside or above the text belongs to it; one further away has a purpose of its own.
+    # An icon close to the text belongs to it. One further away has another purpose.
     reach = max(16, label.height)
     near = [thing for thing in drawings if thing.box.gap(label) <= reach]
     if len(drawings) - len(near) > 2:
@@ -164,15 +168,15 @@ def _verdict_on_drawings(area: Box, drawings: list[Thing]) -> tuple[str, list[Th
     if _are_close(drawings):
         if _is_centered(picture, area) and area.width <= 3 * picture.width + 40:
             return "", drawings
-        # The bullets of a password, or a sign at the beginning of a field.
+        # The bullets of a password, or an icon at the start of a field.
         if picture.left - area.left <= area.height and _smallest(drawings) <= 0.5 * area.height:
             return "", drawings
-    # A field with a small sign at its end, as for a list that drops down; else a tool bar.
+    # One drawing is the icon at the end of a field, as in a drop-down list. Several are a tool bar.
     return ("", []) if len(drawings) == 1 else None
 
 
 def _is_one_text(area: Box, texts: list[Thing]) -> bool:
-    """Say whether texts in an area are one label: a row without wide gaps, or a few centered lines."""
+    """Return whether the texts in an area are one label: a row without wide gaps, or a few centered lines."""
     if len(texts) == 1:
         return True
     if all(on_row(texts[0].box, thing.box) for thing in texts):
@@ -185,7 +189,9 @@ def _is_one_text(area: Box, texts: list[Thing]) -> bool:
 
 
 def _is_wrapped(area: Box, texts: list[Thing]) -> bool:
-    """Say whether texts are the lines of one paragraph: the first word of each had no room before it."""
+    """Return whether texts are lines of one paragraph. Then the first word of a line did not fit into the line
+    before.
+    """
     lines = sorted(texts, key=lambda thing: thing.box.top)
     margin = max(4, min(thing.box.left for thing in lines) - area.left)
     for above, below in pairwise(lines):
@@ -194,7 +200,7 @@ def _is_wrapped(area: Box, texts: list[Thing]) -> bool:
         apart = below.box.top - above.box.bottom
         if above.box.right + needed + margin < area.right or not -above.box.height <= 2 * apart <= 2 * above.box.height:
             return False
-        # The entries of a menu are short, too, and begin in capitals.
+        # Menu entries are short too, but they start with a capital letter.
         if word[:1].isupper() and above.text.count(" ") < 3:
             return False
     return True
@@ -210,6 +216,6 @@ def _are_close(things: list[Thing]) -> bool:
 
 
 def _is_centered(inner: Box, outer: Box) -> bool:
-    """Say whether a box is about in the middle of another."""
+    """Return whether a box is near the center of another box."""
     across, down = abs(inner.center.x - outer.center.x), abs(inner.center.y - outer.center.y)
     return across <= max(3, outer.width // 12) and down <= max(3, outer.height // 6)

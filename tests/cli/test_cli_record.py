@@ -159,7 +159,7 @@ def test_ctrl_c_throws_it_away(cli: CommandLine, form: Form, tmp_path: Path) -> 
         (("--out", "missing/it.yaml"), "--out must name a file in a folder that is there"),
         (("--out", "it.yaml"), "There is no screen: give --app COMMAND to start a program, or --display :N."),
         (("--out", "it.yaml", "--app", " "), "--app is empty"),
-        (("--out", "it.yaml", "--app", "xterm", "--param", "A=b"), "'A' is no name of a parameter"),
+        (("--out", "it.yaml", "--app", "xterm", "--param", "A=b"), "'A' is not a valid parameter name"),
     ],
 )
 def test_what_is_plainly_wrong_is_refused_at_once(here: InProcess, given: tuple[str, ...], why: str) -> None:

@@ -37,7 +37,7 @@ def picture(name: str) -> Picture:
 def test_parameters_get_other_names_and_what_never_changes_is_none() -> None:
     named = TYPED.renamed({"name": "supplier", "currency": ""})
     assert named == Parameters({"supplier": "text"}, ({"supplier": "Baker Ltd"},))
-    with pytest.raises(InvalidUsage, match="'A b' is no name"):
+    with pytest.raises(InvalidUsage, match="'A b' is not a valid parameter name"):
         TYPED.renamed({"name": "A b"})
     with pytest.raises(InvalidUsage, match="cannot have one name"):
         TYPED.renamed({"name": "same", "currency": "same"})
@@ -74,7 +74,7 @@ def test_a_text_that_was_marked_by_dragging_is_refused() -> None:
     shown = sight(line("Comment", 20, 82), fields=(Box(120, 78, 200, 24),))
     told = picture("before")
     step = Done(4, "drag_and_drop", {}, "", told, told, (Point(130, 90), Point(220, 90)))
-    with pytest.raises(InvalidUsage, match="Step 4 drags inside of the field Comment"):
+    with pytest.raises(InvalidUsage, match="Step 4 drags inside the field Comment"):
         actions_of(step, shown, {})
 
 

@@ -237,7 +237,7 @@ def test_what_is_put_there_tells_that_it_is_there(desk: Desk) -> None:
 
 def test_a_run_that_found_nothing_ends_on_a_screen_of_its_own(desk: Desk) -> None:
     main, probes = desk.runs(put("AB-1207")), desk.runs(once("AB-1207"), before("EF-5050", nothing("EF-5050")))
-    desk.refused(main, probes, "give a run that found one of the same items otherwise")
+    desk.refused(main, probes, "give a run that answered otherwise for one of the same items")
     playbook, _, _ = desk.compiled(main, [*probes, *desk.runs(before("AB-1207"))])
     number = "EF-5050"
     assert looked(playbook, number, *way(number), *[nothing(number)] * 2) == [*STEPS, "wait", NOT_THERE]
@@ -260,7 +260,7 @@ def test_runs_of_one_item_alone_are_enough_where_it_is_counted(desk: Desk) -> No
 def test_a_count_that_is_not_told_before_tells_where_two_items_have_it(desk: Desk) -> None:
     number = "EF-5050"
     main, probes = desk.runs(put("AB-1207")), desk.runs(once("AB-1207"), before("AB-1207", ""))
-    desk.refused(main, probes, "Nothing tells")
+    desk.refused(main, probes, "No text distinguishes")
     playbook, _, _ = desk.compiled(main, [*probes, *desk.runs(once("CD-3391"))])
     assert looked(playbook, number, *way(number), details(number, "Notes on file: 1")) == [*STEPS, "done"]
     assert looked(playbook, number, *way(number), *[details(number)] * 2) == [*STEPS, "wait", NOT_THERE]
@@ -269,8 +269,8 @@ def test_a_count_that_is_not_told_before_tells_where_two_items_have_it(desk: Des
 def test_what_one_item_alone_shows_may_be_its_own(desk: Desk) -> None:
     number = "AB-1207"
     main, probes = desk.runs(put(number)), desk.runs(once(number, "Kept for Ada"), before(number, "Free to use"))
-    desk.refused(main, probes, "Nothing tells")
-    desk.refused(main, [*probes, *desk.runs(once("CD-3391", "Kept for Ada"))], "Nothing tells")
+    desk.refused(main, probes, "No text distinguishes")
+    desk.refused(main, [*probes, *desk.runs(once("CD-3391", "Kept for Ada"))], "No text distinguishes")
 
 
 def test_one_run_may_hold_both(desk: Desk) -> None:
@@ -341,16 +341,16 @@ def test_a_screen_that_says_so_at_once_takes_no_way(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("looks", "said"),
     [
-        ([once("AB-1207"), once("CD-3391")], "Every run of --probe answered ‘done’: give one, too, .* before"),
+        ([once("AB-1207"), once("CD-3391")], "Every run of --probe answered ‘done’: also give one .* before"),
         ([before("AB-1207"), before("CD-3391")], "No run of --probe answered ‘done’"),
         ([once("AB-1207", answer="done, I think"), before("CD-3391")], "No run of --probe answered ‘done’"),
         (
             [once("AB-1207"), once("CD-3391"), before("CD-3391", "Notes on file: 1")],
-            "Nothing tells the screens that --probe answered ‘done’ on",
+            "No text distinguishes the screens on which --probe answered ‘done’",
         ),
         (
             [once("AB-1207", "Changed at 10:41"), once("CD-3391", "Changed at 10:41"), before("CD-3391", "")],
-            "Nothing tells",
+            "No text distinguishes",
         ),
         (
             [look("AB-1207", "Notes on file: 1", "done", after=False), before("AB-1207")],
@@ -377,16 +377,16 @@ THREE = "Open tasks: 3", "New mails: 2"
     ("looks", "said"),
     [
         ([once("AB-1207", read("AB-1207", "Backup is running")), once("CD-3391", read("CD-3391", "Backup is running")),
-          before("AB-1207", read("AB-1207", "All systems up"))], "Nothing tells"),
+          before("AB-1207", read("AB-1207", "All systems up"))], "No text distinguishes"),
         ([once("AB-1207", read("AB-1207", "Regular customer")), once("CD-3391", read("CD-3391", "Regular customer")),
-          before("EF-5050", read("EF-5050", "New customer here"))], "Nothing tells"),
+          before("EF-5050", read("EF-5050", "New customer here"))], "No text distinguishes"),
         ([once("AB-1207", read("AB-1207", *THREE, ONE)), once("CD-3391", read("CD-3391", *THREE, ONE)),
           before("AB-1207", read("AB-1207", "Open tasks: 4", "New mails: 5", NONE))], "More than one count"),
         ([once("AB-1207", read("AB-1207", ONE, "CD-3391")), once("CD-3391", read("CD-3391", ONE, "AB-1207")),
           before("AB-1207", read("AB-1207", NONE, "CD-3391"))], "looked at a screen of several items"),
         ([once("AB-1207", read("AB-1207", ONE, told="{} of Ada")),
           once("CD-3391", read("CD-3391", ONE, told="{} of Bo")),
-          before("AB-1207", read("AB-1207", NONE, told="{} of Ada"))], "a text that is another one each time"),
+          before("AB-1207", read("AB-1207", NONE, told="{} of Ada"))], "a text that differs each time"),
     ],
 )  # fmt: skip
 def test_what_may_be_so_by_chance_or_of_another_item_does_not_tell(desk: Desk, looks: list[Part], said: str) -> None:
@@ -461,7 +461,7 @@ def test_a_screen_that_does_not_say_whose_it_is_is_refused(desk: Desk) -> None:
 
     looks = once("AB-1207"), once("CD-3391"), before("AB-1207")
     bare = [Part(one.goal, one.acts, counted(times), one.answer) for one, times in zip(looks, (1, 1, 0), strict=True)]
-    desk.refused(desk.runs(put("AB-1207")), desk.runs(*bare), "nobody would know whose it is.*--param NAME=VALUE")
+    desk.refused(desk.runs(put("AB-1207")), desk.runs(*bare), "so the item is unknown.*--param NAME=VALUE")
 
 
 def test_a_run_that_looked_at_something_else_as_well_is_refused(desk: Desk) -> None:
@@ -482,7 +482,7 @@ def test_both_goals_call_a_parameter_by_one_name(desk: Desk) -> None:
     desk.refused(main, looks, "The probe needs order_number, which ‘put-a-note’ is not given: .*--param NAME=VALUE")
     playbook, _, _ = desk.compiled(main, looks, params=["order=CD-3391"])
     assert dict(playbook.goals[PROBE].params) == {"order": "text"}
-    desk.refused(main, looks, "No run speaks of the value that --param gives 'order'", params=["order=XX-0000"])
+    desk.refused(main, looks, "No run contains the value that --param gives 'order'", params=["order=XX-0000"])
 
 
 def test_a_probe_is_called_otherwise_than_its_goal(desk: Desk) -> None:

@@ -210,7 +210,9 @@ async def test_finds_a_text_that_is_asked_for(client: openai.AsyncOpenAI, text: 
 
 @pytest.mark.parametrize("text", ["Where is “Print”?", LOCATE.format("Sign off")])
 async def test_what_is_not_there_beyond_doubt_is_not_found(client: openai.AsyncOpenAI, text: str) -> None:
-    with pytest.raises(openai.BadRequestError, match="not on the picture, or there twice") as caught:
+    with pytest.raises(
+        openai.BadRequestError, match="does not show the text of the question, or shows it twice"
+    ) as caught:
         await ask(client, question(text, "MAIN MENU", "Sign off", "Sign off"))
     assert caught.value.code == "not_found"
 
