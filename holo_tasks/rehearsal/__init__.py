@@ -1,4 +1,6 @@
-"""The rehearsal model: a local server that plays a playbook over the protocol of a Holo model. It is not a language model.
+"""The rehearsal model: a local server that plays a playbook over the protocol of a Holo model.
+
+It is not a language model.
 
 Three modules matter most. `server` answers HTTP requests. `conversations` remembers requests, to check the next ones.
 `reply` writes a step of the playbook in the form of the dialect.

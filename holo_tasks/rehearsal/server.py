@@ -1,4 +1,6 @@
-"""The rehearsal model: a local server that plays a playbook over the protocol of a Holo model. It is not a language model.
+"""The rehearsal model: a local server that plays a playbook over the protocol of a Holo model.
+
+It is not a language model.
 
     python -m holo_tasks.rehearsal --playbook FILE [--port 0] [--latency-ms 0]
 
