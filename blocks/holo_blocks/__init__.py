@@ -1,4 +1,4 @@
-"""What a person fills in once in the Prefect UI: the model, where the evidence goes, the desktop, the mailbox."""
+"""Prefect blocks for the model, the evidence, the desktop and the mailbox, with the agents that use them."""
 
 from holo_blocks.agent import holo_agent, holo_agents
 from holo_blocks.audit_bucket import AuditBucket

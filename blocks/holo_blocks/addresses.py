@@ -1,7 +1,7 @@
-"""Where Prefect's pages find a block's picture and its documentation.
+"""Addresses of the blocks' logo and documentation, for the Prefect UI.
 
-Both are addresses that a browser can reach. The package has no public ones, so whoever serves the pages that
-`make docs` builds says where, in ``HOLO_DOCS_URL``, before registering the blocks.
+A browser has to reach both. The package has no public address. Serve the pages that `make docs` builds, and set
+``HOLO_DOCS_URL`` to their address before the blocks are registered.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ PREFECTS_OWN = "https://docs.prefect.io/v3/concepts/blocks"
 
 
 def picture(environ: Mapping[str, str] | None = None) -> Any:
-    """Return the address of the blocks' logo: a PNG of these pages, else Prefect's own picture."""
+    """Return the address of the blocks' logo: a PNG of the served pages, or Prefect's own picture."""
     site = _site(environ)
     return f"{site}/images/logo.png" if site else Secret._logo_url
 
 
 def page(section: str, environ: Mapping[str, str] | None = None) -> Any:
-    """Return the address of a block's section in these pages, else of Prefect's page about blocks."""
+    """Return the address of a block's section in the served pages, or of Prefect's page about blocks."""
     site = _site(environ)
     return f"{site}/reference/blocks.html#{section}" if site else PREFECTS_OWN
 

@@ -1,4 +1,4 @@
-"""From three blocks to a running agent."""
+"""Open an agent for a flow from three blocks: model, desktop and evidence."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Opened = TypeVar("Opened")
 
 
 class _Opened(AbstractAsyncContextManager[Opened]):
-    """An agent to be entered; a flow that is not async is told so."""
+    """An async context manager that refuses to be entered by a plain `with`."""
 
     def __init__(self, opened: AbstractAsyncContextManager[Opened], name: str) -> None:
         self._opened, self._name = opened, name
@@ -69,10 +69,10 @@ class _Opened(AbstractAsyncContextManager[Opened]):
         return await self._opened.__aexit__(*raised)
 
     def __enter__(self) -> NoReturn:
-        raise InvalidUsage(f"An agent is opened by `async with {self._name}(…)`, in a flow that is `async def`.")
+        raise InvalidUsage(f"Open the agent by `async with {self._name}(…)`, in a flow that is `async def`.")
 
     def __exit__(self, *raised: object) -> None:
-        """Python looks for this before it enters."""
+        """Required so that `__enter__` is called at all."""
 
 
 def _opened(
@@ -116,18 +116,25 @@ async def holo_agent(
     seat: Seat | str | None = None,
     remote: Remote | None = None,
 ) -> AsyncIterator[Run]:
-    """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
+    """Open an agent for the sub-goals inside. Yields the `Run`.
 
-    ``title`` names the run. ``model``, ``desktop``, ``audit`` and ``advisors`` are blocks, or the names of saved ones;
-    rules, redaction and secrets are the desktop block's, and the model block says whether all must be on this machine.
-    ``advisors`` are further models, by name, that `judge` can ask. ``monitor`` is the name or the number of the one
-    monitor that it sees and touches, and ``network`` what the program reaches ("none", "host", or a list of hosts with
-    their ports), both instead of the desktop block's. ``seat`` is what only so many may use at a time, as
-    ``Seat("SAP login", of=3)``, or by its name what only one may: it is waited for before the desktop is started, and
-    given back when that is closed; input stops when it is lost. ``remote`` is the screen of another machine, `Vnc` or
-    `Rdp`, that is shown on all of a new desktop of the block's size instead of its program. All else is as in
-    `RunOptions`: looks only, unless ``allow="act"``.
-    What can be checked is checked before anything is started; everything is taken down again when this is left.
+    ``title`` names the run. ``model``, ``desktop``, ``audit`` and ``advisors`` are blocks, or the names of saved
+    blocks. Rules, redaction and secrets come from the desktop block. The model block says whether all services must
+    be on this machine. ``advisors`` are further models, by name, that `judge` can ask.
+
+    ``monitor`` is the name or the number of the only monitor that the agent sees and uses. ``network`` is the
+    network of the program: "none", "host", or a list of hosts with their ports. Both replace the desktop block's.
+
+    ``seat`` limits the number of agents that use something at a time, such as ``Seat("SAP login", of=3)``. A name
+    alone allows one agent. The agent waits for the seat before its desktop starts, and releases it after the
+    desktop is closed. If the seat is lost, input stops.
+
+    ``remote`` is the screen of another machine, `Vnc` or `Rdp`. It fills a new desktop of the block's size in place
+    of the program.
+
+    The other parameters are those of `RunOptions`. Without ``allow="act"`` the agent only looks. All settings are
+    checked before anything starts. The desktop starts when it is first needed. Everything is closed at the end of
+    the block.
     """
     options: Options = {
         "allow": allow,
@@ -168,7 +175,7 @@ async def holo_agent(
 
 
 class Options(TypedDict, total=False):
-    """What `holo_agents` hands on to `RunOptions`."""
+    """The parameters that `holo_agents` passes to `RunOptions`."""
 
     allow: Trust | None
     key: str
@@ -199,15 +206,19 @@ async def holo_agents(
     seat: Seat | str | None = None,
     **options: Unpack[Options],
 ) -> AsyncIterator[Agents]:
-    """Bring up model and evidence for several agents, each on a virtual desktop of its own, in one flow process.
+    """Open several agents in one flow process, each on its own virtual desktop. Yields the `Agents`.
 
-    What they work on is given to `Agents.map`, item by item. All are one run: one trace, one switch that stops it, and
-    ``limits`` that all desktops together keep. A desktop is started when an item needs it; one that breaks is replaced,
-    and so many ``spares`` are kept started for that. ``fresh`` says when a desktop is new: with "item" for each item,
-    with "flow" it is kept from item to item, also after one that failed, and with "never" it is also kept for the next
-    agents on the same block, as long as the event loop runs. The block has to make its desktops itself: a display that
-    is there is only one. Each desktop takes a ``seat``, also a spare one, and no seat outlasts its agents; a desktop
-    that loses it stops alone. All else is as with `holo_agent`.
+    `Agents.map` works on items. All agents are one run with one trace and one kill switch, and they share
+    ``limits``. A desktop starts when an item needs it, and a broken one is replaced. ``spares`` is the number of
+    additional desktops that are kept started for that.
+
+    ``fresh`` says when a desktop is new. With "item", each item gets a new one. With "flow", a desktop is kept for
+    the next items, also after a failure. With "never", it is also kept for the next agents with the same block,
+    until the event loop ends.
+
+    The desktop block must not name a display, because a display exists only once. Each desktop holds a ``seat``,
+    also a spare one. Seats are released when the agents end. A desktop that loses its seat stops alone. The other
+    parameters are those of `holo_agent`.
     """
     check_desktops(desktops, spares, fresh)
     wanted = _wanted(seat)
@@ -215,7 +226,9 @@ async def holo_agents(
         made = await _prepared(stack, model, desktop, audit, advisors or {}, (monitor, network, None), options)
         made.seat = wanted
         if not made.block.makes_its_own:
-            raise InvalidUsage("The desktop block names a display, of which there is one: use holo_agent() on it.")
+            raise InvalidUsage(
+                "The desktop block names a display, which several agents cannot share: use holo_agent()."
+            )
         async with open_agents(
             title=title,
             desktops=desktops,
@@ -233,7 +246,7 @@ async def holo_agents(
 
 @dataclass
 class _Prepared:
-    """What blocks come to: what a run is ``opened`` with, and how its desktops are started."""
+    """The checked blocks: the arguments of a run (``opened``), and the start of its desktops."""
 
     block: HoloDesktop
     secrets: Mapping[str, Secret]
@@ -247,11 +260,11 @@ class _Prepared:
 
     @property
     def far(self) -> str:
-        """Where the remote screen is that a desktop shows; empty for one with programs of this machine."""
+        """The address of the remote screen on the desktop. Empty if the programs run on this machine."""
         return Wanted.of(self.remote or self.block.app, os.environ, alone=True).far
 
     async def start(self, views: AsyncExitStack) -> VirtualDesktop | AttachedDesktop:
-        """Bring a desktop up, and show it to whoever may watch the run."""
+        """Start a desktop, and its live view if the block says "always"."""
         desktop = await self.block.start(self.secrets, monitor=self.monitor, network=self.network, remote=self.remote)
         if self.block.live_view == "always":
             try:
@@ -263,7 +276,7 @@ class _Prepared:
         return desktop
 
     async def start_alone(self) -> VirtualDesktop | AttachedDesktop:
-        """Bring up one desktop of several, which may end before the run does."""
+        """Start one of several desktops. It may end before the run does."""
         views, seated = AsyncExitStack(), AsyncExitStack()
         claim = await seated.enter_async_context(held(self.seat)) if self.seat is not None else None
         try:
@@ -277,12 +290,12 @@ class _Prepared:
         return desktop
 
     def held_for(self, desktop: Closable) -> Sequence[Claim]:
-        """Return what such a desktop may be used for as long as it is held."""
+        """Return the claim on the desktop's seat, if it has one. The desktop may be used while the claim is held."""
         seated = self.seats.get(id(desktop))
         return () if seated is None else (seated[1],)
 
     async def end(self, desktop: Closable) -> None:
-        """Take such a desktop down."""
+        """Close one of several desktops, with its live view and its seat."""
         try:
             if (views := self.views.pop(id(desktop), None)) is not None:
                 await views.aclose()
@@ -297,8 +310,10 @@ class _Prepared:
 
     @property
     def same(self) -> str:
-        """Tells whether a desktop of another run can be used here: it was made in the same way. Empty if none can be,
-        since this run's is shown to somebody, or has a seat, until it ends.
+        """Digest of the settings of a desktop. Runs with the same digest may share desktops.
+
+        Empty if this run's desktops cannot be shared, because they have a live view or a seat until the run
+        ends.
         """
         if self.block.live_view == "always" or self.seat is not None:
             return ""
@@ -316,8 +331,9 @@ async def _prepared(
     instead: tuple[str | int, Network | None, Remote | None],
     options: Options,
 ) -> _Prepared:
-    """Check all that can be checked before anything is started; ``instead`` are a monitor, a network and a remote
-    screen that count more than the desktop block's.
+    """Check everything that can be checked before the start.
+
+    ``instead`` are the monitor, the network and the remote screen that replace the desktop block's.
     """
     remote = instead[2]
     monitor, network = wanted_monitor(instead[0]), wanted_network(instead[1])
@@ -360,13 +376,15 @@ def _wanted(seat: Seat | str | None) -> Seat | None:
 
 
 async def _block(kind: type[B], given: B | str) -> B:
-    """Return a block, which may be given by its name."""
+    """Return a block. Loads it if its name is given."""
     if isinstance(given, str):
         return await load_block(kind, given)
     if not isinstance(given, kind):
-        raise InvalidUsage(f"{given!r} is no {kind.__name__}: give a block of that kind, or the name of a saved one.")
+        raise InvalidUsage(
+            f"{given!r} is not a block of the kind {kind.__name__}: give one, or the name of a saved one."
+        )
     return given
 
 
 async def _tell(view: LiveView) -> None:
-    await publish_link("live-view", view.watch_url, "Watch the agent's desktop, for as long as the run lasts")
+    await publish_link("live-view", view.watch_url, "Watch the agent's desktop until the run ends")

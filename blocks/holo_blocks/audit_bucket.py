@@ -1,4 +1,4 @@
-"""Where the evidence goes, as a block."""
+"""The block for the place of the evidence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holo_tasks.machine.home import holo_home
 
 class AuditBucket(OneSchema, Block):
     """
-    An S3 bucket, or a local folder, that keeps every frame and action as evidence.
+    An S3 bucket or a local folder that keeps every frame and action as evidence.
 
     Example:
         ```python
@@ -33,38 +33,40 @@ class AuditBucket(OneSchema, Block):
     _logo_url = picture()
     _documentation_url = page("holo-audit-bucket")
 
-    bucket: str | None = Field(default=None, description="The bucket's name; leave it empty to use a local folder.")
-    prefix: str = Field(default="", description="Put before the name of every object, for example holo/audit.")
-    endpoint_url: str | None = Field(
-        default=None, title="Endpoint URL", description="For S3 servers other than Amazon's own."
+    bucket: str | None = Field(
+        default=None, description="The name of the bucket. Leave it empty to use a local folder."
     )
-    region: str | None = Field(default=None, description="The bucket's region, where the server needs one.")
+    prefix: str = Field(default="", description="The start of the key of every object, for example holo/audit.")
+    endpoint_url: str | None = Field(
+        default=None, title="Endpoint URL", description="The address of an S3 server that is not Amazon's."
+    )
+    region: str | None = Field(default=None, description="The region of the bucket, if the server needs one.")
     access_key_id: SecretStr | None = Field(
-        default=None, title="Access key ID", description="Leave it empty to use the machine's own AWS credentials."
+        default=None, title="Access key ID", description="Leave it empty to use the AWS credentials of the machine."
     )
     secret_access_key: SecretStr | None = Field(
-        default=None, description="Goes with the access key ID; encrypted by Prefect."
+        default=None, description="The secret for the access key ID. Prefect encrypts it."
     )
     retain_days: int = Field(
         default=0,
         ge=0,
         le=36_500,
-        description="Object lock: for so many days nobody can change or delete evidence; 0 leaves it to the bucket.",
+        description="Days for which object lock forbids changes and deletion of evidence. 0 uses the bucket's setting.",
     )
     local_folder: str | None = Field(
-        default=None, description="A folder on the machine that runs the agent, used when there is no bucket."
+        default=None, description="A folder on the machine that runs the agent. It is used if bucket is empty."
     )
 
     def destination(self) -> Destination:
-        """Return the place for evidence this block describes."""
+        """Return the destination of evidence that this block describes."""
         if self.bucket and self.local_folder:
-            raise InvalidUsage("The audit block names a bucket and a local folder; leave one of them empty.")
+            raise InvalidUsage("The audit block has a bucket and a local folder: leave one of them empty.")
         if not self.bucket:
             return Destination.parse(self.local_folder or str(holo_home() / "runs"))
         return Destination.parse(f"s3://{self.bucket}/{self.prefix}", **self._access(), retain_days=self.retain_days)
 
     def trace(self, uri: str) -> Trace:
-        """Open the trace of a run that was recorded here, to read it."""
+        """Return the trace of a run at this destination, to read it."""
         return open_trace(uri, **self._access())
 
     def _access(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The screen an agent works on, as a block."""
+"""The block for the screen that an agent works on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from holo_tasks.safety.policy import Rules
 
 class HoloDesktop(OneSchema, Block):
     """
-    A virtual desktop with a program on it, or a display that is already there.
+    A virtual desktop with a program on it, or an existing display.
 
     Example:
         ```python
@@ -50,92 +50,97 @@ class HoloDesktop(OneSchema, Block):
 
     app: str | None = Field(default=None, description="The command that starts the program on a new virtual desktop.")
     display: str | None = Field(
-        default=None, description="An X display that is already running, for example :7; used instead of a new one."
+        default=None, description="An existing X display, for example :7, in place of a new virtual desktop."
     )
     width: int = Field(default=1280, ge=64, le=16_384, description="Width of a new desktop in pixels.")
     height: int = Field(default=800, ge=64, le=16_384, description="Height of a new desktop in pixels.")
     monitor: str = Field(
         default="",
-        description="The name or the number of the one monitor of the display that the agent sees and touches; all of "
-        "them if this is left empty.",
+        description="The name or the number of the only monitor that the agent sees and uses. Empty means all "
+        "monitors.",
     )
     environment: dict[str, str] = Field(
-        default_factory=dict, description="Environment variables of the program; nothing secret."
+        default_factory=dict, description="Environment variables of the program. Do not put secrets here."
     )
     run_as: str = Field(
         default="",
-        description="The user of this machine whom the program is started as, instead of the one the agent runs as, "
-        "whose files and keys it can then not read. The agent has to be root's, and the user made for the program.",
+        description="The user of this machine that runs the program. It then cannot read the files and keys of the "
+        "agent's user. The agent has to run as root. Create a separate user for the program.",
     )
     network: str = Field(
         default="host",
-        description="What the program reaches: host is all that the machine reaches, none is nothing, and hosts with "
-        "their ports, as portal.example:443, with commas, are those alone. Unless it is host, the program is closed in "
-        "by Debian's bubblewrap: it also sees only processes of its own and, of files, the system's and those granted.",
+        description="The network of the program. host allows all that the machine can reach, and none allows nothing. "
+        "A list such as portal.example:443,mail.example:993 allows only these hosts and ports. Unless it is host, the "
+        "program runs in a sandbox (Debian's bubblewrap). It then sees only its own processes, the system's files and "
+        "the granted folders.",
     )
     folders: dict[str, Access] = Field(
         default_factory=dict,
-        description="Which folders a program that is closed in sees beside the system's, by their full paths: each to "
-        "read or to write.",
+        description="Folders that a program in the sandbox may use, by their full paths, each to read or to write.",
     )
     memory_mb: int = Field(
-        default=0, ge=0, description="How much memory a program that is closed in may take, in MB; 0 is no bound."
+        default=0, ge=0, description="Memory limit of a program in the sandbox, in MB. 0 means no limit."
     )
     cpus: float = Field(
-        default=0.0, ge=0, description="How many processors it may take, for example 0.5; 0 is no bound."
+        default=0.0,
+        ge=0,
+        description="Processors that a program in the sandbox may use, for example 0.5. 0 means no limit.",
     )
     profiles: str = Field(
         default=NEW,
-        description="The settings of a program that would else hand its document to an instance that runs already, "
-        "such as an office program or a browser: new has each desktop begin with a profile that goes with it, kept "
-        "keeps one on the worker's machine under this block's name, with its log-ins, and kept:NAME under another.",
+        description="The profile of an office program or a browser, which would otherwise open its document in a "
+        "running instance. new gives each desktop a fresh profile and deletes it afterwards. kept stores the profile "
+        "with its log-ins on the worker's machine, under the name of this block. kept:NAME stores it under another "
+        "name.",
     )
     patience: float = Field(
         default=PATIENCE_S,
         ge=0,
         allow_inf_nan=False,
-        description="How many seconds to wait, at most, for a program that still works on the last input: for its "
-        "server to answer, for example. Then the model is told what the program waits for.",
+        description="The longest wait in seconds for a program that still works on the last input, for example until "
+        "its server answers. After that the model is told what the program waits for.",
     )
     opengl: bool | None = Field(
         default=None,
-        description="Whether programs on a new virtual desktop can draw by OpenGL, which takes 50 MB. If this is left "
-        "open, they can where HOLO_OPENGL says so, or the program asks for it as it comes up.",
+        description="Whether programs on a new virtual desktop can use OpenGL, which takes 50 MB of memory. If unset, "
+        "HOLO_OPENGL decides, or OpenGL is added if the program requests it at its start.",
     )
-    # Prefect masks this type as a whole; it would show the values of a dict of SecretStr.
+    # Prefect masks this type completely. It would show the values of a dict of SecretStr.
     secrets: SecretDict = Field(
         default_factory=lambda: SecretDict({}),
-        description="What the agent may type by name, as {{secret:NAME}}, without ever seeing it.",
+        description="Secrets that the agent may type by name, as {{secret:NAME}}. It never sees their values.",
     )
 
     named_secrets: tuple[SecretSpec, ...] = Field(
         default=(),
-        description="More of them, with values from the environment or Prefect Secret blocks, and which program may "
-        "get each; also bindings for the values above.",
+        description="Further secrets with values from the environment or from Prefect Secret blocks, and the program "
+        "that may receive each. An entry may also bind a secret of the field above to its program.",
     )
 
-    rules: Rules | None = Field(default=None, description="What an agent may do on this desktop.")
+    rules: Rules | None = Field(default=None, description="The rules for agents on this desktop.")
     redaction: Redaction | None = Field(
-        default=None, description="What is painted over before its screen leaves the machine."
+        default=None, description="The areas to mask before a picture of the screen leaves the machine."
     )
 
     live_view: LiveViewing = Field(
         default="handoff",
-        description="When its screen can be seen in a browser of the machine that runs it: while it is handed to "
-        "a person, always (watching only, otherwise), or never. It takes Debian's tigervnc-scraping-server and novnc.",
+        description="When a browser on the same machine can show the desktop. handoff: while a person has it. always: "
+        "at all times, only for viewing outside of a hand-off. never: not at all. Needs Debian's "
+        "tigervnc-scraping-server and novnc.",
     )
 
     @property
     def makes_its_own(self) -> bool:
-        """Whether each start makes a new virtual desktop: no display of somebody else's is used."""
+        """Whether each start makes a new virtual desktop. ``False`` if the block names a display."""
         return not self.display
 
     async def resolved_secrets(
         self, more: Iterable[SecretSpec] = (), *, starts: bool = False
     ) -> dict[str, TypedSecret]:
-        """Return what may be typed here by name; raise `InvalidUsage` if a value is missing or may go nowhere.
+        """Return the secrets that may be typed here, by their names.
 
-        ``starts`` says that something is started here beside what the block names.
+        ``starts`` says that a program is started in addition to the block's. Raises `InvalidUsage` if a value
+        is missing, or if a secret without a program is given to a desktop that starts none.
         """
         given = {name: str(value) for name, value in self.secrets.get_secret_value().items()}
         found = await resolved((*self.named_secrets, *more), given=given)
@@ -143,7 +148,7 @@ class HoloDesktop(OneSchema, Block):
         return found
 
     def _kept_as(self) -> str:
-        """Return the profiles of its programs as a desktop is asked for them: kept ones have the name of this block."""
+        """Return the profiles setting of the desktop. ``kept`` gets the name of this block."""
         name = self._block_document_name
         return f"{KEPT}:{name}" if name and self.profiles.strip() == KEPT else self.profiles
 
@@ -160,26 +165,31 @@ class HoloDesktop(OneSchema, Block):
         network: Network = "",
         remote: Remote | None = None,
     ) -> VirtualDesktop | AttachedDesktop:
-        """Bring the desktop up; close it after use. ``secrets`` are those of `resolved_secrets` unless given.
+        """Start the desktop and return it. Close it after use.
 
-        ``monitor`` is the one it is bound to, ``network`` what its program reaches, and ``remote`` the screen that is
-        shown, instead of the block's.
+        ``secrets`` defaults to those of `resolved_secrets`. ``monitor``, ``network`` and ``remote`` replace the
+        block's monitor, network and program.
         """
         if remote is not None and self.display:
-            raise InvalidUsage("The desktop block names a display; a remote screen is shown on a desktop of its own.")
+            raise InvalidUsage(
+                "The desktop block names a display, but a remote screen needs a new desktop: use a block without one."
+            )
         network = network or self.network
         monitor = monitor or self.monitor
         secrets = await self.resolved_secrets() if secrets is None else secrets
         if self.display:
             if self.run_as:
-                raise InvalidUsage("The desktop block names a user for a program, and a display where it starts none.")
+                raise InvalidUsage(
+                    "The desktop block has run_as and a display, on which it starts no program: leave one of them "
+                    "empty."
+                )
             if network != HOST or self.folders or self.memory_mb or self.cpus:
                 raise InvalidUsage(
-                    "The desktop block says what a program gets (network, folders, memory_mb, cpus), and names a "
-                    "display where it starts none."
+                    "The desktop block has sandbox settings (network, folders, memory_mb, cpus) and a display, on "
+                    "which it starts no program: remove one of them."
                 )
             if self.app:
-                raise InvalidUsage("The desktop block names a program and a display; leave one of them empty.")
+                raise InvalidUsage("The desktop block has an app and a display: leave one of them empty.")
             return await AttachedDesktop.start(
                 display=self.display, secrets=secrets, settle=Settle(patience_s=self.patience), monitor=monitor
             )

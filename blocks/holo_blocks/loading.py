@@ -1,4 +1,4 @@
-"""Load a block by name, with an error a person can act on."""
+"""Load a saved block by its name, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -19,24 +19,29 @@ B = TypeVar("B", bound=Block)
 
 
 ALLOWED = "HOLO_BLOCKS"
-"""The variable that names the only blocks which flows of a process may load: whoever starts a run chooses by name."""
+"""Environment variable with the names of the blocks that flows of this process may load. Unset means all."""
 _NAME = re.compile(r"[a-z0-9-]{1,200}")
 
 
 async def load_block(kind: type[B], name: str, *, environ: Mapping[str, str] | None = None) -> B:
-    """Load the block of a kind, or raise `InvalidUsage` if there is none of this name, or none that may be loaded."""
+    """Return a saved block.
+
+    Raises `InvalidUsage` if no such block exists, or flows of this process may not load it. Raises `Unavailable` if
+    Prefect's server does not answer.
+    """
     one_line_errors()
     slug = kind.get_block_type_slug()
     if not _NAME.fullmatch(name):
-        # What is no name in Prefect would become a part of an address of its API.
+        # The name becomes a part of a URL of Prefect's API, so invalid names are refused.
         raise InvalidUsage(
-            f"{name[:80]!r} is not the name of a {slug} block: give one of those under Blocks in the Prefect UI."
+            f"{name[:80]!r} is not the name of a {slug} block: give a name that is listed under Blocks in the Prefect "
+            "UI."
         )
     allowed = (os.environ if environ is None else environ).get(ALLOWED)
     if allowed is not None and name not in re.split(r"[\s,]+", allowed):
         raise InvalidUsage(
-            f"The {slug} block {name!r} is not among those that flows may use here: give another, or have it added to "
-            f"{ALLOWED} where the flow runs."
+            f"Flows here may not use the {slug} block {name!r}: give another one, or add it to {ALLOWED} where the "
+            "flow runs."
         )
     return await awaited(lambda: _loaded(kind, slug, name))
 
@@ -49,11 +54,11 @@ async def _loaded(kind: type[B], slug: str, name: str) -> B:
             raise
         why = first_line(error)
         raise Unavailable(
-            f"Prefect's server does not give the {slug} block {name!r} ({why}); try again later."
+            f"Prefect's server did not return the {slug} block {name!r} ({why}). Try again later."
         ) from None
     except ValueError as error:
-        # Prefect says this, and that a stored block does not fit its class, with the same type.
+        # Prefect also raises ValueError for a stored block that does not fit its class.
         raise InvalidUsage(
-            f"The {slug} block {name!r} cannot be loaded ({first_line(error)}); "
-            "fill it in under Blocks in the Prefect UI, after `prefect block register -m holo_blocks`."
+            f"The {slug} block {name!r} cannot be loaded ({first_line(error)}). Run `prefect block register -m "
+            "holo_blocks`, then create it under Blocks in the Prefect UI."
         ) from None

@@ -1,4 +1,4 @@
-"""The mailbox a flow reads, as a block."""
+"""The block for a mailbox that a flow reads."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class HoloMailbox(OneSchema, Block):
     """
     An IMAP folder with its account, or a Maildir on the machine that runs the flow.
 
-    The password is kept together with the server it is for: whoever starts a flow names this block, and can send the
-    password nowhere else.
+    The block holds the password together with its server. A caller of a flow only names the block, and so cannot send
+    the password to another server.
 
     Example:
         ```python
@@ -37,21 +37,21 @@ class HoloMailbox(OneSchema, Block):
     _logo_url = picture()
     _documentation_url = page("holo-mailbox")
 
-    host: str | None = Field(default=None, description="The mail server's name; leave it empty to read a Maildir.")
-    user: str | None = Field(default=None, description="The account's user at this server.")
-    password: SecretStr | None = Field(default=None, description="The account's password; encrypted by Prefect.")
-    folder: str = Field(default="INBOX", description="The folder of the account that is read; nothing in it changes.")
+    host: str | None = Field(default=None, description="The name of the mail server. Leave it empty to read a Maildir.")
+    user: str | None = Field(default=None, description="The user name of the account.")
+    password: SecretStr | None = Field(default=None, description="The password of the account. Prefect encrypts it.")
+    folder: str = Field(default="INBOX", description="The folder to read. It is not changed.")
     security: Literal["tls", "starttls", "plain"] = Field(
         default="tls",
-        description="How the connection is kept private; plain is for a server on the same machine only.",
+        description="The encryption of the connection. plain is only for a server on the same machine.",
     )
-    port: int | None = Field(default=None, ge=1, le=65_535, description="Empty: the usual one, 993 with tls, else 143.")
+    port: int | None = Field(default=None, ge=1, le=65_535, description="The port. Empty uses 993 with tls, else 143.")
     maildir: str | None = Field(
-        default=None, description="A Maildir folder on the machine that runs the flow, read where there is no host."
+        default=None, description="A Maildir folder on the machine that runs the flow. It is read if host is empty."
     )
 
     def account(self) -> ImapAccount:
-        """Return the IMAP account this block describes; raise `InvalidUsage` if it is not whole."""
+        """Return the IMAP account of this block. Raises `InvalidUsage` if host, user or password is missing."""
         if not self.host or not self.user or self.password is None:
             raise InvalidUsage("The mailbox block needs a host, a user and a password, or a maildir: fill them in.")
         return ImapAccount(
@@ -64,14 +64,17 @@ class HoloMailbox(OneSchema, Block):
         )
 
     def check(self) -> None:
-        """Raise `InvalidUsage` if there is nothing to read, or two places."""
+        """Raise `InvalidUsage` if the block names no mailbox, or an account and a Maildir."""
         if not self.maildir:
             self.account()
         elif self.host:
-            raise InvalidUsage("The mailbox block names a host and a maildir; leave one of them empty.")
+            raise InvalidUsage("The mailbox block has a host and a maildir: leave one of them empty.")
 
     async def letters(self, since: date | None = None) -> list[Letter]:
-        """Read all letters, or over IMAP those since a day, by date; nothing in the mailbox is changed."""
+        """Return the letters of the mailbox, ordered by date. The mailbox is not changed.
+
+        Over IMAP, letters before ``since`` are left out.
+        """
         self.check()
         if self.maildir:
             return await asyncio.to_thread(read_maildir, self.maildir)

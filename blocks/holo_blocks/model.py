@@ -1,4 +1,4 @@
-"""The model endpoint as a block."""
+"""The block for a model endpoint."""
 
 from __future__ import annotations
 
@@ -42,44 +42,44 @@ class HoloModel(OneSchema, Block):
     base_url: str = Field(
         default=HOSTED_BASE_URL,
         title="Base URL",
-        description="Where the endpoint is, up to and including /v1.",
+        description="The address of the endpoint, up to and including /v1.",
     )
-    model: str = Field(default=DEFAULT_MODEL, description="The model's name at this endpoint.")
+    model: str = Field(default=DEFAULT_MODEL, description="The name of the model at this endpoint.")
     api_key: SecretStr | None = Field(
-        default=None, title="API key", description="The key; leave it empty for a server that wants none."
+        default=None, title="API key", description="The key of the endpoint. Leave it empty if the server needs none."
     )
     dialect: Literal["auto", "structured", "tools", "holotron"] = Field(
-        default="auto", description="How the model is spoken to; auto takes what its profile says."
+        default="auto", description="The format of conversations with the model. auto uses the dialect of its profile."
     )
     usd_per_million_input_tokens: Decimal | None = Field(
-        default=None, ge=0, description="Overrides the known price of input tokens."
+        default=None, ge=0, description="Price of input tokens, in place of the known one."
     )
     usd_per_million_output_tokens: Decimal | None = Field(
-        default=None, ge=0, description="Overrides the known price of output tokens."
+        default=None, ge=0, description="Price of output tokens, in place of the known one."
     )
     usd_per_million_cached_tokens: Decimal | None = Field(
-        default=None, ge=0, description="Overrides the known price of cached input tokens."
+        default=None, ge=0, description="Price of cached input tokens, in place of the known one."
     )
     schema_transport: SchemaTransport | None = Field(
         default=None,
-        description="How the output schema is sent: structured_outputs for vLLM, response_format for others, "
-        "json_object for servers that take no schema. Empty: what the model's profile says.",
+        description="The field for the output schema: structured_outputs for vLLM, response_format for other servers, "
+        "json_object for servers without schemas. Empty uses the transport of the model's profile.",
     )
     profile_overrides: dict[str, Any] = Field(
         default_factory=dict,
         title="Profile",
-        description="Whatever else is different about this model, by the names of its profile: image_budget, "
-        "temperature, tool_suffix, …; `like` names a model to start from.",
+        description="Other fields of the model's profile, such as image_budget, temperature or tool_suffix. `like` "
+        "names a model whose profile is the basis.",
     )
     local_only: bool = Field(
         default=False,
         title="Local only",
         description="Refuse to run unless this endpoint, the evidence, the database and Prefect are all on the machine "
-        "that runs the agent. HOLO_LOCAL_ONLY=1 there turns this on for every block.",
+        "that runs the agent. HOLO_LOCAL_ONLY=1 on that machine turns this on for every block.",
     )
 
     def profile(self) -> Profile:
-        """Return the model's profile with this block's prices, transport and overrides."""
+        """Return the model's profile with the prices, the transport and the overrides of this block."""
         changes: dict[str, object] = dict(self.profile_overrides)
         if self.schema_transport is not None:
             changes["schema_transport"] = self.schema_transport
@@ -95,7 +95,7 @@ class HoloModel(OneSchema, Block):
         return profile_for(self.model, **changes)
 
     def endpoint(self, *, local_only: bool = False) -> ModelEndpoint:
-        """Return a client for this endpoint; close it after use."""
+        """Return a client for this endpoint. Close it after use."""
         return ModelEndpoint(self.base_url, self.api_key, local_only=local_only or self.local_only)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""A block's JSON schema, made once."""
+"""Cache a block's JSON schema."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ _made: dict[object, dict[str, Any]] = {}
 
 
 class OneSchema:
-    """Goes before `Block`: Prefect asks for a block's schema for each of its fields, whenever one is saved."""
+    """Caches a block's schema. Put it before `Block`: Prefect requests the schema for each field when a block is
+    saved.
+    """
 
     @classmethod
     def model_json_schema(cls, *positional: Any, **named: Any) -> dict[str, Any]:
-        """Return the schema as Prefect makes it, a copy for each who asks."""
+        """Return a copy of the schema that Prefect makes."""
         key = cls, positional, tuple(sorted(named.items()))
         if key not in _made:
             _made[key] = super().model_json_schema(*positional, **named)  # type: ignore[misc]

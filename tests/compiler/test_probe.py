@@ -166,7 +166,7 @@ def test_the_file_has_both_goals_and_the_one_is_the_others_probe(made: tuple[Pla
     assert len(told["runs"]) == 5
     head = text.partition("\nname:")[0]
     assert all(run["sha256"] in head for run in told["runs"])
-    assert f"# Its probe, {PROBE}, looks whether it is there. From:" in head
+    assert f"# Its probe, {PROBE}, looks whether the effect exists. From:" in head
 
 
 def test_it_says_by_what_only_runs_that_found_it_show(made: tuple[Playbook, dict[str, Any], str]) -> None:
