@@ -1,9 +1,9 @@
-"""Benchmark the product: suites of tasks, each with a judge of its own, by a model or by an oracle in its place.
+"""Benchmark the agents on suites of tasks, with a model or with an oracle in its place. Each suite judges its results.
 
-`make benchmark` runs it on this machine (`flows/benchmarks/__main__.py`); as a deployment it takes its model and the
-place of its evidence from blocks. Without a model an oracle decides, which knows where things are: then everything but
-the model is measured, and every page says so. Each task with each seed is an item that is done once: what was killed
-goes on.
+`make benchmark` runs it on this machine (`flows/benchmarks/__main__.py`). As a deployment, it takes its model and its
+evidence from blocks. Without a model, an oracle that knows the positions of all controls decides. Then everything
+except the model is measured, and every page says so. Each task with each seed is an item that is done once, so a killed
+benchmark continues.
 """
 
 from __future__ import annotations
@@ -46,21 +46,24 @@ MOST_STEPS = 60
 @flow(name="Benchmark", flow_run_name="benchmark {name}", persist_result=False)
 async def benchmark(
     suites: tuple[str, ...] = Field(
-        default=("miniwob",), min_length=1, description="Which suites: miniwob, miniwob-clock, ledger, nasty, office."
+        default=("miniwob",), min_length=1, description="The suites: miniwob, miniwob-clock, ledger, nasty, office."
     ),
-    tasks: tuple[str, ...] = Field(default=(), description="Only these of their tasks; all if none is named."),
-    seeds: int = Field(default=1, ge=1, le=1000, description="So many of each task, each drawn anew."),
-    first_seed: int = Field(default=0, ge=0, description="The first of them."),
+    tasks: tuple[str, ...] = Field(default=(), description="The tasks of these suites. Empty means all."),
+    seeds: int = Field(default=1, ge=1, le=1000, description="The number of seeds for each task."),
+    first_seed: int = Field(default=0, ge=0, description="The first seed."),
     scales: tuple[float, ...] = Field(default=(1.0,), min_length=1, description="Scales of the display."),
-    desktops: int = Field(default=1, ge=1, le=100, description="So many work at once."),
-    model: str = Field(default="", description="Name of a Holo Model block; an oracle decides if this is empty."),
-    audit: str = Field(default="", description="Name of a Holo Audit Bucket block; else a folder by the results."),
-    compare: str = Field(default="", description="Name of an earlier benchmark to show beside this one."),
-    tree: bool = Field(default=False, description="Have programs tell of their elements."),
-    replay: bool = Field(default=False, description="Have playbooks do what they can before anybody is asked."),
-    name: str = Field(default="", description="Of this benchmark; the time it begins, or the one that was stopped."),
+    desktops: int = Field(default=1, ge=1, le=100, description="The number of desktops that work at the same time."),
+    model: str = Field(default="", description="Name of a Holo Model block. If empty, an oracle decides."),
+    audit: str = Field(default="", description="Name of a Holo Audit Bucket block. If empty, a folder is used."),
+    compare: str = Field(default="", description="Name of an earlier benchmark for a comparison."),
+    tree: bool = Field(default=False, description="Use the accessibility tree of programs."),
+    replay: bool = Field(default=False, description="Let playbooks do the work before the model or the oracle."),
+    name: str = Field(
+        default="",
+        description="Name of this benchmark. If empty, an unfinished one continues, or the name is the time.",
+    ),
 ) -> str:
-    """Work on every item, write down what came of each, and return the name under which the results are."""
+    """Work on every item, store the results, and return the name of the benchmark."""
     one_line_errors()
     shelf = Shelf(reports_folder())
     chosen = [_suite(each, tree=tree, replay=replay) for each in suites]
@@ -89,7 +92,7 @@ async def benchmark(
                 bench = Bench(name, suite, private_folder(place, f"{suite.name}-{scale:g}"), oracle)
                 outcomes += await _in_groups(bench, items, block, bucket, desktops)
     if not outcomes:
-        raise InvalidUsage(f"There is nothing to do: {'; '.join(left_out) or 'no suite has such a task or scale'}.")
+        raise InvalidUsage(f"There is nothing to do: {'; '.join(left_out) or 'no suite has these tasks and scales'}.")
     results = await asyncio.to_thread(_with_evidence, outcomes)
     await asyncio.to_thread(shelf.keep, name, results)
     await _shown(shelf, Kept(name, plan, results), other, left_out)
@@ -99,8 +102,10 @@ async def benchmark(
 async def _in_groups(
     bench: Bench, items: Sequence[Item], block: HoloModel, bucket: AuditBucket, desktops: int
 ) -> list[Outcome]:
-    """Work on items of one suite at one scale: those of one program on the same desktops, and where each has a program
-    of its own, on so many desktops side by side.
+    """Work on items of one suite at one scale.
+
+    Items with the same program share desktops. Items with different programs are worked on side by side, on
+    ``desktops`` desktops in total.
     """
     program = bench.suite.program
     groups = [list(alike) for _, alike in groupby(sorted(items, key=program), program)]
@@ -113,7 +118,7 @@ async def _in_groups(
     try:
         async with asyncio.TaskGroup() as tasks:
             told = [tasks.create_task(worked(alike)) for alike in groups]
-    except ExceptionGroup as errors:  # what stops one stops all, and is what a person is told
+    except ExceptionGroup as errors:  # the first error stops all items and is reported
         raise errors.exceptions[0] from None
     return [outcome for each in told for outcome in each.result()]
 
@@ -121,7 +126,7 @@ async def _in_groups(
 async def _worked_through(
     bench: Bench, items: Sequence[Item], block: HoloModel, bucket: AuditBucket, desktops: int
 ) -> list[Outcome]:
-    """Work on items of one suite at one scale, on so many desktops; return what came of each, in their order."""
+    """Work on items with one program, and return their outcomes in the order of the items."""
     found: dict[Item, Outcome] = {}
     log, suite, first = get_run_logger(), bench.suite, items[0]
     with working_on(bench):
@@ -148,7 +153,7 @@ def _with_evidence(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
 
 
 async def _shown(shelf: Shelf, kept: Kept, other: Kept | None, left_out: Sequence[str]) -> None:
-    """Write the page, and tell Prefect."""
+    """Write the page of results and publish tables in Prefect."""
     earlier = [each for each in shelf.all() if each.plan == kept.plan]
     fewest = shelf.fewest()
     page = shelf.place(kept.name) / PAGE
@@ -159,7 +164,11 @@ async def _shown(shelf: Shelf, kept: Kept, other: Kept | None, left_out: Sequenc
         f"benchmark-{kept.name}", [each.cells for each in (*suites, whole)], f"Decided by {kept.plan.told}"
     )
     await publish_table("benchmark-history", past_rows(earlier), "Benchmarks with the same options, newest first")
-    said = "" if kept.plan.model else "**No model was measured:** an oracle that knows where things are decided.\n\n"
+    said = (
+        ""
+        if kept.plan.model
+        else "**No model was measured:** an oracle that knows the positions of all controls decided.\n\n"
+    )
     markdown = f"{said}{whole.success} of {whole.items} items. The page: `{page}`"
     await publish_markdown(f"benchmark-page-{kept.name}", markdown, f"Benchmark {kept.name}")
 
@@ -170,17 +179,17 @@ def _suite(name: str, *, tree: bool, replay: bool) -> Suite:
         for suite in (MiniWob(tree=tree), MiniWob(tree=tree, clock=True), Ledger(replay=replay), Office(), Nasty())
     }
     if name not in suites:
-        raise InvalidUsage(f"There is no suite {name!r}; there are: {', '.join(suites)}.")
+        raise InvalidUsage(f"There is no suite {name!r}. Use one of: {', '.join(suites)}.")
     return suites[name]
 
 
 def _tasks(suite: Suite, plan: Plan) -> list[str]:
-    """Return the tasks of a suite that are asked for; those that an oracle cannot do are there by name."""
+    """Return the selected tasks of a suite. Tasks that the oracle cannot do must be selected by name."""
     return [task for task in plan.tasks if task in suite.every] if plan.tasks else list(suite.tasks)
 
 
 async def _model(name: str) -> tuple[HoloModel | None, str]:
-    """Return the model that decides, and what it is called; None for the oracle."""
+    """Return the block of the model and its name. Returns ``None`` and an empty name for the oracle."""
     if name:
         block = await load_block(HoloModel, name)
         return block, block.model
@@ -194,7 +203,7 @@ async def _model(name: str) -> tuple[HoloModel | None, str]:
 
 @contextmanager
 def _decided(block: HoloModel | None) -> Iterator[tuple[HoloModel, Oracle | None]]:
-    """Give the model that decides, an oracle if there is none."""
+    """Yield the block of the model, and the oracle if it is used."""
     if block is not None:
         yield block, None
         return

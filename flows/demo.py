@@ -1,8 +1,9 @@
-"""`make demo`: the expense audit on this machine, with real parts, a rehearsal model and nothing to set up.
+"""`make demo`: run the expense audit on this machine, with real services and a rehearsal model. Nothing has to be set
+up.
 
-Starts a Prefect server, an S3 server and the rehearsal model, writes the mailbox and the legacy program's database,
-fills in the blocks a person would fill in, runs the flow, and says where everything is. A second run finds
-everything done. With HAI_API_KEY (or HOLO_BASE_URL) in the environment the same demo runs on real Holo.
+The demo starts a Prefect server, an S3 server and the rehearsal model. It writes the mailbox and the database of the
+legacy program, and saves the blocks. Then it runs the flow and prints the places of all results. In a second run all
+work is already done. With HAI_API_KEY or HOLO_BASE_URL in the environment, the demo uses a real Holo model.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from typing import TYPE_CHECKING, Any, cast
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "flows" / "demo"
 PLAYBOOK = "look-up.playbook.yaml"
-"""What the first half of the mailbox is compiled into, and the rest is looked up by."""
+"""File of the playbook. It is compiled from the first half of the mailbox and looks up the rest."""
 MARK = ".holo-demo"
-"""Says that a folder is the demo's own, so that --fresh may delete it, also after a start that failed."""
+"""File that marks a folder as the output of the demo. Only such a folder is deleted by --fresh."""
 sys.path[:0] = [str(PROGRAMS), str(ROOT / "flows")]
 
 if TYPE_CHECKING:
@@ -52,12 +53,12 @@ def main() -> int:
     narrow_umask()
     make_private(out)
     (out / MARK).touch()
-    # Prefect reads its settings as it is imported: all of this comes first.
+    # Prefect reads its settings on import, so they are set before.
     os.environ.update(
         PREFECT_HOME=str(out / "prefect"),
         HOLO_HOME=str(out / "holo"),
         HOLO_REPORTS=str(out),
-        # The story is in the Prefect UI's logs; the console has a table of its own.
+        # The logs are in the Prefect UI. The console shows its own table.
         PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="WARNING",
         PREFECT_SERVER_ANALYTICS_ENABLED="0",
         DO_NOT_TRACK="1",
@@ -81,16 +82,18 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=ROOT / "demo-output", help="where everything goes")
-    parser.add_argument("--fresh", action="store_true", help="forget earlier runs first")
+    parser.add_argument("--out", type=Path, default=ROOT / "demo-output", help="folder for all output")
+    parser.add_argument("--fresh", action="store_true", help="delete the output of earlier runs first")
     parser.add_argument("--quick", action="store_true", help="one letter of each kind instead of all 16")
-    parser.add_argument("--by-model", action="store_true", help="the model looks up all of them, then it is compiled")
-    parser.add_argument("--person", action="store_true", help="wait for you where a person is asked")
+    parser.add_argument(
+        "--by-model", action="store_true", help="let the model look up all receipts, then compile the run"
+    )
+    parser.add_argument("--person", action="store_true", help="wait for your answers to hand-offs")
     parser.add_argument("--keep", action="store_true", help="leave Prefect and S3 running until Enter is pressed")
-    parser.add_argument("--size", default="1280x800", help="of the desktop")
-    parser.add_argument("--font-size", default="11", help="of the legacy program")
+    parser.add_argument("--size", default="1280x800", help="size of the desktop")
+    parser.add_argument("--font-size", default="11", help="font size of the legacy program")
     parser.add_argument("--position", default=None, help="X,Y of the legacy program's window")
-    parser.add_argument("--seed", default="7", help="of the legacy program's moods")
+    parser.add_argument("--seed", default="7", help="seed of the legacy program's delays and tips")
     return parser.parse_args()
 
 
@@ -111,7 +114,7 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
         asyncio.run(_fill_in_blocks(options, out, s3, model, app))
     print(f"  model     {model['model']} at {model['base_url']}{' (not a language model)' * model['rehearsal']}")
     pages = server.url.removesuffix("/api")
-    print(f"  prefect   {pages}  (its pages ask for a password: {server.login})\n", flush=True)
+    print(f"  prefect   {pages}  (password of its pages: {server.login})\n", flush=True)
 
     from expense_audit import expense_audit
 
@@ -127,7 +130,7 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
         audit()
         _compile(out)
     elif not (out / PLAYBOOK).exists():
-        # The first half by the model; what it did there is made a playbook, which looks up the rest.
+        # The model looks up the first half. A playbook is compiled from that run, and looks up the rest.
         audit("expense-audit-by-model.html", most=_half(options))
         _show_evidence(out)
         _compile(out)
@@ -143,7 +146,7 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
     )
     if options.keep:
         with contextlib.suppress(EOFError, KeyboardInterrupt):
-            input(f"Prefect is at {pages}, its password is {server.login}, until you press Enter. ")
+            input(f"Prefect runs at {pages} with the password {server.login}. Press Enter to stop it. ")
 
 
 @contextmanager
@@ -156,7 +159,7 @@ def _told(what: str) -> Iterator[None]:
 
 @asynccontextmanager
 async def _person(*, by_hand: bool) -> AsyncIterator[None]:
-    """Play the person who is asked, by the command that a person would type; or say what to type."""
+    """Answer hand-offs with the command that a person would type. With ``by_hand``, print the command instead."""
     answering = asyncio.create_task(_answer(by_hand))
     try:
         yield
@@ -185,10 +188,10 @@ async def _answer(by_hand: bool) -> None:
             if by_hand:
                 print(f"  a person is asked: {handoff.question}")
                 print(f"  answer with: HOLO_HOME={holo_home()} {Path(sys.executable).parent}/{command(handoff)}")
-                print(f"  the desktop: {handoff.live or 'is not shown'}", flush=True)
+                print(f"  the desktop: {handoff.live or 'not shown'}", flush=True)
                 continue
             words = ["handoff", "resume", handoff.id, "--by", "accountant", "--choice"]
-            # The last choice is the careful one: of anything else the demo knows nothing.
+            # The demo takes the last choice, which is the safe one, for all other questions.
             words += [IN_THE_NOTE, "--note", MANGLED_SAYS] if IN_THE_NOTE in handoff.choices else [handoff.choices[-1]]
             print(f"  the demo plays the person: holo-tasks {shlex.join(words)}", flush=True)
             holo = Path(sys.executable).with_name("holo-tasks")
@@ -199,7 +202,7 @@ async def _answer(by_hand: bool) -> None:
 
 @contextmanager
 def _model() -> Iterator[dict[str, Any]]:
-    """Real Holo if the environment names it, else the rehearsal model."""
+    """Yield the settings of a real Holo model if the environment names one, else of the rehearsal model."""
     from holo_tasks.desktop.environment import for_ours
     from holo_tasks.models.address import HOSTED_BASE_URL, is_hosted
     from holo_tasks.models.profile import DEFAULT_MODEL
@@ -218,7 +221,7 @@ def _model() -> Iterator[dict[str, Any]]:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
-            raise RuntimeError("The rehearsal model did not start; see the line above.")
+            raise RuntimeError("The rehearsal model did not start. The line above says why.")
         ready = json.loads(line)
         yield {"base_url": ready["base_url"], "model": ready["model"], "api_key": None, "rehearsal": True}
     finally:
@@ -227,7 +230,9 @@ def _model() -> Iterator[dict[str, Any]]:
 
 
 def _legacy_program(options: argparse.Namespace, out: Path) -> str:
-    """Write the mailbox and the program's database if they are not there; return the program's command."""
+    """Write the mailbox and the database of the legacy program if they are missing. Returns the command of the
+    program.
+    """
     from legacy_ledger_db import Transaction, create_database
     from receipts_mailbox import transactions, write_maildir
     from tk_python import tk_python
@@ -250,7 +255,7 @@ def _legacy_program(options: argparse.Namespace, out: Path) -> str:
 async def _fill_in_blocks(
     options: argparse.Namespace, out: Path, s3: S3Server, model: dict[str, Any], app: str
 ) -> None:
-    """Save what a person would fill in once in the Prefect UI."""
+    """Save the blocks that a user would create in the Prefect UI."""
     from prefect.types import SecretDict
     from pydantic import SecretStr
 
@@ -277,14 +282,14 @@ async def _fill_in_blocks(
 
 
 def _half(options: argparse.Namespace) -> int:
-    """Return how many receipts the model looks up before there is a playbook."""
+    """Return the number of receipts that the model looks up before a playbook exists."""
     from receipts_mailbox import expected
 
     return sum(one.outcome != "not_a_receipt" for one in expected(one_of_each=options.quick)) // 2
 
 
 def _reach(s3: S3Server) -> None:
-    """Let what reads evidence find the S3 server."""
+    """Set the environment variables by which readers of evidence find the S3 server."""
     os.environ.update(AWS_ENDPOINT_URL=s3.endpoint, AWS_REGION="us-east-1")
     os.environ.update(AWS_ACCESS_KEY_ID=s3.access_key, AWS_SECRET_ACCESS_KEY=s3.secret_key)
 
@@ -300,7 +305,7 @@ def _newest(out: Path) -> str:
 
 
 def _compile(out: Path) -> None:
-    """Make a playbook of what the model has just done, and show it; where nothing can be made of it, say why."""
+    """Compile a playbook from the newest run and print it. Prints the reason if that is not possible."""
     from holo_tasks.cli.compile import compile_traces
     from holo_tasks.core.errors import InvalidUsage
     from holo_tasks.machine.home import holo_home
@@ -310,16 +315,16 @@ def _compile(out: Path) -> None:
     try:
         compile_traces([_newest(out)], file, "look-up", (), None, holo_home(), as_json=False)
     except InvalidUsage as error:
-        print(f"\nplaybook  none: {error} The model looks up the rest, too.", flush=True)
+        print(f"\nplaybook  none: {error} The model looks up the rest too.", flush=True)
         return
     print(f"\nplaybook  {file}  (compiled from this run's evidence in {time.monotonic() - began:.1f} s)")
     for rule in load_playbook(file).rules_of("look-up"):
         print(f"  {', '.join(map(str, rule.screen))}: {' '.join(action.thought for action in rule.do)}")
-    print("The rest is looked up by it; the model goes on where it does not fit.\n", flush=True)
+    print("The playbook looks up the rest. The model continues where it does not fit.\n", flush=True)
 
 
 def _show_evidence(out: Path) -> None:
-    """Check the newest run's evidence as an auditor would."""
+    """Verify the newest run's evidence as an auditor would, and print the verdict."""
     from holo_tasks.cli.verify import in_words, public_pem, verify_trace
     from holo_tasks.machine.home import holo_home
 

@@ -1,8 +1,8 @@
 """Audit a mailbox of expense receipts against a desktop program that has no API.
 
-For each receipt: read it from its e-mail, or ask a person what it says; look the transaction up on the screen, file a
-flag in the program where the two disagree, and append a row to a workbook. What is done is done: a re-run repeats none
-of it.
+The flow reads each receipt from its e-mail, or asks a person to read it. It looks the transaction up on the screen. If
+the two differ, it files a flag in the program. Each receipt gets a row in a workbook. A second run repeats no finished
+work.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from receipts.receipt import Receipt, earlier_receipt_id, in_ascii, like_merchan
 
 PROGRAM = "Meridian Ledger"
 SCRIPTS = Path(__file__).with_name("reading_records.playbook.yaml")
-"""What is done without the model where it gives up."""
+"""Playbook that reads a record if the model gives up."""
 COLUMNS = [
     Column("Receipt", "text"),
     Column("Date", "date"),
@@ -83,7 +83,7 @@ HANDED_OVER = "handed over"
 UNFIT = f"{HANDED_OVER}: invalid"
 IN_THE_NOTE, LEAVE_OUT = "it is in the note", "leave it out"
 MOST_IN_A_ROW = 3
-"""So many receipts that cannot be finished, one after the other, end the audit."""
+"""The number of receipts in a row that cannot be finished before the audit ends."""
 Reason = Literal["Wrong amount", "Unknown merchant", "Duplicate receipt"]
 
 
@@ -123,7 +123,7 @@ class FlagFiled(BaseModel):
 
 
 class Reading(BaseModel):
-    """What a person makes of a receipt that nobody else can read: nothing, if it is to be left out."""
+    """The answer of a person about an unreadable receipt. ``receipt`` is ``None`` if it is to be left out."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -134,7 +134,7 @@ class Reading(BaseModel):
 @subgoal(title=f"Sign on to {PROGRAM}")
 @cost_guardrail(max_cost_usd=0.10, max_actions=15, timeout_seconds=120)
 async def sign_on() -> SignedOn:
-    """Let the agent in. The password is typed by name: neither the model nor the trace ever holds it."""
+    """Sign on to the program. The password is typed by its name, so neither the model nor the trace contains it."""
     answer: SignedOn = await pursue(
         f"Sign on to {PROGRAM} as user auditor. The password is {{{{secret:portal_password}}}}. "
         "If you are signed on already, there is nothing to do.",
@@ -156,12 +156,15 @@ def _reading(reference: str, token: str = "") -> Script:
 )
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def look_up(reference: str, token: str) -> PortalRecord:
-    """Read a transaction off the program's screen."""
+    """Return the record of a transaction, read from the screen."""
     return await _read(reference)
 
 
 async def _read(reference: str) -> PortalRecord:
-    """Read what the sub-goal around this is told as ``reference``: nothing of a mail is part of an instruction."""
+    """Return the record whose ``reference`` is in the data of the current sub-goal.
+
+    The goal has no text from the mail, so a mail cannot give instructions.
+    """
     goal = (
         f"Open the transaction in {PROGRAM} whose reference the data names, and read its record. If the program asks "
         "you to sign on again, the user is auditor and the password is {{secret:portal_password}}."
@@ -177,7 +180,7 @@ async def _read(reference: str) -> PortalRecord:
 
 
 async def flag_on_file(reference: str, reason: Reason, note: str, token: str) -> FlagFiled | NotDone:
-    """After an interruption: look whether the flag was filed. The look-up before it had found none."""
+    """Look whether an interrupted attempt filed the flag. The look-up before the attempt found no flag."""
     record = await read_record(reference)
     if not record.flags:
         return NOT_DONE
@@ -187,7 +190,7 @@ async def flag_on_file(reference: str, reason: Reason, note: str, token: str) ->
 @subgoal(title="Look again at {reference}", data=["reference"], effect=None, layers=["model", _reading])
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def read_record(reference: str) -> PortalRecord:
-    """Read a transaction as it is now, whatever was read of it before."""
+    """Return the current record of a transaction, without use of earlier results."""
     return await _read(reference)
 
 
@@ -200,7 +203,7 @@ async def read_record(reference: str) -> PortalRecord:
 )
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def file_flag(reference: str, reason: Reason, note: str, token: str) -> FlagFiled:
-    """File a flag for review: the one thing this flow changes in the program."""
+    """File a flag for review. It is the only change that this flow makes in the program."""
     filed: FlagFiled = await pursue(
         f"File a flag for review on the transaction in {PROGRAM} whose reference the data names, with the reason and "
         "the note that it names. Do not file it twice: if a flag with this reason is on file already, leave it so. "
@@ -212,14 +215,17 @@ async def file_flag(reference: str, reason: Reason, note: str, token: str) -> Fl
 
 @subgoal(title="Ask a person what {receipt.short_id} says", key="{receipt.receipt_id}", inputs=["receipt"], effect=None)
 async def ask_what_it_says(receipt: Receipt) -> Reading:
-    """Have a person read a receipt. A note that is no use is asked for once more, then left for a person."""
-    # What is wrong with the letter comes first, what it does not say last; a person needs no list of all between.
+    """Ask a person to read a receipt.
+
+    A note that cannot be used is asked for once more. After that, raises `NeedsPerson`.
+    """
+    # The first problem is about the letter, and the last ones are about missing values. The others are left out.
     problems = dict.fromkeys((*receipt.problems[:1], *receipt.problems[-3:]))
     why = "; ".join(problems) or "it names no transaction, or no amount"
     why = f"The receipt {receipt.short_id}, ‘{receipt.subject}’, cannot be read: {why}."
     for _ in range(2):
         answer = await hand_over(
-            f"{why} Look at the original, or ask who sent it. Then say in the note what it says, as in ‘{EXAMPLE}’, "
+            f"{why} Look at the original, or ask its sender. Then write its contents in the note, as in ‘{EXAMPLE}’, "
             f"or choose ‘{LEAVE_OUT}’.",
             choices=(IN_THE_NOTE, LEAVE_OUT),
             picture=False,
@@ -235,9 +241,10 @@ async def ask_what_it_says(receipt: Receipt) -> Reading:
 
 @subgoal(title="{receipt.short_id} · {receipt.merchant}", key="{receipt.receipt_id}", inputs=["receipt"])
 async def audit_receipt(receipt: Receipt, duplicate_of: str | None, named: Mapping[str, str] | None = None) -> Finding:
-    """Audit one receipt: look up, compare, flag where the two disagree.
+    """Audit one receipt: look it up, compare it, and flag a difference.
 
-    ``named`` are the other receipts by the transactions they name, for one that a person has to read.
+    ``named`` maps transactions to the other receipts that name them. It is given for a receipt that a person has to
+    read.
     """
     said, spent = None, current_run().guard.spent_micro
     asks = unreadable(receipt) and current_run().options.waits is not None
@@ -253,13 +260,13 @@ async def audit_receipt(receipt: Receipt, duplicate_of: str | None, named: Mappi
         else:
             found = await _compared(receipt, duplicate_of, story)
     layers = current_run().layer_of(receipt.receipt_id)
-    if said and "person" not in layers:  # they said it to an attempt that was interrupted
+    if said and "person" not in layers:  # the person answered an earlier, interrupted attempt
         layers = f"{layers} + person".removeprefix(" + ")
     return found.model_copy(update={"by": layers, "cost_micro": current_run().guard.spent_micro - spent})
 
 
 def unreadable(receipt: Receipt) -> bool:
-    """Say whether it is not known what a receipt says."""
+    """Return whether the transaction or the amount of a receipt is unknown."""
     return receipt.kind == "unreadable" or receipt.reference is None or receipt.amount is None
 
 
@@ -274,7 +281,7 @@ async def _compared(receipt: Receipt, duplicate_of: str | None, story: Story) ->
         evidence=current_run().trace,
     )
     if not record.found:
-        story.step("nothing to flag: there is no such transaction")
+        story.step("nothing to flag: the transaction does not exist")
         return found.model_copy(update={"status": "missing: no transaction"})
     verdict = compare(receipt, record, duplicate_of)
     if verdict is None:
@@ -287,7 +294,7 @@ async def _compared(receipt: Receipt, duplicate_of: str | None, story: Story) ->
 
 
 def compare(receipt: Receipt, record: PortalRecord, duplicate_of: str | None) -> tuple[Reason, str] | None:
-    """Say why a transaction needs a flag, and in what words; None when receipt and record agree."""
+    """Return the reason and the note for a flag. Returns ``None`` if receipt and record agree."""
     if duplicate_of is not None:
         return "Duplicate receipt", f"Same receipt as {short_id(duplicate_of)}"
     if not like_merchant(receipt.merchant or "", record.merchant or ""):
@@ -299,19 +306,19 @@ def compare(receipt: Receipt, record: PortalRecord, duplicate_of: str | None) ->
 
 @agent_step(acts=False, title="read the mailbox")
 async def read_mailbox(mailbox: HoloMailbox) -> list[Letter]:
-    """Read all letters of a mailbox."""
+    """Return all letters of a mailbox."""
     return await mailbox.letters()
 
 
 async def _write(sheet: Workbook, findings: Sequence[Finding], written: int) -> int:
-    """Write the rows of findings but for so many; return how many are written then."""
+    """Write the rows of all findings after the first ``written`` ones. Returns the new number of written rows."""
     if rows := [row_of(finding) for finding in findings[written:]]:
         await write_rows(sheet, rows)
     return len(findings)
 
 
 def row_of(finding: Finding) -> dict[str, Any]:
-    """Return the workbook's row for a finding."""
+    """Return the row of the workbook for a finding."""
     receipt = finding.receipt
     return {
         "Receipt": receipt.receipt_id,
@@ -347,29 +354,28 @@ async def expense_audit(
 ) -> dict[str, int]:
     """Audit every receipt of a mailbox.
 
-    A receipt that cannot be finished is left for a person, on the list of `holo-tasks runs`, and the next one begins;
-    three in a row end the audit. If any is left, the flow ends as `Needs person`. Started again, it does only what is
-    not done.
+    A receipt that cannot be finished is left for a person, on the list of `holo-tasks runs`, and the audit continues.
+    Three such receipts in a row end it. If any receipt is left, the flow ends in the state `Needs person`. A second run
+    does only the unfinished work.
 
     Args:
         mailbox: Name of the Holo Mailbox block.
-        workbook: Name of the Excel file that gets a row per receipt, in the folder that HOLO_REPORTS names where the
-            flow runs (`reports` under HOLO_HOME unless it is set); made if it is not there.
-        report: Name of the HTML report, in the same folder; empty for none.
+        workbook: Name of the Excel file with a row per receipt. It is in the folder HOLO_REPORTS of the machine that
+            runs the flow (default: `reports` under HOLO_HOME), and is created if it does not exist.
+        report: Name of the HTML report in the same folder. Empty means no report.
         model: Name of the Holo Model block.
         desktop: Name of the Holo Desktop block that starts the program.
         audit: Name of the Holo Audit Bucket block for the evidence.
-        max_cost_usd: The whole audit stops before it costs more.
-        since: Leave out letters older than this day.
-        ask_person_seconds: How long a person is waited for where a receipt cannot be read, or the agent asks for one.
-            With 0, as it is, nobody is: such a receipt gets a row `missing: receipt cannot be read`, and the audit
-            ends without anybody at hand. With more the flow run is paused in Prefect (Resume, or
-            `holo-tasks handoff`), and what the person says decides: the receipt is audited by it, or left out. If
-            nobody answers in time, or not to the point, the receipt is left for a person.
-        most: Audit no more than so many receipts that are not done yet, and leave the others to the next audit; 0 for
-            all of them.
-        playbook: Name of a playbook in the same folder that looks transactions up (`holo-tasks compile` makes one of an
-            audit's evidence). The model goes on where it does not fit. Empty: the model looks them up.
+        max_cost_usd: Cost limit of the whole audit.
+        since: Letters before this day are left out.
+        ask_person_seconds: How long to wait for a person if a receipt cannot be read, or the agent asks for one. With
+            0, the default, the audit asks no person, and an unreadable receipt gets a row `missing: receipt cannot be
+            read`. Otherwise the flow run is paused in Prefect (Resume, or `holo-tasks handoff`). The receipt is then
+            audited with the person's values, or left out. Without a usable answer in time, it is left for a person.
+        most: The most unfinished receipts that this audit works on. The next audit works on the others. 0 means all.
+        playbook: Name of a playbook in the same folder that looks transactions up. `holo-tasks compile` makes one from
+            the evidence of an audit. The model continues if the playbook does not fit. Empty means that the model looks
+            them up.
     """
     one_line_errors()
     given = await gather(mailbox, workbook, report)
@@ -383,7 +389,7 @@ async def expense_audit(
         findings = await audit_all(run, given.sheet, work, console)
         counts = await publish(run, findings, playbook)
         told = ", ".join(f"{count} by {layer}" for layer, count in run.layers.most_common())
-    # A run that found everything done keeps the report of the run that did it.
+    # A run without work keeps the report of the earlier run.
     if given.page and (run.steps or not given.page.exists()):
         await asyncio.to_thread(write_report, bucket.trace(run.trace), given.page, efforts(findings))
     console.summary(findings, run, told, given.sheet.path, given.page)
@@ -393,7 +399,7 @@ async def expense_audit(
 
 @dataclass(frozen=True)
 class Given:
-    """What an audit begins with: the receipts and their letters, and the files that it writes to."""
+    """The input of an audit: the receipts with their letters, and the files for the results."""
 
     read: list[tuple[Letter, Receipt]]
     letters: int
@@ -403,10 +409,11 @@ class Given:
 
 @dataclass(frozen=True)
 class Worklist:
-    """The receipts to audit, and what is known of them.
+    """The receipts to audit, with known facts.
 
-    ``all`` are those in the mailbox, also older ones; ``firsts`` names for each of them the earlier one that says the
-    same. ``before`` is what earlier versions found, and ``done`` are the ids of all that is finished.
+    ``all`` are the receipts in the mailbox, including older ones. ``firsts`` maps each receipt to an earlier one
+    with the same contents. ``before`` holds findings of earlier versions of this flow. ``done`` are the ids of all
+    finished receipts.
     """
 
     receipts: list[Receipt]
@@ -417,7 +424,7 @@ class Worklist:
 
 
 async def gather(mailbox: str, workbook: str, report: str | None) -> Given:
-    """Read the mailbox. What cannot be written to is refused before any work is done."""
+    """Read the mailbox. Raises an error before any work if a result file cannot be written."""
     page = await asyncio.to_thread(page_named, report) if report else None
     sheet = await asyncio.to_thread(_sheet, workbook)
     letters = await read_mailbox(await load_block(HoloMailbox, mailbox))
@@ -425,7 +432,7 @@ async def gather(mailbox: str, workbook: str, report: str | None) -> Given:
 
 
 def sort_out(run: Run, given: Given, since: date | None, most: int = 0) -> Worklist:
-    """Tell which receipts there are to audit, ``most`` of them new, and which of them are done."""
+    """Return the receipts to audit and the finished ones. At most ``most`` are new, if it is not 0."""
     read, before = as_known_before(run, given.sheet, given.read)
     firsts = duplicates([receipt for _, receipt in read])
     receipts = [
@@ -438,7 +445,7 @@ def sort_out(run: Run, given: Given, since: date | None, most: int = 0) -> Workl
 
 
 async def audit_all(run: Run, sheet: Workbook, work: Worklist, console: AuditConsole) -> list[Finding]:
-    """Audit one receipt after the other; each gets its row in the workbook before the next one begins."""
+    """Audit the receipts one by one. The row of a receipt is written before the next one begins."""
     logger = get_run_logger()
     findings: list[Finding] = []
     written = 0
@@ -463,7 +470,7 @@ async def audit_all(run: Run, sheet: Workbook, work: Worklist, console: AuditCon
 
 
 async def publish(run: Run, findings: Sequence[Finding], playbook: str | None = None) -> dict[str, int]:
-    """Publish the findings as a table in Prefect, and for the report; return how many there are of each kind."""
+    """Publish the findings as a table in Prefect and as the answer of the run. Returns the number of each kind."""
     kinds = ("match", "flagged", "missing", HANDED_OVER)
     counts = {name: sum(f.status.startswith(name) for f in findings) for name in kinds}
     costs = [f"a receipt {kind}: {usd(cost)} {who} (mean of {n})" for kind, who, n, cost in mean_costs(findings)]
@@ -488,10 +495,10 @@ def leave_to_person(findings: Sequence[Finding]) -> None:
 def as_known_before(
     run: Run, sheet: Workbook, read: list[tuple[Letter, Receipt]]
 ) -> tuple[list[tuple[Letter, Receipt]], dict[str, Finding]]:
-    """Give receipts that an earlier version worked on, or has a row for, the id they had; and what it came to.
+    """Give receipts of earlier versions of this flow their old ids. Also returns the earlier findings.
 
-    That id is too short to tell a message from one that somebody made to share it: what is stored must name the very
-    message, and a row must say the same.
+    An old id is short, and a message with the same id can be forged. So a stored finding must name the same
+    message, and a row of the workbook must have the same contents.
     """
     receipts = {receipt.receipt_id: receipt for _, receipt in read}
     earlier = {name: earlier_receipt_id(receipt.message_id) for name, receipt in receipts.items()}
@@ -526,7 +533,10 @@ def _receipts(letters: Sequence[Letter]) -> list[tuple[Letter, Receipt]]:
 
 
 def was_audited(receipt: Receipt, duplicate_of: str | None) -> bool:
-    """Say whether an earlier run finished a receipt; of one that says something else now the sub-goal will tell."""
+    """Return whether an earlier run finished a receipt.
+
+    Returns ``False`` if the contents have changed since. The sub-goal reports that later.
+    """
     try:
         return is_done(audit_receipt, receipt, duplicate_of)
     except TokenConflict:
@@ -536,10 +546,11 @@ def was_audited(receipt: Receipt, duplicate_of: str | None) -> bool:
 async def _audited(
     run: Run, receipt: Receipt, duplicate_of: str | None, others: Sequence[Receipt], before: list[Finding]
 ) -> Finding:
-    """Audit a receipt, or say that it was handed over; what stops them all is raised.
+    """Audit a receipt. A receipt that cannot be finished gets a finding that says so.
 
-    Several in a row are no accident: then the program or the model is not what it should be. What does not fit in a
-    receipt itself says nothing of them: whoever writes mails must not be able to end an audit.
+    Errors that concern all receipts are raised. Several failures in a row are raised too, because then the program
+    or the model does not work. A receipt with invalid contents does not count, because a sender of mails must not
+    be able to end an audit.
     """
     try:
         return await audit_receipt(receipt, duplicate_of, by_transaction(receipt, others))
@@ -554,23 +565,31 @@ async def _audited(
 
 
 def too_many_in_a_row(receipt: Receipt, before: Sequence[Finding]) -> bool:
-    """Say whether one more handed-over receipt ends the audit; that nobody could read one says nothing of a program."""
+    """Return whether another unfinished receipt ends the audit.
+
+    Unreadable and invalid receipts do not count, because they say nothing about the program.
+    """
     latest = [one for one in before if not unreadable(one.receipt) and one.status != UNFIT][1 - MOST_IN_A_ROW :]
     failed = [one for one in latest if one.status.startswith(HANDED_OVER)]
     return not unreadable(receipt) and len(failed) == MOST_IN_A_ROW - 1
 
 
 def _sheet(name: str) -> Workbook:
-    """Return the workbook of this name; raise `InvalidUsage` if it is somebody else's or cannot be written to."""
+    """Return the workbook with this name.
+
+    Raises `InvalidUsage` if it is a different workbook, or cannot be written.
+    """
     sheet = Workbook(workbook_named(name), columns=COLUMNS, key="Receipt", sheet="Audit", title="Expense audit")
     if sheet.path.exists() and not sheet.has_sheet():
-        raise InvalidUsage(f"{sheet.path} is another workbook, it has no sheet ‘{sheet.sheet}’: give another name.")
+        raise InvalidUsage(
+            f"{sheet.path} is a different workbook, because it has no sheet ‘{sheet.sheet}’: give another name."
+        )
     sheet.rows()
     return sheet
 
 
 def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:
-    """Name, for each receipt, the earlier one that says the same, if there is one."""
+    """Return the earlier receipt with the same contents for each receipt, or ``None``."""
     first: dict[str, str] = {}
     found: dict[str, str | None] = {}
     for receipt in receipts:
@@ -582,9 +601,9 @@ def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:
 
 
 def by_transaction(receipt: Receipt, others: Sequence[Receipt]) -> dict[str, str] | None:
-    """Return the first of the other receipts for each transaction; none for a receipt that says for itself.
+    """Return the first of the other receipts for each transaction. Returns ``None`` for a readable receipt.
 
-    What cannot be read counts once a person has said what it says: of two such, the first is no duplicate.
+    An unreadable receipt counts after a person has read it. So the first of two such receipts is not a duplicate.
     """
     if not unreadable(receipt):
         return None
@@ -596,5 +615,5 @@ def by_transaction(receipt: Receipt, others: Sequence[Receipt]) -> dict[str, str
 
 
 if __name__ == "__main__":
-    # One audit at a time: a second one would find the receipts claimed by the first.
+    # One audit at a time: the first one holds the claims on the receipts.
     expense_audit.serve(name="expense-audit", limit=1)

@@ -1,4 +1,4 @@
-"""End what nobody holds any more, each few minutes and on each machine with desktops."""
+"""Release what dead processes held, every few minutes and on each machine with desktops."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from holo_tasks.run.log_filter import one_line_errors
 
 @flow(name="Janitor", persist_result=False)
 async def janitor() -> dict[str, Any]:
-    """Put back the items of dead workers, free their seats, end their flow runs, and clear away what desktops left.
+    """Return items of dead workers to their lists, release seats, end flow runs, and remove the remains of
+    desktops.
 
-    Items, seats and flow runs are those of all machines that share the database; processes and folders are those of the
-    machine that this runs on. It ends nothing that anybody holds, and may run as often as one likes. Of lists with open
-    items that are due within the hour it tells Prefect (`holo.deadline-near`), for an automation to call somebody.
+    Items, seats and flow runs are those of all machines with the same database. Processes and folders are those of
+    this machine. Nothing that a living process holds is touched, so the flow may run at any time. If open items of
+    a list are due within the hour, the flow sends the event `holo.deadline-near` to Prefect, for an automation that
+    calls a person.
     """
     one_line_errors()
     found = await clear()
     said = {name: value for name, value in asdict(found).items() if value}
-    get_run_logger().info("Ended what nobody held: %s.", said or "there was nothing")
+    get_run_logger().info("Released what dead processes held: %s.", said or "nothing")
     for due in await asyncio.to_thread(lambda: tell_of_deadlines(Books.here().ledger.store)):
         get_run_logger().warning("%d items of %s are due within the hour, %d are late.", due.near, due.list, due.late)
     return said

@@ -1,4 +1,4 @@
-"""Decide in Prefect's pages on what is proposed where a playbook does not fit any more."""
+"""Decide in the Prefect UI on proposed changes of a playbook that no longer fits."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from holo_tasks.run.secret_filter import HushedName
 @flow(name="Review a playbook", flow_run_name=HushedName("{playbook}"), persist_result=False)
 async def review_playbook(
     playbook: str = Field(
-        description="Name of a playbook in the folder that HOLO_REPORTS names where the flow runs, such as "
-        "‘look-up.yaml’; what is proposed for it lies beside it."
+        description="Name of a playbook in the folder HOLO_REPORTS of the machine that runs the flow, such as "
+        "‘look-up.yaml’. The proposals are in the same folder."
     ),
     wait_hours: float = Field(
-        default=24, gt=0, le=720, description="How long a person is waited for; what nobody decides on stays open."
+        default=24, gt=0, le=720, description="Hours to wait for a person. Proposals without a decision stay open."
     ),
 ) -> list[dict[str, Any]]:
-    """Show each proposal with both pictures, wait for a person's yes or no, and put what they apply into the file."""
+    """Show each proposal with both pictures, wait for a person's decision, and apply the accepted ones to the file."""
     one_line_errors()
     file = await asyncio.to_thread(playbook_named, playbook)
     return [asdict(one) for one in await review_proposals(file, 3600 * wait_hours)]

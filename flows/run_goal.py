@@ -1,4 +1,4 @@
-"""Pursue one goal on a screen: for what has no flow of its own yet."""
+"""Pursue one goal on a screen. No flow has to be written for it."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ async def pursue_goal(goal: str, token: str | None) -> str:
 @cost_guardrail(max_cost_usd="{max_cost_usd}", timeout_seconds="{timeout_seconds}")
 async def run_goal(
     goal: str = Field(
-        description="What to do, in plain words. For example: open the customer list and tell me how many there are.",
+        description="The goal in plain words. For example: open the customer list and tell me how many there are.",
         min_length=1,
         max_length=100_000,
     ),
     allow: Literal["read", "act"] = Field(
         default="read",
-        description="read only looks and answers; act may use the mouse and the keyboard, unless the desktop block's "
-        "rules say read.",
+        description="read only looks and answers. act may also use the mouse and the keyboard, unless the rules of the "
+        "desktop block say read.",
     ),
     model: str = Field(default="holo", description="Name of a Holo Model block."),
     desktop: str = Field(default="holo", description="Name of a Holo Desktop block."),
     audit: str = Field(default="holo", description="Name of a Holo Audit Bucket block."),
-    max_steps: int = Field(default=50, ge=1, le=10_000, description="The agent stops after so many steps."),
-    max_cost_usd: float = Field(default=0.50, ge=0, description="Stops before it costs more."),
-    timeout_seconds: float = Field(default=600, gt=0, description="The agent stops after this time."),
+    max_steps: int = Field(default=50, ge=1, le=10_000, description="The most steps of the agent."),
+    max_cost_usd: float = Field(default=0.50, ge=0, description="The cost limit. The run stops before it costs more."),
+    timeout_seconds: float = Field(default=600, gt=0, description="The time limit of the run, in seconds."),
     token: str | None = Field(
         default=None,
-        description="If given, the goal is pursued only once for it: a re-run returns the first answer.",
+        description="Identifies the business item. A second run with the same token returns the first answer.",
     ),
     hand_off_seconds: float = Field(
         default=0,
         ge=0,
         le=LONGEST_S,
-        description="How long a person is waited for where the agent asks for one; 0 ends the run there.",
+        description="How long to wait for a person if the agent asks for one. 0 ends the run at that point.",
     ),
     report: str | None = Field(
         default=None,
-        description="Name of an HTML report of the run, in the folder that HOLO_REPORTS names where it runs.",
+        description="Name of an HTML report of the run, in the folder HOLO_REPORTS of the machine that runs the flow.",
     ),
 ) -> str:
-    """Look at a screen, and if allowed use its mouse and keyboard, until the goal is answered."""
+    """Pursue a goal on a screen and return the answer. Mouse and keyboard are only used if that is allowed."""
     one_line_errors()
     if not goal.strip():
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
@@ -80,5 +80,5 @@ async def run_goal(
 
 
 if __name__ == "__main__":
-    # Each has a desktop of its own; one that waits for a person counts, too.
+    # Each run has its own desktop. Runs that wait for a person count too.
     run_goal.serve(name="run-goal", limit=4)

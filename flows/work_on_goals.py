@@ -1,4 +1,4 @@
-"""Work on goals in plain words that are on a list, on several desktops at once."""
+"""Work on the goals of a work list, on several desktops at the same time."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ async def work_on_goals(
         default="goals",
         min_length=1,
         max_length=300,
-        description="Name of the list. Each item has a goal, and a token under which that is pursued once.",
+        description="Name of the list. Each item has a goal, and a token for which the goal is pursued once.",
     ),
-    most: int = Field(default=100, ge=1, description="How many items this run takes at most."),
-    desktops: int = Field(default=1, ge=1, le=100, description="So many work at once."),
+    most: int = Field(default=100, ge=1, description="The most items that this run takes."),
+    desktops: int = Field(default=1, ge=1, le=100, description="The number of desktops that work at the same time."),
     allow: Literal["read", "act"] = Field(
         default="read",
-        description="read only looks and answers; act may use the mouse and the keyboard, unless the desktop block's "
-        "rules say read.",
+        description="read only looks and answers. act may also use the mouse and the keyboard, unless the rules of the "
+        "desktop block say read.",
     ),
     model: str = Field(default="holo", description="Name of a Holo Model block."),
     desktop: str = Field(default="holo", description="Name of a Holo Desktop block, which starts a program."),
     audit: str = Field(default="holo", description="Name of a Holo Audit Bucket block."),
-    max_steps: int = Field(default=50, ge=1, le=10_000, description="The agent stops a goal after so many steps."),
-    max_cost_usd: float = Field(default=20.0, ge=0, description="The run stops before it costs more."),
+    max_steps: int = Field(default=50, ge=1, le=10_000, description="The most steps for a goal."),
+    max_cost_usd: float = Field(default=20.0, ge=0, description="The cost limit. The run stops before it costs more."),
 ) -> dict[str, int]:
-    """Take items that are ready, the most urgent first, and count what came of them.
+    """Work on the items of a list that are ready, the most urgent first, and count the results.
 
-    `Work through a list` begins runs of it, on as many machines as there are.
+    `Work through a list` starts runs of this flow on all machines.
     """
     one_line_errors()
     log, counted = get_run_logger(), {"done": 0, "not done": 0}

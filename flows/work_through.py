@@ -1,4 +1,4 @@
-"""Put items on a list of work, and have as many machines as there are work through it."""
+"""Add items to a work list, and let all machines work through it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from holo_tasks.run.secret_filter import HushedName
 from holo_tasks.safety.work_items import Priority
 
 _LIST: Any = Field(description="Name of the list.", min_length=1, max_length=300)
-_PAYLOAD: Any = Field(description="What the work is given, by name.")
-_QUEUES: Any = Field(default=None, description="The work queue for runs that are begun for items of a priority.")
-_PARAMETERS: Any = Field(default=None, description="Further parameters of the deployment.")
-_PRIORITY: Any = Field(default="normal", description="Which items go first.")
-_DEADLINE: Any = Field(default=None, description="Of items of one priority, those with the nearest deadline go first.")
+_PAYLOAD: Any = Field(description="The values for the work, by their names.")
+_QUEUES: Any = Field(default=None, description="The work queue for runs with items of each priority.")
+_PARAMETERS: Any = Field(default=None, description="Further parameters for runs of the deployment.")
+_PRIORITY: Any = Field(default="normal", description="Items with a higher priority come first.")
+_DEADLINE: Any = Field(default=None, description="Among items of one priority, the nearest deadline comes first.")
 _TRIES: Any = Field(
-    default=3, ge=1, le=100, description="How often an item is tried that fails for a technical reason."
+    default=3, ge=1, le=100, description="The most attempts at an item that fails for a technical reason."
 )
 
 
@@ -31,17 +31,17 @@ _TRIES: Any = Field(
 async def work_through(
     work_list: str = _LIST,
     deployment: str = Field(
-        description="The deployment whose runs work on the items, as ‘flow/deployment’. Its flow has the parameters "
-        "work_list and most, and gives them to WorkList.map."
+        description="The deployment that works on the items, as ‘flow/deployment’. Its flow needs the parameters "
+        "work_list and most, and passes them to WorkList.map."
     ),
-    batch: int = Field(default=100, ge=1, description="How many items a run takes at most."),
-    at_once: int = Field(default=10, ge=1, description="How many runs there are at most at a time."),
+    batch: int = Field(default=100, ge=1, description="The most items that one run takes."),
+    at_once: int = Field(default=10, ge=1, description="The most runs at the same time."),
     queues: dict[Priority, str] | None = _QUEUES,
     parameters: dict[str, Any] | None = _PARAMETERS,
 ) -> dict[str, int]:
-    """Begin runs of a deployment until every item of a list has come to an end, and count what came of them.
+    """Start runs of a deployment until all items of a list are finished, and count the results.
 
-    It has no desktop and waits most of the time: let it run beside those that work, on a worker of its own.
+    This flow has no desktop and waits most of the time. Run it on a separate worker.
     """
     one_line_errors()
     counts = await fan_out(work_list, deployment, batch=batch, at_once=at_once, queues=queues, parameters=parameters)
@@ -51,13 +51,13 @@ async def work_through(
 @flow(name="Add to a list", flow_run_name=HushedName("{key}"), persist_result=False)
 async def add_to_list(
     work_list: str = _LIST,
-    key: str = Field(description="Names the item; it is added once.", min_length=1, max_length=300),
+    key: str = Field(description="Identifies the item. An item is added once.", min_length=1, max_length=300),
     payload: dict[str, Any] = _PAYLOAD,
     priority: Priority = _PRIORITY,
     deadline: datetime | None = _DEADLINE,
     most_tries: int = _TRIES,
 ) -> bool:
-    """Put one item on a list; False if it was there already."""
+    """Add one item to a list. Returns ``False`` if the list had it already."""
     one_line_errors()
     return await WorkList(work_list).add(payload, key=key, priority=priority, deadline=deadline, most_tries=most_tries)
 
@@ -66,15 +66,17 @@ async def add_to_list(
 async def add_table(
     work_list: str = _LIST,
     table: str = Field(
-        description="Name of a CSV file or a workbook in the folder that HOLO_REPORTS names where the flow runs. Its "
-        "first row names the columns; each other row is an item."
+        description="Name of a CSV file or a workbook in the folder HOLO_REPORTS of the machine that runs the flow. "
+        "Its first row names the columns. Each other row is an item."
     ),
-    key: str = Field(description="What names an item, made of columns: ‘{report}’.", min_length=1, max_length=300),
+    key: str = Field(
+        description="The key of an item, with columns in braces: ‘{report}’.", min_length=1, max_length=300
+    ),
     priority: Priority = _PRIORITY,
     deadline: datetime | None = _DEADLINE,
     most_tries: int = _TRIES,
 ) -> int:
-    """Put each row of a table on a list, all or none; return how many were not there yet."""
+    """Add each row of a table to a list, all or none. Returns the number of new items."""
     one_line_errors()
     rows = await asyncio.to_thread(lambda: read_rows(table_named(table)))
     return await WorkList(work_list).add_rows(

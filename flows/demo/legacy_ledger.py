@@ -1,12 +1,12 @@
-"""Meridian Ledger 4.2: the old desktop program, with no API, that the demo and the tests drive.
+"""Meridian Ledger 4.2: an old desktop program without an API, for the demo and the tests.
 
-Run as its own process, standard library only (tkinter, sqlite3):
+It runs as its own process, with the standard library only (tkinter, sqlite3):
 
     MERIDIAN_PASSWORD=... python3 flows/demo/legacy_ledger.py --db FILE
 
-Make FILE with `legacy_ledger_db.create_database`. The password comes from `--secret-file` or the
-variable MERIDIAN_PASSWORD, never from the command line. Whatever stops it from starting is one
-line on stderr and exit code 2.
+Make FILE with `legacy_ledger_db.create_database`. The password comes from `--secret-file` or the variable
+MERIDIAN_PASSWORD, never from the command line. If the program cannot start, it prints one line to stderr and exits with
+code 2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from legacy_ledger_db import LedgerFile, NotALedger
 
 
 class CannotStart(RuntimeError):
-    """Says in one line what is missing and what to do."""
+    """The program cannot start. The message says in one line what is missing and what to do."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,19 +86,45 @@ def _password(secret_file: Path | None) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="legacy_ledger", description="Meridian Ledger 4.2")
     parser.add_argument("--db", type=Path, required=True, metavar="FILE", help="the ledger's SQLite file")
-    parser.add_argument("--user", default="auditor", help="who may sign on (default: %(default)s)")
-    parser.add_argument("--secret-file", type=Path, metavar="FILE", help="first choice for the password")
-    parser.add_argument("--seed", type=int, default=0, help="of delays and tips (default: %(default)s)")
-    parser.add_argument("--font-size", type=_font_size, default=11, metavar="9..18")
-    parser.add_argument("--position", type=_position, metavar="X,Y", help="of the window on the screen")
+    parser.add_argument("--user", default="auditor", help="name of the user (default: %(default)s)")
     parser.add_argument(
-        "--slow", type=_range, default=(0.1, 0.8), metavar="LOW,HIGH", help="seconds per repaint; 0,0: none"
+        "--secret-file",
+        type=Path,
+        metavar="FILE",
+        help="file with the password (default: the variable MERIDIAN_PASSWORD)",
     )
-    parser.add_argument("--tip-after", type=_count, default=9, metavar="N", help="screen changes; 0: never")
-    parser.add_argument("--session-actions", type=_count, default=60, metavar="N", help="0: no limit")
-    parser.add_argument("--session-seconds", type=_count, default=900, metavar="N", help="idle time; 0: no limit")
+    parser.add_argument("--seed", type=int, default=0, help="seed of delays and tips (default: %(default)s)")
+    parser.add_argument("--font-size", type=_font_size, default=11, metavar="9..18")
+    parser.add_argument("--position", type=_position, metavar="X,Y", help="position of the window on the screen")
     parser.add_argument(
-        "--state-file", type=Path, metavar="FILE", help="FOR TESTS ONLY: screen and widget boxes as JSON"
+        "--slow",
+        type=_range,
+        default=(0.1, 0.8),
+        metavar="LOW,HIGH",
+        help="delay of a screen change in seconds; 0,0: no delay",
+    )
+    parser.add_argument(
+        "--tip-after", type=_count, default=9, metavar="N", help="screen changes between two tips; 0: no tips"
+    )
+    parser.add_argument(
+        "--session-actions",
+        type=_count,
+        default=60,
+        metavar="N",
+        help="actions before the session expires; 0: no limit",
+    )
+    parser.add_argument(
+        "--session-seconds",
+        type=_count,
+        default=900,
+        metavar="N",
+        help="idle seconds before the session expires; 0: no limit",
+    )
+    parser.add_argument(
+        "--state-file",
+        type=Path,
+        metavar="FILE",
+        help="FOR TESTS ONLY: file for the screen and the widget boxes, as JSON",
     )
     return parser
 

@@ -1,6 +1,6 @@
-"""The SQLite file of the legacy program: its schema, what the program asks of it, what tests read back.
+"""The SQLite file of the legacy program: its schema, the queries of the program, and readers for tests.
 
-No tkinter here, so tests and the demo can make a database and inspect it in any interpreter.
+This module does not use tkinter, so tests and the demo can use it in any interpreter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 REASONS = ("Wrong amount", "Unknown merchant", "Duplicate receipt", "No receipt", "Other")
 REFERENCE = re.compile(r"TX-[0-9]{5}")
 
-# `flags` has no uniqueness on purpose: a double submission must show as two rows.
+# `flags` has no unique constraint on purpose, so that a double submission shows as two rows.
 _SCHEMA = """
 CREATE TABLE transactions (
     reference    TEXT PRIMARY KEY,
@@ -45,7 +45,7 @@ CREATE TABLE journal (
 
 
 class NotALedger(RuntimeError):
-    """The file is missing or is not a database made by `create_database`."""
+    """The file is missing, or is not a database made by `create_database`."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ class SaveAttempt:
 
 
 def create_database(path: str | Path, transactions: Iterable[Transaction], *, first_flag_id: int = 1001) -> None:
-    """Make a new ledger file; raises `FileExistsError` rather than replace one.
+    """Make a new ledger file. Raises `FileExistsError` if the file exists.
 
-    The file appears complete or not at all. Flag numbers go on from `first_flag_id`, as in a
-    program that has been in use for years.
+    The file appears complete or not at all. Flag numbers start after `first_flag_id`, as in a program that has been
+    in use for years.
     """
     path = Path(path)
     if path.exists():
@@ -116,13 +116,13 @@ def create_database(path: str | Path, transactions: Iterable[Transaction], *, fi
 
 
 class LedgerFile:
-    """One ledger file, opened anew for each question so that other processes may read along."""
+    """A ledger file. Each query opens it anew, so that other processes can read it at the same time."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
     def check(self) -> None:
-        """Raise `NotALedger` unless the file is there and has the three tables."""
+        """Raise `NotALedger` unless the file exists and has the three tables."""
         if not self.path.is_file():
             raise NotALedger(f"no ledger file at {self.path}: create it with legacy_ledger_db.create_database")
         try:
@@ -139,7 +139,7 @@ class LedgerFile:
         return Transaction(*row) if row else None
 
     def save_flag(self, reference: str, reason: str, note: str) -> int:
-        """Insert one flag with its journal line; the new flag's number."""
+        """Insert a flag with its journal line. Returns the number of the flag."""
         with self._open() as database:
             cursor = database.execute(
                 "INSERT INTO flags (reference, reason, note, created_at) VALUES (?, ?, ?, ?)",
@@ -151,24 +151,24 @@ class LedgerFile:
         return flag_id
 
     def refuse_save(self, reference: str, outcome: str) -> None:
-        """Write down a press of “Save flag” that saved nothing."""
+        """Record a press of “Save flag” that saved nothing."""
         with self._open() as database:
             _write_journal(database, reference, outcome, None)
 
     def flags(self, reference: str | None = None) -> list[Flag]:
-        """Every flag, or those of one transaction, oldest first."""
+        """Return all flags, or those of one transaction, oldest first."""
         with self._open() as database:
             rows = database.execute("SELECT * FROM flags WHERE ?1 IS NULL OR reference = ?1 ORDER BY id", (reference,))
             return [Flag(*row) for row in rows]
 
     def journal(self) -> list[SaveAttempt]:
-        """Every save attempt, oldest first."""
+        """Return all save attempts, oldest first."""
         with self._open() as database:
             return [SaveAttempt(*row) for row in database.execute("SELECT * FROM journal ORDER BY id")]
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        # mode=rw: sqlite would otherwise create an empty file where the ledger was removed.
+        # mode=rw: sqlite would otherwise create an empty file if the ledger was removed.
         database = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=rw", uri=True, timeout=5)
         try:
             with database:

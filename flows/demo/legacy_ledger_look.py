@@ -1,4 +1,4 @@
-"""How the legacy program looks: grey bevels, fonts that scale, a navy heading band."""
+"""The appearance of the legacy program: gray bevels, fonts that scale, and a navy heading band."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ FIELD = "#ffffff"
 READ_ONLY = "#dedede"
 NAVY = "#000070"
 ERROR_INK = "#7a0000"
-FAINT_PINK = "#e6b9b9"  # barely differs from the grey border: the trap is that one may miss it
+FAINT_PINK = "#e6b9b9"  # hardly differs from the gray border, so that a reader may miss it
 
 _WIDTH_AT_11, _HEIGHT_AT_11 = 760, 520
 _WIDEST, _HIGHEST = 1200, 760
 
 
 class Look:
-    """Fonts and measures for one font size (points at 96 dpi, whatever the screen claims)."""
+    """Fonts and measures for one font size, in points at 96 dpi. The dpi of the screen is ignored."""
 
     def __init__(self, root: tk.Tk, points: int) -> None:
         self.points = points
-        # Xvfb's idea of its dpi varies with its options; the same size must be the same pixels.
+        # The dpi of Xvfb depends on its options. The same font size must give the same pixels.
         root.tk.call("tk", "scaling", 96 / 72)
         self.font = tkfont.Font(root, family="DejaVu Sans", size=points)
         self.bold = tkfont.Font(root, family="DejaVu Sans", size=points, weight="bold")
@@ -53,7 +53,7 @@ class Look:
         self._off, self._on = _dial(root, across, on=False), _dial(root, across, on=True)
 
     def px(self, at_11: int) -> int:
-        """A distance drawn for size 11, in pixels at this size."""
+        """Return a distance for font size 11, scaled to this size, in pixels."""
         return max(1, round(at_11 * self.points / 11))
 
     def window_size(self) -> tuple[int, int]:
@@ -73,7 +73,7 @@ class Look:
         return entry
 
     def value(self, parent: tk.Misc, text: str, width: int) -> tk.Label:
-        """A read-only sunken field."""
+        """Return a sunken field that cannot be edited."""
         label = tk.Label(parent, text=text, anchor="w", width=width, background=READ_ONLY)
         label.configure(relief="sunken", borderwidth=2, padx=self.px(5), pady=self.px(2))
         return label
@@ -82,7 +82,7 @@ class Look:
         choice = tk.Radiobutton(parent, text=f" {text}", value=text, variable=variable, anchor="w")
         choice.configure(indicatoron=False, image=self._off, selectimage=self._on, compound="left")
         choice.configure(relief="flat", offrelief="flat", overrelief="flat", borderwidth=0, pady=0)
-        # Else the empty start value counts as "neither on nor off".
+        # Otherwise the empty start value counts as "neither on nor off".
         choice.configure(selectcolor=GREY, tristatevalue="-", highlightthickness=1)
         return choice
 
@@ -94,7 +94,7 @@ class Look:
 
 
 def _dial(root: tk.Tk, across: int, *, on: bool) -> tk.PhotoImage:
-    """A bevelled round radio indicator, with a dot when on."""
+    """Return the picture of a round, bevelled radio button, with a dot if it is on."""
     image = tk.PhotoImage(master=root, width=across, height=across)
     middle = (across - 1) / 2
     for y in range(across):
@@ -115,6 +115,6 @@ def bind_enter(field: tk.Entry, command: Callable[[], object]) -> None:
         command()
         return "break"
 
-    # Some typing tools send a newline as Linefeed, which Tk would put into the field as a character.
+    # Some typing tools send a newline as Linefeed. Tk would insert it into the field as a character.
     for key in ("<Return>", "<KP_Enter>", "<Linefeed>"):
         field.bind(key, pressed)

@@ -1,4 +1,4 @@
-"""The screens of the legacy program, in the order one meets them."""
+"""The screens of the legacy program, in the order of their use."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from legacy_ledger_look import bind_enter
 from legacy_ledger_window import LedgerWindow
 
 SHORTEST_NOTE = 10
-# Saving is never instant: this is the moment in which a second click makes a second flag.
+# Saving takes time. A second click during it makes a second flag.
 SAVE_SECONDS = 0.3
 
 
 class Screen(tk.Frame):
-    """What all screens share; see the `Panel` protocol."""
+    """The common parts of all screens. See the `Panel` protocol."""
 
     name = heading = code = ""
 
@@ -41,7 +41,7 @@ class Screen(tk.Frame):
         return variable
 
     def buttons(self, *labelled: tuple[str, str, Callable[[], object]]) -> None:
-        """A row of buttons at the foot of the screen: (part name, label, command)."""
+        """Add a row of buttons at the bottom of the screen: part name, label and command of each."""
         row = tk.Frame(self)
         row.pack(side="bottom", fill="x")
         for part, label, command in labelled:
@@ -318,7 +318,7 @@ class SavedScreen(Screen):
 
 
 def _flags_line(reasons: list[str]) -> str:
-    """`Flags on file: 0`, `Flags on file: 2 (Wrong amount, Other)`; at most three reasons are named."""
+    """Return `Flags on file: 0`, or `Flags on file: 2 (Wrong amount, Other)` with at most three reasons."""
     if not reasons:
         return "Flags on file: 0"
     more = ", ..." if len(reasons) > 3 else ""

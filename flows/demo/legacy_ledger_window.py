@@ -1,4 +1,4 @@
-"""The main window of the legacy program: one panel at a time, and all the ways it gets in one's way."""
+"""The main window of the legacy program: one panel at a time, with delays, tips and sessions that expire."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TIPS = (
 
 @dataclass(frozen=True)
 class Behavior:
-    """The program's bad habits; zero switches one off."""
+    """The obstacles of the program. Zero switches one off."""
 
     seed: int = 0
     slow: tuple[float, float] = (0.1, 0.8)
@@ -45,7 +45,7 @@ class Login:
 
 
 class Panel(Protocol):
-    """One screen. `parts` are named for the state file; `shown` puts the caret in place."""
+    """One screen. `parts` names the widgets for the state file. `shown` focuses the first field."""
 
     name: str
     heading: str
@@ -66,7 +66,7 @@ class Session:
         self._last = time.monotonic()
 
     def use(self) -> bool:
-        """One more action; false when the session had already run out."""
+        """Count one more action. Returns ``False`` if the session has expired."""
         now = time.monotonic()
         most, idle = self._behavior.session_actions, self._behavior.session_seconds
         if (most and self._actions >= most) or (idle and now - self._last > idle):
@@ -99,10 +99,10 @@ class LedgerWindow:
         self._state_due: str | None = None
         self._build()
 
-    # -- what panels call -------------------------------------------------------------------
+    # -- for panels -------------------------------------------------------------------
 
     def begin_action(self) -> bool:
-        """Every command asks first; false means the session is over and sign-on is on its way."""
+        """Start a command. Returns ``False`` and shows the sign-on screen if the session has expired."""
         self.say("")
         if self.session is not None and self.session.use():
             return True
@@ -114,9 +114,9 @@ class LedgerWindow:
         self.session = Session(self._behavior)
 
     def go(self, make: Callable[[], Panel], message: str = "", at_least: float = 0.0) -> None:
-        """Change the panel slowly, in one of two ways: the program hangs, or it works in the background.
+        """Change the panel after a delay. The program either hangs or works in the background.
 
-        In both, clicks that arrive meanwhile still reach the old panel; the last change asked for wins.
+        In both cases, clicks during the delay still reach the old panel. Of several changes, the last one wins.
         """
         if self._pending is not None:
             self.root.after_cancel(self._pending)
@@ -128,7 +128,7 @@ class LedgerWindow:
         if hangs:
             self._write_state(busy=True)
             time.sleep(seconds)
-            wait_ms = 20  # lets the clicks that piled up during the hang reach the old panel
+            wait_ms = 20  # the clicks during the hang still reach the old panel
         else:
             self.root.configure(cursor="watch")
             if seconds > 0:
@@ -138,13 +138,13 @@ class LedgerWindow:
         self._write_state()
 
     def say(self, message: str, error: bool = False) -> None:
-        """The status line; an error is only smaller and a little darker red."""
+        """Show a message in the status line. An error is only smaller and darker red."""
         font, ink = (self.look.small, ERROR_INK) if error else (self.look.font, INK)
         self._message.configure(text=message or "M-000 Ready", font=font, foreground=ink)
         self.note_state()
 
     def note_state(self, *_: object) -> None:
-        """Something visible changed; the state file follows when Tk is idle."""
+        """Write the state file when Tk is idle, because something visible has changed."""
         if self._state_file is not None and self._state_due is None:
             self._state_due = self.root.after_idle(self._write_state)
 
@@ -224,7 +224,7 @@ class LedgerWindow:
         keys.pack(side="bottom", fill="x", padx=look.px(3))
         self.stage = tk.Frame(root, relief="ridge", borderwidth=3)
         self.stage.pack(side="top", fill="both", expand=True, padx=look.px(4))
-        # The error line is smaller than the rest; without this the bar would jump when it comes.
+        # The font of errors is smaller. Without a fixed height the status bar would move.
         status.configure(height=status.winfo_reqheight())
 
         for key, command in {
@@ -295,7 +295,7 @@ class LedgerWindow:
         raise error
 
     def _write_state(self, busy: bool | None = None) -> None:
-        """For tests only: what is on the screen and where, so that a test can click without OCR."""
+        """Write the screen and the boxes of its widgets, so that a test can click without OCR. Only for tests."""
         self._state_due = None
         if self._state_file is None or self.panel is None or not self.root.winfo_viewable():
             return
@@ -321,7 +321,7 @@ class LedgerWindow:
 
 
 class Popup(tk.Toplevel):
-    """A modal window over the form: nothing beneath it answers until it is closed."""
+    """A modal window over the form. The form ignores input until it is closed."""
 
     def __init__(
         self,
@@ -350,8 +350,8 @@ class Popup(tk.Toplevel):
         self._button.pack(pady=(0, look.px(12)))
         self.parts: dict[str, tk.Widget] = {f"{name}.close": self._button}
         self.bind("<Escape>", lambda _event: self.close())
-        # A click on the form beneath arrives here; the window manager has given the form the
-        # keyboard for it, and Tk would not notice while the grab is on.
+        # A click on the form beneath arrives here. The window manager has focused the form, and Tk does not notice
+        # that during the grab.
         self.bind("<ButtonPress>", lambda _event: self.take_focus())
         self.protocol("WM_DELETE_WINDOW", self.close)
         self._place()
@@ -388,5 +388,5 @@ class Popup(tk.Toplevel):
 
 
 def _box(widget: tk.Misc) -> list[int]:
-    """x, y, width, height in screen pixels."""
+    """Return x, y, width and height in screen pixels."""
     return [widget.winfo_rootx(), widget.winfo_rooty(), widget.winfo_width(), widget.winfo_height()]

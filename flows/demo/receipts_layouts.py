@@ -1,7 +1,7 @@
-"""Receipts as e-mail messages, each in a layout of its own.
+"""Receipts as e-mail messages, each in a different layout.
 
-The layouts are those that make reading hard: HTML only, an HTML alternative of an empty plain text,
-umlauts in several encodings, totals in text, table, web page and PDF attachments, forwarded messages.
+The layouts are hard to read: HTML only, an HTML alternative to an empty plain text, umlauts in several encodings,
+totals in text, table, web page and PDF attachments, and forwarded messages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Outcome = Literal[
 
 @dataclass(frozen=True)
 class Sale:
-    """One purchase as its receipt tells it; ``ledger`` is what the card statement says if it differs."""
+    """One purchase on its receipt. ``ledger`` is the amount on the card statement, if it differs."""
 
     outcome: Outcome
     reference: str
@@ -266,7 +266,7 @@ LAYOUTS: dict[str, Callable[[Sale], EmailMessage]] = {
 
 
 def one_page_pdf(lines: tuple[str, ...]) -> bytes:
-    """A valid PDF of one A4 page with these lines of Latin text, written by hand."""
+    """Return a valid PDF of one A4 page with these lines of Latin text, without a PDF library."""
     escaped = [line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)") for line in lines]
     shown = "\n".join(f"({line}) Tj T*" for line in escaped)
     stream = f"BT /F1 12 Tf 18 TL 72 770 Td\n{shown}\nET".encode("cp1252")

@@ -1,7 +1,7 @@
-"""A mailbox of expense receipts as real e-mail messages, and the ledger they belong to.
+"""A mailbox of expense receipts as real e-mail messages, and the ledger with their transactions.
 
-Everything is invented (all addresses end in ``.example``) and the same on every call. Used by the demo
-and by tests, which put this folder on ``sys.path``.
+All data is invented (all addresses end in ``.example``) and the same on every call. The demo and the tests use this
+module. They put its folder on ``sys.path``.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _START = datetime(2026, 10, 5, 8, 15, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Expected:
-    """What an audit must find out about one message.
+    """The correct result of an audit for one message.
 
-    ``amount`` is what the receipt says, ``ledger_amount`` what the transaction says. ``flag_reason`` is
-    what is to be filed in the legacy program, None where nothing is.
+    ``amount`` is that of the receipt, and ``ledger_amount`` that of the transaction. ``flag_reason`` is the reason
+    of the flag in the legacy program, and ``None`` if no flag is filed.
     """
 
     message_id: str
@@ -55,7 +55,7 @@ class Expected:
     flag_reason: str | None
 
 
-# The last column is what the ledger says where that is another amount.
+# The last column is the amount in the ledger, if it differs.
 _SALES_TABLE = """
 match            | TX-10482 | Kestrel House Hotel     | 1284.50 EUR | 2026-09-14 | A. Lindqvist | plain |
 match            | TX-10517 | Paper & Pine            |   19.99 USD | 2026-09-15 | M. Okafor    | html |
@@ -90,7 +90,7 @@ def _sales() -> tuple[Sale, ...]:
 
 SALES = _sales()
 
-# Card payments nobody sent a receipt for: reference, merchant, day, cents, currency, card holder.
+# Card payments without a receipt: reference, merchant, day, cents, currency, card holder.
 _OTHERS = (
     ("TX-10311", "Corner Bakery", "2026-09-01", 1260, "EUR", "J. Weber"),
     ("TX-10326", "Skyline Airways", "2026-09-01", 48720, "EUR", "A. Lindqvist"),
@@ -117,11 +117,11 @@ _OTHERS = (
     ("TX-10857", "Garage Grubenthal", "2026-10-01", 14280, "EUR", "J. Weber"),
 )
 MANGLED_SAYS = "TX-10857; 142.80 EUR; Garage Grubenthal"
-"""What a person who asks for the mangled receipt once more is told."""
+"""The contents of the mangled receipt, as its sender repeats them to a person."""
 
 
 def transactions() -> list[dict[str, object]]:
-    """The rows of the legacy program's ledger, by reference."""
+    """Return the rows of the legacy program's ledger, by reference."""
     rows = [
         (
             sale.reference,
@@ -145,9 +145,9 @@ def _status(reference: str) -> str:
 
 
 def write_maildir(path: str | Path, *, one_of_each: bool = False) -> list[Expected]:
-    """Write the messages into a Maildir (made if needed); what is there already is left alone.
+    """Write the messages into a Maildir, which is created if needed. Existing messages are left alone.
 
-    ``one_of_each`` takes only the first of each outcome. Returns what is to be found in those that were taken.
+    ``one_of_each`` takes only the first message of each outcome. Returns the correct results for these messages.
     """
     folder = Path(path)
     for sub in ("cur", "new", "tmp"):
@@ -157,7 +157,7 @@ def write_maildir(path: str | Path, *, one_of_each: bool = False) -> list[Expect
         sent = int((_START + timedelta(hours=5 * number)).timestamp())
         name = f"{sent}.M{number:06d}P1.mail.example"
         if not [*folder.glob(f"cur/{name}*"), *folder.glob(f"new/{name}*")]:
-            # Every other message has been seen by its owner.
+            # Every second message is marked as read.
             target = folder / "cur" / f"{name}:2,S" if number % 2 else folder / "new" / name
             target.write_bytes(raw)
         out.append(expected)
@@ -165,7 +165,7 @@ def write_maildir(path: str | Path, *, one_of_each: bool = False) -> list[Expect
 
 
 def expected(*, one_of_each: bool = False) -> list[Expected]:
-    """Return what is to be found in the messages that `write_maildir` takes."""
+    """Return the correct results for the messages that `write_maildir` writes."""
     return [told for _, _, told in _taken(one_of_each)]
 
 
@@ -178,7 +178,7 @@ def _taken(one_of_each: bool) -> Iterator[tuple[int, bytes, Expected]]:
 
 
 def messages() -> list[tuple[bytes, Expected]]:
-    """The bytes of each message and what is to be found in it, in the order they were sent."""
+    """Return the bytes of each message and its correct result, in the order of sending."""
     out = []
     for number, sale in enumerate(SALES):
         message = LAYOUTS[sale.layout](sale)
@@ -228,7 +228,7 @@ def _newsletter(number: int) -> tuple[bytes, Expected]:
 
 
 def _mangled(number: int) -> tuple[bytes, Expected]:
-    """A receipt of which the total was lost: wrong charset, NUL bytes, base64 and MIME cut off."""
+    """Return a receipt whose total was lost: with a wrong charset, NUL bytes, and truncated base64 and MIME."""
     sent = format_datetime(_START + timedelta(hours=5 * number))
     raw = f"""From: =?utf-8?q?Gr=C3?= Garage <office@garage.example>
 To: expenses@holo-audit.example
@@ -257,7 +257,7 @@ UmVjZWlwdApHYXJhZ2UgR3J1Ym""".replace("\n", "\r\n").encode("latin-1")
 
 
 def _id_of(message: EmailMessage) -> str:
-    """What a letter is known by: its Message-ID and what is in it, however it was delivered."""
+    """Return the Message-ID and the contents of a letter. They identify it, however it was delivered."""
     parts = []
     for part in message.walk():
         data = b"" if part.is_multipart() else part.get_payload(decode=True)

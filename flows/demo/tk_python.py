@@ -1,4 +1,4 @@
-"""Finds a Python interpreter that can draw windows with tkinter."""
+"""Find a Python interpreter that has tkinter."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class NoTkPython(RuntimeError):
 
 
 def tk_python(candidates: Sequence[str] = (sys.executable, "/usr/bin/python3")) -> str:
-    """The first of `candidates` that can import tkinter (8.6 or newer); raises `NoTkPython`.
+    """Return the first of `candidates` that can import tkinter 8.6 or newer. Raises `NoTkPython`.
 
-    A virtual environment of a downloaded Python often lacks tkinter where Debian's own has it.
+    A virtual environment of a downloaded Python often lacks tkinter, while Debian's own Python has it.
     """
     return _first_with_tk(tuple(candidates))
 

@@ -1,4 +1,4 @@
-"""How an audit looks in a terminal: a bar while it runs, a line for each receipt, a table at its end."""
+"""Print an audit in a terminal: a progress bar, a line for each receipt, and a table at the end."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Bar:
-    """How far the audit has come."""
+    """The progress bar of an audit."""
 
     progress: Progress
     task: TaskID
 
     def begin(self, receipt: Receipt) -> None:
-        """Show which receipt is audited."""
+        """Show the receipt that is being audited."""
         self.progress.update(self.task, description=escape(receipt.merchant or receipt.subject))
 
     def end(self, finding: Finding, effort: str) -> None:
-        """Show what came of it, and what that took."""
+        """Advance the bar, and print the finding with its steps and cost."""
         self.progress.advance(self.task)
         self.progress.console.print(_line(finding, effort), highlight=False)
 
 
 class AuditConsole:
-    """Writes to standard error: standard output is for results."""
+    """Prints to standard error, because standard output is for results."""
 
     def __init__(self) -> None:
         self._console, self._started = Console(stderr=True), datetime.now(UTC)
@@ -59,17 +59,17 @@ class AuditConsole:
 
     @contextmanager
     def bar(self, total: int) -> Iterator[Bar]:
-        """Show a bar while receipts are audited."""
+        """Show a progress bar while receipts are audited."""
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=self._console, transient=True) as progress:
             yield Bar(progress, progress.add_task("receipts", total=total))
 
     def summary(self, findings: Sequence[Finding], run: Run, layers: str, sheet: Path, page: Path | None) -> None:
-        """Show all findings, who came to them, what they cost, and where they are."""
+        """Print all findings with their layers and costs, and the places of the results."""
         seconds = (datetime.now(UTC) - self._started).total_seconds()
         self._console.print(_table(findings))
         if layers:
-            self._say(f"sub-goals came to their answers: {layers}")
+            self._say(f"layers that answered the sub-goals: {layers}")
         for kind, who, count, micro in mean_costs(findings):
             self._say(f"a receipt {kind}: {usd(micro)} {who} (mean of {count})")
         self._say(f"{run.steps} steps in {seconds:.0f} s, model cost {usd(run.guard.total_micro)}")

@@ -1,4 +1,4 @@
-"""Calendar days as people write them."""
+"""Find calendar days in the forms that people write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORMS = [
 
 
 def find_days(text: str) -> tuple[set[date], list[str]]:
-    """The days a text names, and those writings that allow two readings ("03/04/2026")."""
+    """Return the days in a text, and the texts that can be read as two days ("03/04/2026") or as none."""
     days: set[date] = set()
     unclear: list[str] = []
     for form in _FORMS:

@@ -1,4 +1,4 @@
-"""What the audit of one receipt came to."""
+"""The result of the audit of one receipt, and its costs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from receipts.receipt import Receipt
 
 
 class Finding(BaseModel):
-    """What the audit of one receipt came to, by which layers, and what the model cost, where that was counted."""
+    """The result of the audit of one receipt.
+
+    ``by`` names the layers that worked on it. ``cost_micro`` is the cost of the model in micro-USD, and ``None`` if
+    it was not counted.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,19 +31,22 @@ class Finding(BaseModel):
 
     @property
     def by_playbook(self) -> bool:
-        """Whether a compiled playbook has looked it up."""
+        """Whether a compiled playbook looked the transaction up."""
         return "playbook" in self.by
 
 
 def efforts(findings: Sequence[Finding]) -> dict[str, Effort]:
-    """Return who came to each finding and what it cost, by the receipt's id, as a report tells it."""
+    """Return the layers and the cost of each finding for the report, by the receipt's id."""
     return {one.receipt.receipt_id: Effort(one.by, one.cost_micro) for one in findings if one.by}
 
 
 def mean_costs(findings: Sequence[Finding]) -> list[tuple[str, str, int, int]]:
-    """Return what a receipt cost on average: of which kind, looked up by whom, how many, and micro-USD."""
+    """Return the mean cost of a receipt for each kind and layer.
+
+    Each entry is the kind, the layer, the number of receipts, and the cost in micro-USD.
+    """
     found: list[tuple[str, str, int, int]] = []
-    for kind, flagged in (("looked up only", False), ("flagged, too", True)):
+    for kind, flagged in (("looked up only", False), ("also flagged", True)):
         for who, by_playbook in (("by the model", False), ("by the playbook", True)):
             of_kind = [
                 one for one in findings if bool(one.flag) == flagged and one.by_playbook == by_playbook and one.by

@@ -1,4 +1,4 @@
-"""The look-up by a playbook that earlier runs of it were compiled into: it comes before the model."""
+"""Look transactions up by a playbook that was compiled from earlier audits. It comes before the model."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _playbook: ContextVar[Path | None] = ContextVar("look_up_playbook", default=None
 
 @asynccontextmanager
 async def learned(name: str | None) -> AsyncIterator[None]:
-    """Have records read by the playbook of this name, where one is given.
+    """Use the playbook with this name for look-ups inside, if a name is given.
 
-    Raises `InvalidUsage` if it is not there, or does not do with a reference alone.
+    Raises `InvalidUsage` if the playbook does not exist, or needs more than a reference.
     """
     with looked_up_by(playbook_named(name) if name else None):
         yield
@@ -26,7 +26,7 @@ async def learned(name: str | None) -> AsyncIterator[None]:
 
 @contextmanager
 def looked_up_by(path: Path | None) -> Iterator[None]:
-    """Have records read by the playbook in a file, where one is given; raises as `learned` does."""
+    """Use the playbook in this file for look-ups inside, if a file is given. Raises the errors of `learned`."""
     if path is not None:
         try:
             Script(path, reference=EXAMPLE)
@@ -40,6 +40,6 @@ def looked_up_by(path: Path | None) -> Iterator[None]:
 
 
 def before_the_model(reference: str) -> SubgoalOptions | None:
-    """Return who reads a record where there is a playbook: it, then the model; None where there is none."""
+    """Return the layers for a look-up: the playbook, then the model. Returns ``None`` without a playbook."""
     path = _playbook.get()
     return None if path is None else SubgoalOptions(layers=[Script(path, reference=reference), "model"])

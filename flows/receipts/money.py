@@ -1,4 +1,4 @@
-"""Amounts of money as people write them."""
+"""Find amounts of money in the forms that people write."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 TOO_MUCH = Decimal(10) ** 9
-"""So much nobody pays for an expense, in any currency."""
+"""Larger amounts are not expenses, in any currency."""
 _SYMBOLS = {
     "US$": "USD", "CA$": "CAD", "C$": "CAD", "AU$": "AUD", "A$": "AUD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD",
     "R$": "BRL", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "zł": "PLN", "Fr.": "CHF",
@@ -18,7 +18,7 @@ _CODES = (
     "SAR KWD BHD TND OMR JOD"
 )
 _DOLLARS = {"USD", "CAD", "AUD", "NZD", "HKD", "SGD", "MXN"}
-"""What is written as ``$``."""
+"""Currencies that are written as ``$``."""
 _NO_DECIMALS = {"JPY", "KRW"}
 _THREE_DECIMALS = {"KWD", "BHD", "TND", "OMR", "JOD"}
 _UNIT = "|".join(
@@ -26,12 +26,12 @@ _UNIT = "|".join(
     + [rf"(?<![A-Za-z])(?:{_CODES.replace(' ', '|')})(?![A-Za-z])"]
 )
 _SPACE = "[ \u00a0\u2009\u202f]"
-# Digits in groups of three (with one kind of mark between them) or in a row, then perhaps decimals.
+# Digits in groups of three with one kind of separator, or without one, then optional decimals.
 _NUMBER = (
     rf"\d{{1,3}}(?P<group>[.,'’]|{_SPACE})\d{{3}}(?:(?P=group)\d{{3}})*(?:[.,]\d{{1,3}})?(?![\d])"
     r"|\d+(?:[.,]\d{1,3})?(?:,[-–—]|\.[-–—])?"
 )
-# A dash with spaces around it separates; one that touches the amount, or follows a colon, is a minus.
+# A dash with spaces around it is a separator. A dash next to the amount or after a colon is a minus sign.
 _AMOUNT = re.compile(
     rf"(?P<open>\()?(?P<sign>(?<=: )[-−–] ?|[-−–])?(?:(?P<before>{_UNIT}){_SPACE}*(?P<sign2>[-−])?|(?<![\w.,]))"
     rf"(?P<number>{_NUMBER})(?P<minus>-(?!\d))?"
@@ -43,10 +43,10 @@ _AMOUNT = re.compile(
 
 @dataclass(frozen=True)
 class Money:
-    """An amount; ``currency`` is "" where none is written next to it.
+    """An amount of money in a text. ``currency`` is empty if none is written next to it.
 
-    ``exact`` is false when the writing allows two readings ("1.284" with no currency); ``priced`` when it
-    looks like money and not like a count: it has a currency or two decimals.
+    ``exact`` is false if the text can be read as two amounts ("1.284" without a currency). ``priced`` is true if
+    the number looks like money and not like a count, because it has a currency or two decimals.
     """
 
     amount: Decimal
@@ -57,12 +57,12 @@ class Money:
 
 
 def find_money(text: str) -> list[Money]:
-    """Every number in a line that can be an amount, in order."""
+    """Return every number in a line that can be an amount, in order."""
     return [_money(match) for match in _AMOUNT.finditer(text)]
 
 
 def currencies(text: str) -> set[str]:
-    """The currencies a text names anywhere."""
+    """Return the currencies that occur in a text."""
     return {code for match in re.finditer(_UNIT, text) if (code := _code(match[0]))}
 
 
@@ -77,7 +77,7 @@ def _money(match: re.Match[str]) -> Money:
     currency = _code(match["before"]) or _code(match["after"])
     exact = True
     if also := _code(match["also"]):
-        # "$5.00 CAD" says which dollar; "€5.00 USD" and "$5.00 EUR" make no sense.
+        # "$5.00 CAD" specifies the dollar. "€5.00 USD" and "$5.00 EUR" are contradictions.
         exact = also == currency or (match["before"] == "$" and also in _DOLLARS)
         currency = also
     number = re.sub(r"[.,][-–—]$", "", match["number"])
@@ -88,7 +88,7 @@ def _money(match: re.Match[str]) -> Money:
         if last and number[last.start()] != group:
             whole, decimals = number[: last.start()], last[1]
         elif group in ".," and number.count(group) == 1:
-            # "EUR 1.284" is a thousand and more, since a currency with two decimals has no third one.
+            # "EUR 1.284" is more than a thousand, because the euro has only two decimals.
             exact = bool(currency) and currency not in _THREE_DECIMALS
         value = Decimal(re.sub(r"\D", "", whole) + ("." + decimals if decimals else ""))
     else:

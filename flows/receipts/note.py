@@ -1,4 +1,4 @@
-"""What a person says that a receipt says, where nobody else can read it."""
+"""Read a person's note about an unreadable receipt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_NAME = 80
 def completed(receipt: Receipt, note: str, *, reference: str = TRANSACTION) -> Receipt:
     """Return the receipt with the reference, amount and merchant of a note such as `EXAMPLE`.
 
-    Raises `InvalidUsage`, whose message is for who wrote the note, if it says anything else: nothing is guessed.
+    Raises `InvalidUsage` for any other note, with a message for its author. No value is guessed.
     """
     parts = [" ".join(part.split()) for part in note.split(";")]
     if len(parts) != 3:
@@ -35,12 +35,12 @@ def completed(receipt: Receipt, note: str, *, reference: str = TRANSACTION) -> R
 
 
 def _one_amount(text: str) -> Money | None:
-    if re.fullmatch(r"\D*\d{1,3}[.,]\d{3}\D*", text):  # a thousand and more, or a digit too many
+    if re.fullmatch(r"\D*\d{1,3}[.,]\d{3}\D*", text):  # more than a thousand, or one digit too many
         return None
     found = find_money(text)
     if len(found) != 1 or not (found[0].exact and found[0].currency and 0 < found[0].amount < TOO_MUCH):
         return None
-    # Whatever else is said beside the amount may be a doubt about it.
+    # Other words next to the amount may express a doubt about it.
     words = re.sub(r"[\d\s.,'’$€£¥₹]", "", text).upper()
     return found[0] if words in ("", found[0].currency) else None
 

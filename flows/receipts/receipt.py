@@ -1,4 +1,4 @@
-"""A receipt, read from a letter without guessing."""
+"""Read a receipt from a letter. An unclear value is never guessed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from receipts.money import TOO_MUCH, Money, currencies, find_money
 TRANSACTION = r"(?<![A-Za-z0-9])TX-[0-9]{5}(?!\d)"
 _MOST_PROBLEMS = 12
 _ID_LETTERS = 26
-"""Of five bits each."""
+"""Letters of five bits each."""
 _SHOWN = 12
 
 _GRAND = r"grand total|total incl[a-z.]*(?: vat| tax| mwst)?|gesamtbetrag|rechnungsbetrag|endbetrag|total ttc"
@@ -59,13 +59,13 @@ _LEGAL_FORM = re.compile(r"\b(?:gmbh|ag|kg|ltd|limited|inc|llc|plc|bv|sarl|sas|s
 
 
 class Receipt(BaseModel):
-    """What a receipt says; what it does not say, or says twice, is None and named in ``problems``.
+    """The values of a receipt. A missing or contradictory value is ``None``, and ``problems`` names it.
 
-    Whatever a letter says, its words are short here and show as themselves (`plain`): they get to names of runs, pages,
-    logs and cells, and the merchant into a note that is typed.
+    All texts are shortened and made plain (`plain`). They appear in names of runs, pages, logs and cells, and the
+    merchant is typed into a note.
 
-    ``kind`` is "receipt" when amount, currency and reference are all known, "not_a_receipt" when the
-    letter shows no sign of being one, "unreadable" otherwise.
+    ``kind`` is "receipt" if amount, currency and reference are known. It is "not_a_receipt" if the letter has no
+    sign of a receipt, and "unreadable" otherwise.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -83,12 +83,12 @@ class Receipt(BaseModel):
 
     @property
     def short_id(self) -> str:
-        """What a person is shown of ``receipt_id``."""
+        """The part of ``receipt_id`` that is shown to people."""
         return short_id(self.receipt_id)
 
     @property
     def content_digest(self) -> str | None:
-        """The same for two letters about one purchase, whatever their layout; None if too little is known."""
+        """A digest that is equal for two letters about one purchase. ``None`` if too few values are known."""
         if self.amount is None or not (self.reference or (self.merchant and self.date)):
             return None
         facts = (
@@ -101,17 +101,20 @@ class Receipt(BaseModel):
 
 
 def receipt_id(message_id: str) -> str:
-    """The stable name of the receipt in a message; nobody can write another message that comes to the same."""
+    """Return the stable id of the receipt in a message. A second message with the same id cannot be made."""
     return "R-" + base64.b32encode(_digest(message_id)).decode()[:_ID_LETTERS]
 
 
 def earlier_receipt_id(message_id: str) -> str:
-    """The name of before, of 40 bits: a message that shares another's is made in a minute, so nothing goes by it."""
+    """Return the id of earlier versions, with 40 bits.
+
+    A second message with the same id can be made within a minute, so it is not trusted alone.
+    """
     return "R-" + _digest(message_id).hex()[:10].upper()
 
 
 def short_id(identity: str) -> str:
-    """So much of a receipt's id as a person needs to find it in a table; nothing is looked up by it."""
+    """Return the start of a receipt's id for tables. It is only for display."""
     return identity[:_SHOWN]
 
 
@@ -120,17 +123,17 @@ def _digest(message_id: str) -> bytes:
 
 
 def same_merchant(one: str, other: str) -> bool:
-    """Whether two names differ only in case, punctuation and legal form."""
+    """Return whether two names differ only in case, punctuation and legal form."""
     return _bare_name(one) == _bare_name(other) != ""
 
 
 def in_ascii(text: str) -> str:
-    """The text without accents and without what ASCII does not have, for programs that take nothing else."""
+    """Return a text without accents and other characters outside of ASCII, for programs that accept nothing else."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
 def like_merchant(one: str, other: str) -> bool:
-    """Accents and a misread letter do not make another merchant; another name does."""
+    """Return whether two names are the same merchant, except for accents and a few misread letters."""
     first, second = in_ascii(one), in_ascii(other)
     return same_merchant(first, second) or SequenceMatcher(None, first.casefold(), second.casefold()).ratio() >= 0.9
 
@@ -140,7 +143,7 @@ def _bare_name(name: str) -> str:
 
 
 def read_receipt(letter: Letter, *, reference: str = TRANSACTION) -> Receipt:
-    """Read the receipt in a letter's body and attachments; ``reference`` matches a transaction's name."""
+    """Return the receipt in a letter's body and attachments. ``reference`` is the pattern of transaction names."""
     texts = [_tidy(text) for text in (letter.text, letter.other_text) if text]
     for file in letter.attachments:
         if file.text:
@@ -174,12 +177,12 @@ def read_receipt(letter: Letter, *, reference: str = TRANSACTION) -> Receipt:
 
 
 def _tidy(text: str) -> str:
-    """The text without the quote marks of a forwarded message and without blank ends of lines."""
+    """Return a text without the quote marks of forwarded messages and without blanks at line ends."""
     return "\n".join(re.sub(r"^(?:>\s?)+", "", line).strip() for line in text.splitlines())
 
 
 def _table(text: str) -> str:
-    """A CSV as lines: "heading: value" for a single record, else cells apart by tabs."""
+    """Return a CSV text as lines: "heading: value" for a single record, else cells separated by tabs."""
     first = text.splitlines()[0] if text else ""
     mark = max(",;\t|", key=first.count)
     try:
@@ -199,7 +202,7 @@ def _total(texts: list[str], problems: list[str]) -> tuple[Decimal | None, str |
             amounts = find_money(line)
             priced = [one for one in amounts if one.priced] or amounts[:1]
             found[strength] += [one for one in priced if one.amount]
-    # A grand total says that a plain one is a step on the way to it.
+    # If there is a grand total, a plain total is a subtotal.
     totals = found["paid"] + (found["grand"] or found["bare"])
     everywhere = {code for text in texts for code in currencies(text)}
     if not totals:
@@ -230,7 +233,7 @@ def _total(texts: list[str], problems: list[str]) -> tuple[Decimal | None, str |
 
 
 def _labelled(text: str) -> list[tuple[str, str]]:
-    """How strong each label of a total is, and what stands after it (or alone on the next line)."""
+    """Return the label strength and the text after each label of a total. The text may be on the next line."""
     out = []
     lines = [line for line in text.split("\n") if line]
     for number, line in enumerate(lines):
@@ -246,7 +249,7 @@ def _labelled(text: str) -> list[tuple[str, str]]:
             alone = find_money(following)
             if len(alone) == 1 and len(following) <= 20:
                 rest = following
-        # In running text ("the total for 300 shops") the label is a word like any other.
+        # In running text ("the total for 300 shops"), the label is an ordinary word.
         if line[: label.start()].strip(" *|\t") and not any(one.priced for one in find_money(rest)):
             continue
         out.append((label.lastgroup or "bare", rest))
@@ -254,7 +257,7 @@ def _labelled(text: str) -> list[tuple[str, str]]:
 
 
 def _kept_bracket(bracket: re.Match[str]) -> str:
-    """A remark such as "(incl. 19% VAT)" goes, an amount such as "(USD 91.03)" stays."""
+    """Return a bracket with an amount, such as "(USD 91.03)". A remark such as "(incl. 19% VAT)" becomes a space."""
     remark = _TAX.search(bracket[0]) or not any(one.priced for one in find_money(bracket[0]))
     return " " if remark else bracket[0]
 
@@ -291,7 +294,7 @@ def _merchant(letter: Letter, texts: list[str], problems: list[str]) -> str | No
     if names:
         return next(iter(names.values()))
     forwarded = next((match["name"] for text in texts if (match := _FORWARDED_FROM.search(text))), "")
-    # An attached document has a letterhead more surely than a body, which may begin with anything.
+    # An attached document is more likely to have a letterhead than a body.
     letterhead = next((head for text in reversed(texts) if (head := _letterhead(text))), "")
     name = plain_name(letterhead or forwarded or sender_name(letter.sender))
     if not name:
@@ -300,10 +303,10 @@ def _merchant(letter: Letter, texts: list[str], problems: list[str]) -> str | No
 
 
 def _letterhead(text: str) -> str:
-    """The first line, if it is a name and an address or the title of a receipt follows it."""
+    """Return the first line if it is a name, followed by an address or the title of a receipt. Otherwise returns ""."""
     forwarded = _FORWARDED_FROM.search(text)
     lines = [line for line in text[forwarded.end() if forwarded else 0 :].split("\n") if line][:4]
-    lines = [line[:200] for line in lines]  # the patterns below look back from every digit
+    lines = [line[:200] for line in lines]  # the patterns below search back from every digit
     if len(lines) < 3:
         return ""
     name = lines[0].strip("*=-# ")

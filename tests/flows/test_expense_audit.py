@@ -135,7 +135,7 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
     closed = [(title, layer) for title, layer in closed if layer]
     counts = Counter(layer for _, layer in closed)
     told = ", ".join(f"{count} by {layer}" for layer, count in counts.most_common())
-    assert f"sub-goals came to their answers: {told}" in printed
+    assert f"layers that answered the sub-goals: {told}" in printed
     shown = {short_id(receipt): layers for receipt, layers in by.items()}
     for line in (line for line in printed.splitlines() if "│" in line):
         cells = [cell.strip() for cell in line.split("│")[1:-1]]
