@@ -83,7 +83,7 @@ async def benchmark(
     bucket = await load_block(AuditBucket, audit) if audit else AuditBucket(local_folder=str(place / "evidence"))
     outcomes: list[Outcome] = []
     left_out: list[str] = []
-    with _decided(decides) as (block, oracle):
+    with _deciding_model(decides) as (block, oracle):
         for suite in chosen:
             if why := suite.why_not():
                 left_out.append(f"{suite.name}: {why}")
@@ -95,7 +95,7 @@ async def benchmark(
         raise InvalidUsage(f"There is nothing to do: {'; '.join(left_out) or 'no suite has these tasks and scales'}.")
     results = await asyncio.to_thread(_with_evidence, outcomes)
     await asyncio.to_thread(shelf.keep, name, results)
-    await _shown(shelf, Kept(name, plan, results), other, left_out)
+    await _publish(shelf, Kept(name, plan, results), other, left_out)
     return name
 
 
@@ -152,7 +152,7 @@ def _with_evidence(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
     return tuple(Result(outcome=each, took=took.get((each.trace, each.key), Took())) for each in outcomes)
 
 
-async def _shown(shelf: Shelf, kept: Kept, other: Kept | None, left_out: Sequence[str]) -> None:
+async def _publish(shelf: Shelf, kept: Kept, other: Kept | None, left_out: Sequence[str]) -> None:
     """Write the page of results and publish tables in Prefect."""
     earlier = [each for each in shelf.all() if each.plan == kept.plan]
     fewest = shelf.fewest()
@@ -202,7 +202,7 @@ async def _model(name: str) -> tuple[HoloModel | None, str]:
 
 
 @contextmanager
-def _decided(block: HoloModel | None) -> Iterator[tuple[HoloModel, Oracle | None]]:
+def _deciding_model(block: HoloModel | None) -> Iterator[tuple[HoloModel, Oracle | None]]:
     """Yield the block of the model, and the oracle if it is used."""
     if block is not None:
         yield block, None

@@ -102,7 +102,7 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
 
     from holo_tasks.prefect_server.temporary import TemporaryServer
 
-    with _told("starting a Prefect server, an S3 server and the model"):
+    with _timed("starting a Prefect server, an S3 server and the model"):
         server = TemporaryServer(os.environ, ui=True)
         stack.callback(server.stop)
         server.enter(os.environ)
@@ -110,7 +110,7 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
         s3 = stack.enter_context(S3Server(out / "s3"))
         app = _legacy_program(options, out)
         server.wait()
-    with _told("filling in the Prefect blocks"):
+    with _timed("filling in the Prefect blocks"):
         asyncio.run(_fill_in_blocks(options, out, s3, model, app))
     print(f"  model     {model['model']} at {model['base_url']}{' (not a language model)' * model['rehearsal']}")
     pages = server.url.removesuffix("/api")
@@ -120,12 +120,12 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
 
     def audit(report: str = "expense-audit.html", **how: Any) -> None:
         async def audited() -> None:
-            async with _person(by_hand=options.person):
+            async with _answering_person(by_hand=options.person):
                 await expense_audit(workbook="expense-audit.xlsx", report=report, ask_person_seconds=900, **how)
 
         asyncio.run(audited())
 
-    _reach(s3)
+    _set_s3_environment(s3)
     if options.by_model:
         audit()
         _compile(out)
@@ -150,7 +150,7 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _timed(what: str) -> Iterator[None]:
     started = time.monotonic()
     print(f"  {what} … ", end="", flush=True)
     yield
@@ -158,7 +158,7 @@ def _told(what: str) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _person(*, by_hand: bool) -> AsyncIterator[None]:
+async def _answering_person(*, by_hand: bool) -> AsyncIterator[None]:
     """Answer hand-offs with the command that a person would type. With ``by_hand``, print the command instead."""
     answering = asyncio.create_task(_answer(by_hand))
     try:
@@ -288,7 +288,7 @@ def _half(options: argparse.Namespace) -> int:
     return sum(one.outcome != "not_a_receipt" for one in expected(one_of_each=options.quick)) // 2
 
 
-def _reach(s3: S3Server) -> None:
+def _set_s3_environment(s3: S3Server) -> None:
     """Set the environment variables by which readers of evidence find the S3 server."""
     os.environ.update(AWS_ENDPOINT_URL=s3.endpoint, AWS_REGION="us-east-1")
     os.environ.update(AWS_ACCESS_KEY_ID=s3.access_key, AWS_SECRET_ACCESS_KEY=s3.secret_key)

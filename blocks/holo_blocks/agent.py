@@ -149,7 +149,7 @@ async def holo_agent(
         "discover": discover,
     }
     async with AsyncExitStack() as stack:
-        wanted = _wanted(seat)
+        wanted = _seat_of(seat)
         made = await _prepared(stack, model, desktop, audit, advisors or {}, (monitor, network, remote), options)
         views, seated = AsyncExitStack(), AsyncExitStack()
         taken: list[Claim] = []
@@ -221,7 +221,7 @@ async def holo_agents(
     parameters are those of `holo_agent`.
     """
     check_desktops(desktops, spares, fresh)
-    wanted = _wanted(seat)
+    wanted = _seat_of(seat)
     async with AsyncExitStack() as stack:
         made = await _prepared(stack, model, desktop, audit, advisors or {}, (monitor, network, None), options)
         made.seat = wanted
@@ -272,7 +272,7 @@ class _Prepared:
             except BaseException:
                 await desktop.close()
                 raise
-            current_run().do_aside(_tell(view))
+            current_run().do_aside(_publish_live_view(view))
         return desktop
 
     async def start_alone(self) -> VirtualDesktop | AttachedDesktop:
@@ -371,7 +371,7 @@ async def _prepared(
     return _Prepared(desktop, known, monitor, network, remote, opened)
 
 
-def _wanted(seat: Seat | str | None) -> Seat | None:
+def _seat_of(seat: Seat | str | None) -> Seat | None:
     return Seat(seat) if isinstance(seat, str) else seat
 
 
@@ -386,5 +386,5 @@ async def _block(kind: type[B], given: B | str) -> B:
     return given
 
 
-async def _tell(view: LiveView) -> None:
+async def _publish_live_view(view: LiveView) -> None:
     await publish_link("live-view", view.watch_url, "Watch the agent's desktop until the run ends")

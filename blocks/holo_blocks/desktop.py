@@ -147,7 +147,7 @@ class HoloDesktop(OneSchema, Block):
         check_bound(found, starts=starts or self.app is not None)
         return found
 
-    def _kept_as(self) -> str:
+    def _profiles_setting(self) -> str:
         """Return the profiles setting of the desktop. ``kept`` gets the name of this block."""
         name = self._block_document_name
         return f"{KEPT}:{name}" if name and self.profiles.strip() == KEPT else self.profiles
@@ -202,7 +202,7 @@ class HoloDesktop(OneSchema, Block):
             settle=Settle(patience_s=self.patience),
             run_as=self.run_as,
             opengl=self.opengl,
-            profiles=self._kept_as(),
+            profiles=self._profiles_setting(),
             monitor=monitor,
             network=network,
             folders=self.folders,

@@ -69,7 +69,7 @@ def answer_of(given: Sequence[Given], others: Sequence[Given] = ()) -> Answer:
         place = f"{_slug(name)}_read" if any(_slug(name) in one.values for one in given) else _slug(name)
         if isinstance(leaves[0], bool) or leaves[0] is None:
             content[name] = leaves[0]
-            if not _told_by_screen(name, leaves, others):
+            if not _is_implied_by_screen(name, leaves, others):
                 unread.append(name)
         elif read := next(_reads(place, leaves, given), None):
             reads[place], content[name] = read, f"{{{place}}}"
@@ -78,7 +78,7 @@ def answer_of(given: Sequence[Given], others: Sequence[Given] = ()) -> Answer:
     return Answer(content, reads, tuple(unread))
 
 
-def _told_by_screen(name: str, leaves: Sequence[Any], others: Sequence[Given]) -> bool:
+def _is_implied_by_screen(name: str, leaves: Sequence[Any], others: Sequence[Given]) -> bool:
     values = [value_of(one.content) for one in others]
     elsewhere = [value[name] for value in values if isinstance(value, dict) and name in value]
     same = all(leaf is leaves[0] for leaf in leaves)
@@ -107,12 +107,12 @@ def _candidates(leaf: Any, one: Given) -> Iterator[Read]:
     answer = value_of(one.content)
     values = map(str, answer.values()) if isinstance(answer, dict) else ()
     others = [value for value in values if len(value) > 1 and value != str(leaf)]
-    for read in _ways(leaf, one):
+    for read in _possible_reads(leaf, one):
         if not is_of_item((read.right_of or read.line or "").replace(" ?", " ").replace("\\", ""), others):
             yield read
 
 
-def _ways(leaf: Any, one: Given) -> Iterator[Read]:
+def _possible_reads(leaf: Any, one: Given) -> Iterator[Read]:
     kinds = [kind for kind in KINDS if (kind == "int") == isinstance(leaf, int)]
     for kind in kinds:
         for line in one.sight.lines:

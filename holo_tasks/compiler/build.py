@@ -89,22 +89,22 @@ class Builder:
         stays: list[Ruled] = []
         for number, visit in enumerate(way):
             came_before = any(rule.on == visit.screen for rule in stays)
-            stays += self._stay(number, visit, stays[-1].told["id"] if came_before else "")
+            stays += self._rules_of_visit(number, visit, stays[-1].told["id"] if came_before else "")
         if self.stays_there:
-            self._tell_the_end(answers, stays)
-        self._tell_items_apart([*answers, *stays])
+            self._require_finished_work(answers, stays)
+        self._exclude_item_elsewhere([*answers, *stays])
         # The first rule that fits is followed, so a later rule of a screen comes before the earlier ones.
         by_screen: dict[int, list[Ruled]] = {}
         for rule in stays:
             by_screen.setdefault(rule.on, []).insert(0, rule)
         ordered = [*answers, *chain.from_iterable(by_screen.values())]
         rules = [rule.told for rule in ordered]
-        once = self._pressed_once()
+        once = self._effect_labels()
         used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr([rules, once])}
         told = {"params": used, "press_once": once}
         return Built({**{key: value for key, value in told.items() if value}, "rules": rules}, unread)
 
-    def _pressed_once(self) -> list[str]:
+    def _effect_labels(self) -> list[str]:
         """Return the labels of the controls that have the effect, with parameters in place of values.
 
         Raises `InvalidUsage` if a label contains another value of an item.
@@ -118,7 +118,7 @@ class Builder:
             )
         return list(found)
 
-    def _tell_the_end(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
+    def _require_finished_work(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
         """Make answers on a screen that was worked on wait for the end of the work.
 
         They come after the last step, and require texts that appeared by then or miss texts that disappeared.
@@ -143,7 +143,7 @@ class Builder:
                 answer.told.setdefault("not", []).extend(gone[:MOST_SIGNS])
             answer.told["after"] = [stays[-1].told["id"]]
 
-    def _tell_items_apart(self, rules: Sequence[Ruled]) -> None:
+    def _exclude_item_elsewhere(self, rules: Sequence[Ruled]) -> None:
         """Exclude the current item from rules about other items on the same screen.
 
         If one visit to a screen requires a value of the item, the rules of its other visits require that the
@@ -181,12 +181,12 @@ class Builder:
         do = [{"answer": answer.content, "thought": self._thought(READING)}]
         return {"read": reads, "do": do} if reads else {"do": do}
 
-    def _stay(self, number: int, visit: Visit, after: str) -> Iterator[Ruled]:
+    def _rules_of_visit(self, number: int, visit: Visit, after: str) -> Iterator[Ruled]:
         """Yield the rules of one visit. Typed text has to be visible before a control behind it is pressed."""
         in_all = self._in_all(visit)
         for part in _parts(visit.steps):
             shown = [one for step in part for one in self._shown(visit, step)]
-            rule = self._screen(visit.screen, shown, f"step {part[0].number}", self._pressed(visit, part))
+            rule = self._screen(visit.screen, shown, f"step {part[0].number}", self._pressed_texts(visit, part))
             if after:
                 rule["after"] = [after]
             if not in_all:
@@ -201,7 +201,7 @@ class Builder:
             self._check_values(do, part[0].number)
             for action in do:
                 action["thought"] = self._thought(action["thought"])
-            rule = {"id": self._id(_about(do)), **rule, "do": do}
+            rule = {"id": self._id(_short_description(do)), **rule, "do": do}
             after = rule["id"]
             yield Ruled(visit.screen, number, rule, shown)
 
@@ -245,13 +245,13 @@ class Builder:
         pictures = ((self.seen[picture.sha256], values) for one, values in every for picture in one.pictures)
         return [(seen.sight, values) for seen, values in pictures if seen.screen == screen]
 
-    def _pressed(self, visit: Visit, part: Sequence[Done]) -> list[str]:
+    def _pressed_texts(self, visit: Visit, part: Sequence[Done]) -> list[str]:
         """Return the texts of the controls that are pressed in these steps.
 
         They do not identify the screen, because they may move while the screen stays the same.
         """
         found = [action for step in part for done in self._done(visit, step) for action in actions_of(*done)]
-        return [text for text in _said_of_targets(found) if len(text) > 1]
+        return [text for text in _target_texts(found) if len(text) > 1]
 
     def _check_values(self, do: Sequence[Mapping[str, Any]], number: int) -> None:
         """Raise `InvalidUsage` if a target is a value of the item, because the next item has another value."""
@@ -262,7 +262,7 @@ class Builder:
             )
 
     def _names_item(self, do: Sequence[Mapping[str, Any]]) -> bool:
-        return any(is_of_item(text, self._private) for text in _said_of_targets(do))
+        return any(is_of_item(text, self._private) for text in _target_texts(do))
 
     def _shown(self, visit: Visit, step: Done) -> Shown:
         """Return the pictures before a step in all recordings that did it. That of the visit itself comes first."""
@@ -340,24 +340,24 @@ def _parts(steps: Sequence[Done]) -> Iterator[list[Done]]:
     yield part
 
 
-def _about(do: Sequence[Mapping[str, Any]]) -> str:
+def _short_description(do: Sequence[Mapping[str, Any]]) -> str:
     """Return a short description of actions: the last control that was pressed, or the field that was filled in."""
     pressed = [str(action["thought"]).removeprefix("Click the field ") for action in do if "write" not in action]
     return f"Fill in {pressed[-1]}" if pressed and "write" in do[-1] else str(do[-1]["thought"])
 
 
-def _said_of_targets(do: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _target_texts(do: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the texts of the targets of some actions."""
     for action in do:
         for what in (what for kind, what in action.items() if kind not in NO_TARGET):
-            yield from _said(what)
+            yield from _texts_of_target(what)
 
 
-def _said(target: Any) -> Iterator[str]:
+def _texts_of_target(target: Any) -> Iterator[str]:
     """Yield the texts of a target. The name of a picture's file is not a text."""
     if isinstance(target, dict):
         for inner in (inner for name, inner in target.items() if name != "picture"):
-            yield from _said(inner)
+            yield from _texts_of_target(inner)
     else:
         yield from map(str, leaves(target))
 

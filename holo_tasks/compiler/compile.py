@@ -127,7 +127,7 @@ def compiled(
     check_answers(looks)
     # A literal that only the probes contain is not for the goal. One that no run contains is refused below.
     mine = [one for one in named if is_spoken_of(chosen, one[1]) or not is_spoken_of(looks, one[1])]
-    main = _made_of(traces, chosen, reader, Wanted(name, mine, ask, folder))
+    main = _made_from_traces(traces, chosen, reader, Wanted(name, mine, ask, folder))
     return _with_probe(main, [trace for trace, _ in probes], looks, reader, Wanted(called, named, None, folder))
 
 
@@ -141,7 +141,7 @@ def compiled_of(
     folder: Path | None = None,
 ) -> Compiled:
     """Return the playbook of recordings of one goal, from verified traces. The parameters are those of `compiled`."""
-    return _made_of(traces, chosen, reader, Wanted(name, named, ask, folder)).told
+    return _made_from_traces(traces, chosen, reader, Wanted(name, named, ask, folder)).told
 
 
 def _with_probe(
@@ -154,7 +154,7 @@ def _with_probe(
     looks = [of.named_in(look, theirs) for look in looks]
     if len({look.goal for look in looks}) == 1 or of.is_private(wanted.name.replace("-", " ")):
         wanted = replace(wanted, name=f"{goal}-probe")  # its words may contain values of the item
-    probe = _made_of(traces, looks, reader, replace(wanted, named=theirs, probe_of=of))
+    probe = _made_from_traces(traces, looks, reader, replace(wanted, named=theirs, probe_of=of))
     of.check_known(probe.told.parameters)
     text = written(main.made, probe.made)
     playbook = parse_playbook(text, "the compiled playbook", wanted.folder)
@@ -167,7 +167,7 @@ def _with_probe(
     return replace(main.told, text=text, pictures=tuple(pictures), probe=probe.made.name)
 
 
-def _made_of(traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reader, wanted: Wanted) -> _Goal:
+def _made_from_traces(traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reader, wanted: Wanted) -> _Goal:
     """Return the goal made from recordings of verified traces."""
     pictures: dict[Picture, Sight] = {}
     for trace in traces:

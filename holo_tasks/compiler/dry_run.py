@@ -45,29 +45,29 @@ def check_dry_run(
     history: list[Turn] = []
     tells = any(picture.windows for picture in recording.pictures)
     for step in (step for step in recording.steps if step in taken):
-        sight = _as_it_was(seen[step.before.sha256].sight, step.before, step.begun_at, tells=tells)
+        sight = _with_context(seen[step.before.sha256].sight, step.before, step.begun_at, tells=tells)
         for wanted in actions_of(step, sight, values):
             decision = follow(playbook, goal, values, history, sight, written=_pixels)
             if not _is_same(decision.action, wanted, step, sight, values):
                 raise Astray(
                     f"The playbook would not do again what {recording.trace} did in step {step.number} ({step.tool}): "
-                    f"there it says {_said(decision)}. Give runs that went straight to their goal.",
+                    f"there it says {_described(decision)}. Give runs that went straight to their goal.",
                     recording,
                 )
             history.append(_turn(decision))
-    last = _as_it_was(seen[recording.last.sha256].sight, recording.last, recording.ended_at, tells=tells)
+    last = _with_context(seen[recording.last.sha256].sight, recording.last, recording.ended_at, tells=tells)
     ended = follow(playbook, goal, values, history, last, written=_pixels)
     while waits and ended.step["tool_call"]["tool_name"] == "wait":
         waits -= 1
         history.append(_turn(ended))
         ended = follow(playbook, goal, values, history, last, written=_pixels)
     if ended.action is None or not ended.action.answers:
-        said = f"The playbook would not end where {recording.trace} was answered: it says {_said(ended)}."
+        said = f"The playbook would not end where {recording.trace} was answered: it says {_described(ended)}."
         raise Astray(said, recording)
     return ended
 
 
-def _as_it_was(sight: Sight, picture: Picture, state: str, *, tells: bool) -> Sight:
+def _with_context(sight: Sight, picture: Picture, state: str, *, tells: bool) -> Sight:
     """Return a read picture with the window titles and the state that were known at the time.
 
     ``tells`` says whether the recording contains window titles. An empty state was unknown.
@@ -85,17 +85,17 @@ def _is_same(
 ) -> bool:
     if action is None or action.kind not in wanted:
         return False
-    told = step.arguments
+    arguments = step.arguments
     if action.write is not None:
         typed = fill(action.write.text, values), action.write.press_enter
-        return typed == (str(told["content"]), bool(told.get("press_enter")))
+        return typed == (str(arguments["content"]), bool(arguments.get("press_enter")))
     if action.hotkey is not None:
-        return _keys(action.hotkey) == _keys(told["keys"])
+        return _keys(action.hotkey) == _keys(arguments["keys"])
     if (keys := action.hold_and_tap_key) is not None:
-        return (_keys(keys.hold), _keys(keys.tap)) == (_keys(told["hold_keys"]), _keys(told["tap_keys"]))
-    if action.scroll is not None and action.scroll.direction != told["direction"]:
+        return (_keys(keys.hold), _keys(keys.tap)) == (_keys(arguments["hold_keys"]), _keys(arguments["tap_keys"]))
+    if action.scroll is not None and action.scroll.direction != arguments["direction"]:
         return False
-    ends = _ends(action)
+    ends = _targets_of(action)
     return all(
         hits(find(target, values, sight), point, of_field=target.field is not None)
         for target, point in zip(ends, step.points, strict=False)
@@ -106,7 +106,7 @@ def _keys(named: Iterable[str]) -> list[str]:
     return [name.casefold() if len(name) > 1 else name for name in named]
 
 
-def _ends(action: Action) -> list[Target]:
+def _targets_of(action: Action) -> list[Target]:
     one = action.click or action.double_click or action.right_click or action.move_to
     if action.scroll is not None:
         one = action.scroll.at
@@ -115,7 +115,7 @@ def _ends(action: Action) -> list[Target]:
     return [] if one is None else [one]
 
 
-def _said(decision: Decision) -> str:
+def _described(decision: Decision) -> str:
     return f"{decision.step['tool_call']['tool_name']} (rule {decision.why})"
 
 

@@ -56,14 +56,14 @@ def parameters_of(
     counts. With several recordings, only text that differs counts. Raises `InvalidUsage` for an invalid name, and
     for a literal that no recording contains.
     """
-    told = [_scalars(recording.data) for recording in recordings]
+    given = [_scalars(recording.data) for recording in recordings]
     for name, literal in named:
-        _take_named(recordings, told, name, literal)
+        _take_named(recordings, given, name, literal)
     typed = [_typed(recording, seen) for recording in recordings]
     for name in dict.fromkeys(name for one in typed for name in one):
-        _take_typed(told, typed, name)
-    names = [name for name in dict.fromkeys(name for one in told for name in one) if _is_parameter(told, name)]
-    values = tuple({name: one[name] for name in names if name in one} for one in told)
+        _take_typed(given, typed, name)
+    names = [name for name in dict.fromkeys(name for one in given for name in one) if _is_parameter(given, name)]
+    values = tuple({name: one[name] for name in names if name in one} for one in given)
     return Parameters({name: _kind([one[name] for one in values if name in one]) for name in names}, values)
 
 
@@ -71,14 +71,14 @@ def _scalars(data: Mapping[str, object]) -> dict[str, Value]:
     return {name: value for name, value in data.items() if isinstance(value, str | int)}
 
 
-def _take_named(recordings: Sequence[Recording], told: list[dict[str, Value]], name: str, literal: str) -> None:
+def _take_named(recordings: Sequence[Recording], given: list[dict[str, Value]], name: str, literal: str) -> None:
     if not _NAME.fullmatch(name):
         raise InvalidUsage(NO_NAME.format(name))
     holders = [number for number, one in enumerate(recordings) if literal and _holds(one, literal)]
     if not holders:
         raise InvalidUsage(f"No run contains the value that --param gives {name!r}: use a value that one contains.")
     for number in holders:
-        told[number].setdefault(name, literal)
+        given[number].setdefault(name, literal)
 
 
 def is_spoken_of(recordings: Sequence[Recording], literal: str) -> bool:
@@ -103,37 +103,37 @@ def _typed(recording: Recording, seen: Mapping[str, Seen]) -> dict[str, str]:
         if step.tool in TYPING:
             text = str(step.arguments.get(TYPING[step.tool], ""))
             if len(text) >= SHORTEST and not is_placeholder(text):
-                label = label or _label_beside(text, seen[step.after.sha256].sight)
+                label = label or _label_of_text(text, seen[step.after.sha256].sight)
                 found.setdefault(name_of(label) or f"text_{len(found) + 1}", text)
             label = ""
     return found
 
 
-def _label_beside(text: str, after: Sight) -> str:
+def _label_of_text(text: str, after: Sight) -> str:
     """Return the label of the field that shows a text. It is the only clue if the field was reached by keys."""
     shown = [line for line in after.lines if matches(text, line.text)]
     target = target_at(shown[0].box.center, after, {}) if len(shown) == 1 else None
     return "" if target is None else target.field or ""
 
 
-def _take_typed(told: list[dict[str, Value]], typed: Sequence[Mapping[str, str]], name: str) -> None:
+def _take_typed(given: list[dict[str, Value]], typed: Sequence[Mapping[str, str]], name: str) -> None:
     """Make a parameter of the texts typed under one name, unless another parameter has these values."""
-    for told_here, typed_here in zip(told, typed, strict=True):
+    for given_here, typed_here in zip(given, typed, strict=True):
         text = typed_here.get(name)
-        known = [other for other, value in told_here.items() if text is not None and str(value) in text]
+        known = [other for other, value in given_here.items() if text is not None and str(value) in text]
         if known and known != [name]:
-            for one, other in zip(told, typed, strict=True):  # the field holds this parameter for other items too
-                if name in other and str(told_here[known[0]]) == text:
+            for one, other in zip(given, typed, strict=True):  # the field holds this parameter for other items too
+                if name in other and str(given_here[known[0]]) == text:
                     one.setdefault(known[0], other[name])
             return
     if len(typed) == 1 or len({one.get(name) for one in typed}) > 1:
-        for told_here, typed_here in zip(told, typed, strict=True):
+        for given_here, typed_here in zip(given, typed, strict=True):
             if name in typed_here:
-                told_here.setdefault(name, typed_here[name])
+                given_here.setdefault(name, typed_here[name])
 
 
-def _is_parameter(told: Sequence[Mapping[str, Value]], name: str) -> bool:
-    return _NAME.fullmatch(name) is not None and any(len(str(one.get(name, ""))) >= SHORTEST for one in told)
+def _is_parameter(given: Sequence[Mapping[str, Value]], name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and any(len(str(one.get(name, ""))) >= SHORTEST for one in given)
 
 
 def is_name(text: str) -> bool:

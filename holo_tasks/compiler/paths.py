@@ -45,7 +45,7 @@ def visits(recording: Recording, seen: Mapping[str, Seen], values: Mapping[str, 
         if not found or screen != at:
             found.append([])
         at = screen
-        if found[-1] and _again(found[-1][-1], step):
+        if found[-1] and _is_repetition(found[-1][-1], step):
             found[-1].pop()  # the result belongs to the repetition
         found[-1].append(step)
     return [
@@ -68,7 +68,7 @@ def merged(ways: Sequence[Sequence[Visit]], same: Same = lambda one, other: Fals
     first, *others = ways
     way = list(first)
     for number, other in enumerate(others, start=1):
-        way = _with(way, other, number, same)
+        way = _joined(way, other, number, same)
     shared = {visit.screen for visit in way if len(visit.alike) == len(others)}
     kept: list[Visit] = []
     on_detour = False
@@ -80,7 +80,7 @@ def merged(ways: Sequence[Sequence[Visit]], same: Same = lambda one, other: Fals
     return kept
 
 
-def _with(way: Sequence[Visit], other: Sequence[Visit], number: int, same: Same) -> list[Visit]:
+def _joined(way: Sequence[Visit], other: Sequence[Visit], number: int, same: Same) -> list[Visit]:
     """Return a path with the visits of another recording. Equal visits are joined, and the other ones are added."""
     found: list[Visit] = []
     mine, theirs = ([(one.screen, *one.kind) for one in each] for each in (way, other))
@@ -102,7 +102,7 @@ def _kind(step: Done, seen: Seen, values: Mapping[str, Value]) -> tuple[object, 
     return (step.tool, *sorted(told.items()), *targets)
 
 
-def _again(before: Done, step: Done) -> bool:
+def _is_repetition(before: Done, step: Done) -> bool:
     """Return whether a step repeats the step before it, which had changed nothing on the screen."""
     same = before.tool == step.tool and before.arguments == step.arguments
     return same and before.before == before.after

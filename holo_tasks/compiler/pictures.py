@@ -56,19 +56,19 @@ class Pictures:
         at, sight = step.points[0], self.sights[step.before]
         target = target_at(at, sight, {})
         if target is not None:
-            file = self._of_words(step, target, sight, words)
+            file = self._picture_of_words(step, target, sight, words)
             return step if file is None else replace(step, picture=file)
         for file in known:
             if self._is_only(file, step.before, at):
                 return replace(step, picture=file)
-        for data in self._cut(step.before, at, sight):
+        for data in self._drawings_at(step.before, at, sight):
             file = self._written(data)
-            if self._tells(file, step.before, at, self.sights.values()):
+            if self._identifies(file, step.before, at, self.sights.values()):
                 known.append(file)
                 return replace(step, picture=file)
         return step
 
-    def _of_words(self, step: Done, target: Target, sight: Sight, known: set[Path]) -> Path | None:
+    def _picture_of_words(self, step: Done, target: Target, sight: Sight, known: set[Path]) -> Path | None:
         """Return a picture of the words that were pressed.
 
         Returns ``None`` if the control can be found by more than its text, or the picture does not identify it.
@@ -90,7 +90,7 @@ class Pictures:
             # The picture is only used on screens with its words. If a screen shows these once, it has one such picture.
             label = f"*{line.text}*"
             often = [one for one in self.sights.values() if sum(matches(label, other.text) for other in one.lines) > 1]
-            if not self._tells(file, step.before, cut.center, often):
+            if not self._identifies(file, step.before, cut.center, often):
                 return None
             known.add(file)
         return file
@@ -100,7 +100,7 @@ class Pictures:
         file.write_bytes(data)
         return file
 
-    def _cut(self, on: Picture, at: Point, sight: Sight) -> Iterator[bytes]:
+    def _drawings_at(self, on: Picture, at: Point, sight: Sight) -> Iterator[bytes]:
         """Yield PNG files of the drawings at a point, the smallest first. Drawings with text or masks on them
         are skipped.
         """
@@ -119,7 +119,7 @@ class Pictures:
                 continue
             yield _png(screen, cut)
 
-    def _tells(self, file: Path, on: Picture, at: Point, among: Iterable[Sight]) -> bool:
+    def _identifies(self, file: Path, on: Picture, at: Point, among: Iterable[Sight]) -> bool:
         """Return whether a picture is found only at this point, and at most once on each of ``among``."""
         try:
             return self._is_only(file, on, at) and all(len(sight.pictures(file)) <= 1 for sight in among)

@@ -38,12 +38,12 @@ Ends: TypeAlias = Sequence[tuple[Sight, Mapping[str, Value]]]
 THERE = "It is there, just once."
 NOT_SO = "It is not there, or not just once."
 NOT_THERE = "It was looked for, and is not there just once."
-_NOTHING_TELLS = (
+_NO_DIFFERENCE = (
     f"No text distinguishes the screens on which --probe answered ‘{DONE}’ from those of its other answers: have it "
     "look where the program shows a count, such as ‘Notes on file: 1’, the entered value or a heading. Also give a run "
     "that answered otherwise for one of the same items, such as before the work was done."
 )
-_PLACE = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 _OF_A_DAY = re.compile(r"\d ?[:.,] ?\d\d|\d[-–—./]\d")
 """Times, dates and sums. Runs of one day share them, so they are not counts."""
 
@@ -153,19 +153,19 @@ class ProbeBuilder(Builder):
         looks = looks_at(self.recordings, self.seen, self.parameters)
         done, others = ([one for one in looks if one.is_done is found] for found in (True, False))
         known_by = self._identity(done)
-        telling = self._telling(done, others)
+        telling = self._distinguishing_texts(done, others)
         items = {_item(one, known_by) for one in done}
         # The screen of another item may differ for reasons of that item.
-        if not telling and (_beside(done, others) or not any(_item(one, known_by) in items for one in others)):
-            raise InvalidUsage(_NOTHING_TELLS)
+        if not telling and (_on_same_screens(done, others) or not any(_item(one, known_by) in items for one in others)):
+            raise InvalidUsage(_NO_DIFFERENCE)
         rules = []
         for screen in dict.fromkeys(one.seen.screen for one in (*done, *others)):
             here = [one for one in looks if one.seen.screen == screen]
             asked = self._screen(screen, [(one.seen.sight, one.values) for one in here], "the answer")
-            asked["screen"] = self._whole(asked["screen"], here)
+            asked["screen"] = self._with_whole_lines(asked["screen"], here)
             if found := [one for one in here if one.is_done]:
                 self._check_alone(found, known_by, telling)
-                known = self._whole(identity_of(_shown(found), self._names), found)
+                known = self._with_whole_lines(identity_of(_shown(found), self._names), found)
                 shown = [*asked["screen"], *known, *telling]
                 there = asked | {"screen": list(dict.fromkeys(shown))}
                 rules.append(self._answer(screen, found, "there-once", there, DONE, THERE))
@@ -196,7 +196,7 @@ class ProbeBuilder(Builder):
             )
         return names
 
-    def _whole(self, wanted: Sequence[str], looks: Sequence[Look]) -> list[str]:
+    def _with_whole_lines(self, wanted: Sequence[str], looks: Sequence[Look]) -> list[str]:
         """Return the required texts, with the whole line in place of a pattern such as ``*{name}*``.
 
         The pattern for AB-1 also matches AB-1-2. Raises `InvalidUsage` if the line differs from item to item.
@@ -206,8 +206,8 @@ class ProbeBuilder(Builder):
         for text in wanted:
             asked = text
             if "*" in text:
-                (name,) = _PLACE.findall(text)
-                whole = (said for said in lines if _PLACE.findall(said) == [name] and "*" not in said)
+                (name,) = _PLACEHOLDER.findall(text)
+                whole = (said for said in lines if _PLACEHOLDER.findall(said) == [name] and "*" not in said)
                 asked = next((said for said in whole if all(one.shows(said) for one in looks)), "")
             if not asked:
                 raise InvalidUsage(
@@ -221,7 +221,7 @@ class ProbeBuilder(Builder):
         """Raise `InvalidUsage` if the screen shows other items too, because the evidence may belong to one of
         these.
         """
-        if telling and all(_places([text]) & {*known_by} for text in telling):
+        if telling and all(_placeholders([text]) & {*known_by} for text in telling):
             return
         told = [*self.of.told, *self.parameters.values]
         for one in done:
@@ -237,27 +237,27 @@ class ProbeBuilder(Builder):
         forms = identity_of(_shown(looks), names)
         return [name for name in names if any(f"{{{name}}}" in form for form in forms)]
 
-    def _telling(self, done: Sequence[Look], others: Sequence[Look]) -> list[str]:
+    def _distinguishing_texts(self, done: Sequence[Look], others: Sequence[Look]) -> list[str]:
         """Return texts that all runs with the answer done show and no other run shows. Counts come first.
 
         Raises `InvalidUsage` if several counts could be the evidence.
         """
         first = done[0]
         # An item is identified by parameters that these screens show with and without the effect.
-        shown = [*done, *_beside(done, others)]
+        shown = [*done, *_on_same_screens(done, others)]
         key = self._shown_by(shown, self._names) or self._shown_by(done, self._names)
         items = {_item(one, key) for one in done}
         same = [one for one in others if _item(one, key) in items]
         found: list[tuple[int, str]] = []
         for line in first.seen.sight.lines:
-            said = self._said(line, first.values)
-            if not said or not self._tells(said, done, others):
+            said = self._template_of(line, first.values)
+            if not said or not self._distinguishes(said, done, others):
                 continue
-            counted = any(_is_other_count(line, other) for one in same for other in one.seen.sight.lines)
+            counted = any(_differs_in_count(line, other) for one in same for other in one.seen.sight.lines)
             # Some programs show a count only if there is something to count.
-            counted = counted or bool(same and len(items) > 1 and digits(_PLACE.sub("", said)))
+            counted = counted or bool(same and len(items) > 1 and digits(_PLACEHOLDER.sub("", said)))
             # Any other text may be there by chance, such as a message of the day, or for some items only.
-            if counted or _places([said]) - {*key} or (same and is_heading(line)):
+            if counted or _placeholders([said]) - {*key} or (same and is_heading(line)):
                 found.append((_rank(said, counted=counted), said))
         counts = [said for rank, said in found if rank == COUNTED]
         if len(counts) > MOST_TELLING:
@@ -267,7 +267,7 @@ class ProbeBuilder(Builder):
             )
         return list(dict.fromkeys(said for _, said in sorted(found, key=lambda one: one[0])))[:MOST_TELLING]
 
-    def _said(self, line: Line, values: Mapping[str, Value]) -> str:
+    def _template_of(self, line: Line, values: Mapping[str, Value]) -> str:
         """Return the text of a line with parameters in place of values.
 
         Returns an empty string for a text that is too short or too long, or contains a value of an item, a date
@@ -277,18 +277,18 @@ class ProbeBuilder(Builder):
         if not SHORTEST <= len(plain(text)) <= LONGEST or "*" in text or "{" in text:
             return ""
         said = templated(text, values)
-        rest = _PLACE.sub(" ", said)
-        if _OF_A_DAY.search(rest) or self.of.is_private(rest) or set(_PLACE.findall(said)) - set(self._names):
+        rest = _PLACEHOLDER.sub(" ", said)
+        if _OF_A_DAY.search(rest) or self.of.is_private(rest) or set(_PLACEHOLDER.findall(said)) - set(self._names):
             return ""
         return said
 
-    def _tells(self, said: str, done: Sequence[Look], others: Sequence[Look]) -> bool:
-        names = _PLACE.findall(said)
+    def _distinguishes(self, said: str, done: Sequence[Look], others: Sequence[Look]) -> bool:
+        names = _PLACEHOLDER.findall(said)
         if any(name not in one.values for one in (*done, *others) for name in names):
             return False  # without the value it is unknown whether the screen showed it
         return all(one.shows(said) for one in done) and not any(one.shows(said) for one in others)
 
-    def _tell_the_end(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
+    def _require_finished_work(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
         """Make answers come after the last step, if they are given on a screen with steps.
 
         All other steps on that screen come before the last one.
@@ -363,7 +363,7 @@ def _shown(looks: Sequence[Look]) -> list[tuple[Sight, Mapping[str, Value]]]:
     return [(one.seen.sight, one.values) for one in looks]
 
 
-def _beside(done: Sequence[Look], others: Sequence[Look]) -> list[Look]:
+def _on_same_screens(done: Sequence[Look], others: Sequence[Look]) -> list[Look]:
     """Return the runs with another answer that ended on the same screen as runs that answered done."""
     screens = {one.seen.screen for one in done}
     return [one for one in others if one.seen.screen in screens]
@@ -374,7 +374,7 @@ def _item(look: Look, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(look.values.get(name)) for name in names)
 
 
-def _is_other_count(line: Line, other: Line) -> bool:
+def _differs_in_count(line: Line, other: Line) -> bool:
     """Return whether two texts differ in their numbers only."""
     bare = [re.sub(r"\d", "", plain(one.text)) for one in (line, other)]
     return bare[0] == bare[1] and len(bare[0]) >= SHORTEST and digits(line.text) != digits(other.text)
@@ -395,17 +395,17 @@ def check_only_looks(playbook: Playbook, goal: str, ends: Ends) -> None:
     assert probe is not None
     rules = playbook.rules_of(probe)
     there, not_so = (
-        {name for rule in rules if rule.do[-1].answer == answer for name in _places(map(str, rule.screen))}
+        {name for rule in rules if rule.do[-1].answer == answer for name in _placeholders(map(str, rule.screen))}
         for answer in (DONE, NOT_THERE)
     )
     known_by = there & not_so if not_so else there  # a value that the goal entered does not identify an item
-    behind = [rule for rule in playbook.rules_of(goal) if _places(map(str, rule.screen)) - known_by]
-    effects = {*playbook.goals[goal].press_once, *(text for rule in behind for text in _pressed(rule))}
+    behind = [rule for rule in playbook.rules_of(goal) if _placeholders(map(str, rule.screen)) - known_by]
+    effects = {*playbook.goals[goal].press_once, *(text for rule in behind for text in _pressed_texts(rule))}
     for rule in rules:
-        typed = _places(action.write.text for action in rule.do if action.write is not None)
+        typed = _placeholders(action.write.text for action in rule.do if action.write is not None)
         if more := sorted(typed - known_by):
             raise InvalidUsage(f"A run of --probe typed {', '.join(more)}, which identifies no item: it only looks.")
-        pressed = list(_pressed(rule))
+        pressed = list(_pressed_texts(rule))
         if again := next((text for text in pressed if text in effects), ""):
             raise InvalidUsage(f"A run of --probe pressed ‘{again}’, as ‘{goal}’ does: it only looks.")
         if rule.anytime and pressed and not any(is_shown(rule, values, sight) for sight, values in ends):
@@ -415,11 +415,11 @@ def check_only_looks(playbook: Playbook, goal: str, ends: Ends) -> None:
             )
 
 
-def _places(texts: Iterable[str]) -> set[str]:
-    return {name for text in texts for name in _PLACE.findall(text)}
+def _placeholders(texts: Iterable[str]) -> set[str]:
+    return {name for text in texts for name in _PLACEHOLDER.findall(text)}
 
 
-def _pressed(rule: Rule) -> Iterator[str]:
+def _pressed_texts(rule: Rule) -> Iterator[str]:
     """Yield the texts and names of the controls that a rule presses, and its key chords. Fields are left out."""
     for action in rule.do:
         ways = (way for target in action.targets for way in target.ways if way.field is None)

@@ -108,13 +108,13 @@ def recordings(trace: Trace, digest: str, *, idle: bool = False) -> list[Recordi
 
     ``digest`` is the digest of the last record, which identifies the run. The trace must have been verified.
     """
-    found = _all(trace.uri, digest, (record.event for record in trace.records()))
+    found = _answered_subgoals(trace.uri, digest, (record.event for record in trace.records()))
     return [one for one in found if one.steps or idle]
 
 
-def _all(uri: str, digest: str, told: Iterable[events.Event]) -> Iterator[Recording]:
+def _answered_subgoals(uri: str, digest: str, recorded: Iterable[events.Event]) -> Iterator[Recording]:
     under_way: dict[int, _Open] = {}
-    for event in told:
+    for event in recorded:
         if isinstance(event, events.SubgoalOpened):
             under_way[event.subgoal] = _Open(event)
         elif (one := under_way.get(event.subgoal)) is None:
@@ -124,7 +124,7 @@ def _all(uri: str, digest: str, told: Iterable[events.Event]) -> Iterator[Record
             if event.status == "answered" and not event.skipped and one.answered_on is not None:
                 yield _closed(one, event, uri, digest)
         else:
-            _take_in(one, event)
+            _add_event(one, event)
 
 
 def _closed(one: _Open, event: events.SubgoalClosed, uri: str, digest: str) -> Recording:
@@ -135,7 +135,7 @@ def _closed(one: _Open, event: events.SubgoalClosed, uri: str, digest: str) -> R
     return Recording(uri, digest, goal.strip(), title, data, steps, answer, one.answered_on, number, one.begun_at, once)
 
 
-def _take_in(one: _Open, event: events.Event) -> None:
+def _add_event(one: _Open, event: events.Event) -> None:
     match event:
         case events.FrameTaken():
             screen = Size(event.screen_width, event.screen_height)
@@ -158,12 +158,12 @@ def _take_in(one: _Open, event: events.Event) -> None:
             one.state = event.state
         case events.Judged() if one.is_done:
             one.state = event.state
-            _keep(one, event)
+            _add_step(one, event)
         case events.FieldRead(outcome=outcome) if one.steps and outcome not in SAME_VALUE:
             one.steps[-1] = replace(one.steps[-1], field_holds=event.held)
 
 
-def _keep(one: _Open, judged: events.Judged) -> None:
+def _add_step(one: _Open, judged: events.Judged) -> None:
     decided, intended = one.decided, one.intended
     if decided is None or intended is None:
         return
@@ -190,5 +190,5 @@ def _keep(one: _Open, judged: events.Judged) -> None:
     )
 
 
-def _point(told: Mapping[str, Any]) -> Point:
-    return Point(int(told["x"]), int(told["y"]))
+def _point(point: Mapping[str, Any]) -> Point:
+    return Point(int(point["x"]), int(point["y"]))

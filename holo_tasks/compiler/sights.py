@@ -60,7 +60,7 @@ def told_apart(pictures: Sequence[tuple[Picture, Sight]]) -> dict[str, Seen]:
     found = {}
     for seen in every:
         words = seen.words - common
-        likely = [max((_shared(words, other) for other in screen), default=0.0) for screen in screens]
+        likely = [max((_similarity(words, other) for other in screen), default=0.0) for screen in screens]
         best = max(range(len(screens)), key=likely.__getitem__, default=-1)
         if best < 0 or likely[best] < ALIKE:
             best = len(screens)
@@ -94,7 +94,7 @@ def told_apart_roughly(seen: Mapping[str, Seen]) -> dict[str, Seen]:
     screens: list[list[frozenset[str]]] = []
     found = {}
     for name, one in seen.items():
-        likely = [max(_shared(one.words, other) for other in screen) for screen in screens]
+        likely = [max(_similarity(one.words, other) for other in screen) for screen in screens]
         best = max(range(len(screens)), key=likely.__getitem__, default=-1)
         if best < 0 or likely[best] < ALIKE:
             best = len(screens)
@@ -104,7 +104,7 @@ def told_apart_roughly(seen: Mapping[str, Seen]) -> dict[str, Seen]:
     return found
 
 
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+def _similarity(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one or other else 1.0
 
 

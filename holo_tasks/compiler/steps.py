@@ -32,24 +32,24 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
             raise InvalidUsage(
                 f"Nothing is written where step {step.number} was done ({step.tool}), so its target has no text."
             )
-        return _known_better(found, step, values) if place == 0 else found
+        return _with_more_facts(found, step, values) if place == 0 else found
 
-    told = step.arguments
+    arguments = step.arguments
     match step.tool:
-        case "click" if (button := _BUTTONS.get(str(told.get("button", "left")))) is not None:
-            return [_on(button[0], f"{button[1]} {{}}.", at)]
+        case "click" if (button := _BUTTONS.get(str(arguments.get("button", "left")))) is not None:
+            return [_pointing(button[0], f"{button[1]} {{}}.", at)]
         case "double_click":
-            return [_on("double_click", "Double-click {}.", at)]
+            return [_pointing("double_click", "Double-click {}.", at)]
         case "move_to":
-            return [_on("move_to", "Move to {}.", at)]
+            return [_pointing("move_to", "Move to {}.", at)]
         case "write":
             return [_typing(step, values)]
         case "write_at":
-            return [_on("click", "Click {}.", at), _typing(step, values)]
+            return [_pointing("click", "Click {}.", at), _typing(step, values)]
         case "scroll":
             over = at()
-            turn = {"at": short(over), "direction": told["direction"], "notches": told.get("scroll_size", 3)}
-            return [{"scroll": turn, "thought": f"Scroll {told['direction']} over {in_words(over)}."}]
+            turn = {"at": short(over), "direction": arguments["direction"], "notches": arguments.get("scroll_size", 3)}
+            return [{"scroll": turn, "thought": f"Scroll {arguments['direction']} over {in_words(over)}."}]
         case "drag_and_drop":
             start, end = at(0), at(1)
             if start == end:
@@ -60,18 +60,18 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
             thought = f"Drag {in_words(start)} to {in_words(end)}."
             return [{"drag": {"start": short(start), "end": short(end)}, "thought": thought}]
         case "hotkey":
-            keys = [*told["keys"]]
-            times = int(told.get("repeat_count") or 1)
+            keys = [*arguments["keys"]]
+            times = int(arguments.get("repeat_count") or 1)
             return [{"hotkey": keys, "thought": f"Press {'+'.join(keys)}."} for _ in range(times)]
         case "hold_and_tap_key":
-            hold, tap = [*told["hold_keys"]], [*told["tap_keys"]]
+            hold, tap = [*arguments["hold_keys"]], [*arguments["tap_keys"]]
             thought = f"Hold {'+'.join(hold)} and press {', '.join(tap)}."
             return [{"hold_and_tap_key": {"hold": hold, "tap": tap}, "thought": thought}]
         case _:
             raise InvalidUsage(f"Step {step.number} ({step.tool}) cannot be repeated by a playbook.")
 
 
-def _known_better(target: Target, step: Done, values: Mapping[str, Value]) -> Target:
+def _with_more_facts(target: Target, step: Done, values: Mapping[str, Value]) -> Target:
     """Return a target with more facts to find it by.
 
     It gets the role and name if the program reports a name that equals the text. Otherwise it gets a picture of its
@@ -87,23 +87,23 @@ def _known_better(target: Target, step: Done, values: Mapping[str, Value]) -> Ta
 
 def short(target: Target) -> Any:
     """Return a target in its shortest form. That is a string if it only has a text."""
-    told = target.model_dump(exclude_defaults=True, by_alias=True)
+    written = target.model_dump(exclude_defaults=True, by_alias=True)
     if target.picture is not None:
-        told["picture"] = str(target.picture)
+        written["picture"] = str(target.picture)
     if target.or_:
-        told["or"] = [short(way) for way in target.or_]
-    return told["text"] if set(told) == {"text"} else told
+        written["or"] = [short(way) for way in target.or_]
+    return written["text"] if set(written) == {"text"} else written
 
 
 def as_written(target: Target) -> Any:
     """Return a target as it is written in a playbook's file, with its pictures in the same folder."""
-    return _by_names(short(target))
+    return _with_file_names(short(target))
 
 
-def _by_names(told: Any) -> Any:
-    if not isinstance(told, dict):
-        return told
-    made = {**told, "or": [_by_names(way) for way in told["or"]]} if "or" in told else told
+def _with_file_names(written: Any) -> Any:
+    if not isinstance(written, dict):
+        return written
+    made = {**written, "or": [_with_file_names(way) for way in written["or"]]} if "or" in written else written
     return {**made, "picture": Path(made["picture"]).name} if "picture" in made else made
 
 
@@ -114,15 +114,15 @@ def in_words(target: Target) -> str:
     return target.text or ("what is on the picture" if target.picture is not None else "it")
 
 
-def _on(kind: str, thought: str, at: Callable[[], Target]) -> Action:
+def _pointing(kind: str, thought: str, at: Callable[[], Target]) -> Action:
     target = at()
     return {kind: short(target), "thought": thought.format(in_words(target))}
 
 
 def _typing(step: Done, values: Mapping[str, Value]) -> Action:
-    told = step.arguments
-    text = templated(str(told["content"]), values)
-    how: dict[str, Any] = {name: True for name in ("overwrite", "press_enter") if told.get(name)}
+    arguments = step.arguments
+    text = templated(str(arguments["content"]), values)
+    how: dict[str, Any] = {name: True for name in ("overwrite", "press_enter") if arguments.get(name)}
     if step.field_holds:  # the program may change another item's text differently
         how["shows"] = "*" if "{" in text else step.field_holds
     return {"write": {"text": text, **how}, "thought": f"Type {text}."}

@@ -35,7 +35,7 @@ def target_at(point: Point, sight: Sight, values: Mapping[str, Value], also: Sho
     place. ``also`` are other pictures of the screen. If the text occurs twice on one of them, a neighboring
     parameter is preferred. Returns ``None`` if the control has no text.
     """
-    found = (way for way in _ways(point, sight, values) if _finds(way, point, sight, values))
+    found = (way for way in _descriptions(point, sight, values) if _finds(way, point, sight, values))
     first = next(found, None)
     if first is None or not _is_doubled(first, also):
         return first
@@ -88,9 +88,9 @@ def templated(text: str, values: Mapping[str, Value]) -> str:
     return text
 
 
-def _ways(point: Point, sight: Sight, values: Mapping[str, Value]) -> Iterator[Target]:
+def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value]) -> Iterator[Target]:
     field = next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(point)), None)
-    near = sorted(sight.lines, key=lambda line: _away(line.box, field.center if field else point))
+    near = sorted(sight.lines, key=lambda line: _distance(line.box, field.center if field else point))
     if field is not None and _is_button(field, near, values):
         field = None  # a light button looks like a field
     if field is not None:
@@ -101,7 +101,7 @@ def _ways(point: Point, sight: Sight, values: Mapping[str, Value]) -> Iterator[T
         words = templated(line.text, values)
         yield Target(text=words)
         for anchor in _anchors(line, near):
-            yield from _beside(words, line.box, anchor, values)
+            yield from _with_anchor(words, line.box, anchor, values)
 
 
 def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -> bool:
@@ -130,7 +130,7 @@ def _is_left(box: Box, field: Box) -> bool:
     return box.right <= field.left + 2 and field.top - HEIGHT <= box.center.y <= field.bottom
 
 
-def _beside(words: str, box: Box, anchor: Line, values: Mapping[str, Value]) -> Iterator[Target]:
+def _with_anchor(words: str, box: Box, anchor: Line, values: Mapping[str, Value]) -> Iterator[Target]:
     said = templated(anchor.text, values)
     if not on_row(box, anchor.box):
         yield Target(text=words, below=said)
@@ -146,7 +146,7 @@ def hits(box: Box, point: Point, *, of_field: bool) -> bool:
     return (box if of_field else around).contains(point)
 
 
-def _away(box: Box, point: Point) -> int:
+def _distance(box: Box, point: Point) -> int:
     across = max(box.left - point.x, 0, point.x - box.right)
     down = max(box.top - point.y, 0, point.y - box.bottom)
     return across + 4 * down

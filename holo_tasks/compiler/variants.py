@@ -39,19 +39,19 @@ def variants(
         if one.screen != other.screen or len(one.steps) != len(other.steps):
             return False
         pairs = zip(one.kind, other.kind, one.steps, other.steps, strict=True)
-        return all(kind == like or _renamed(shown(step), shown(same), seen) for kind, like, step, same in pairs)
+        return all(kind == like or _is_renamed(shown(step), shown(same), seen) for kind, like, step, same in pairs)
 
     return are
 
 
-def _renamed(one: Shown, other: Shown, seen: Mapping[str, Seen]) -> bool:
+def _is_renamed(one: Shown, other: Shown, seen: Mapping[str, Seen]) -> bool:
     steps = one[0], other[0]
-    left, right = _only(one), _only(other)
+    left, right = _single_target(one), _single_target(other)
     if left is None or right is None or left[0] != right[0]:
         return False
     if len({seen[step.after.sha256].screen for step in steps}) > 1:
         return False
-    return not _is_there(left[1], other) and not _is_there(right[1], one)
+    return not _is_visible(left[1], other) and not _is_visible(right[1], one)
 
 
 def with_variants(do: dict[str, Any], others: Sequence[Shown]) -> dict[str, Any]:
@@ -61,13 +61,13 @@ def with_variants(do: dict[str, Any], others: Sequence[Shown]) -> dict[str, Any]
         return do
     target = Target.model_validate(do[kind])
     for shown in others:
-        found = _only(shown)
-        if found is not None and found[0] == kind and not _is_there(target, shown):
+        found = _single_target(shown)
+        if found is not None and found[0] == kind and not _is_visible(target, shown):
             target = target.model_copy(update={"or_": (*target.or_, found[1])})
     return {**do, kind: short(target)}
 
 
-def _only(shown: Shown) -> tuple[str, Target] | None:
+def _single_target(shown: Shown) -> tuple[str, Target] | None:
     """Return the kind and the target of a step that is one action on a text. Returns ``None`` for any other step."""
     step, sight, values = shown
     if step.tool not in ("click", "double_click", "move_to"):
@@ -78,7 +78,7 @@ def _only(shown: Shown) -> tuple[str, Target] | None:
     return None if target.text is None else (kind, target)
 
 
-def _is_there(target: Target, shown: Shown) -> bool:
+def _is_visible(target: Target, shown: Shown) -> bool:
     _, sight, values = shown
     try:
         find(target, values, sight)

@@ -48,20 +48,20 @@ class Version:
     fitted: int = 0
     gave_up: int = 0
 
-    def after(self, kind: str, told: Mapping[str, Any]) -> Version:
+    def after(self, kind: str, entry: Mapping[str, Any]) -> Version:
         """Return the version after a note about it."""
         match kind:
             case "version":
-                return Version(str(told["version"]), str(told["goal"]), str(told["sha256"]), "shadow")
-            case _ if told.get("version") != self.id:
+                return Version(str(entry["version"]), str(entry["goal"]), str(entry["sha256"]), "shadow")
+            case _ if entry.get("version") != self.id:
                 return self  # the note is about an older version
             case "shadow":
-                agrees = bool(told["agreed"])
+                agrees = bool(entry["agreed"])
                 return replace(self, agreed=self.agreed + agrees, differed=self.differed + (not agrees))
             case "promoted":
                 return replace(self, status="promoted", fitted=0, gave_up=0)
             case "acted":
-                fitted, gave_up = int(told["fitted"]), int(told["gave_up"])
+                fitted, gave_up = int(entry["fitted"]), int(entry["gave_up"])
                 return replace(self, fitted=self.fitted + fitted, gave_up=self.gave_up + gave_up)
             case "demoted":
                 return replace(self, status="shadow", agreed=0, differed=0)
@@ -91,8 +91,8 @@ class Versions:
         found = Version()
         for name in self.shelf.names(self.name):
             if NOTE.fullmatch(name):
-                told = self._told(name)
-                found = found.after(str(told["kind"]), told)
+                entry = self._read_note(name)
+                found = found.after(str(entry["kind"]), entry)
         return found
 
     def playbook(self, version: Version) -> tuple[Playbook, str]:
@@ -113,33 +113,33 @@ class Versions:
         """Store a new playbook. Its status is shadow."""
         sha256 = hashlib.sha256(text.encode()).hexdigest()
         self.shelf.put(self.name, f"{sha256[:SHORT]}.playbook.yaml", text.encode())
-        told = {"version": sha256[:SHORT], "sha256": sha256, "goal": goal, "runs": runs}
-        return Version().after("version", self._add("version", told))
+        entry = {"version": sha256[:SHORT], "sha256": sha256, "goal": goal, "runs": runs}
+        return Version().after("version", self._add("version", entry))
 
-    def note(self, version: Version, kind: Kind, **told: Any) -> Version:
+    def note(self, version: Version, kind: Kind, **entry: Any) -> Version:
         """Add a note about a version and return the version after it."""
-        return version.after(kind, self._add(kind, {"version": version.id, **told}))
+        return version.after(kind, self._add(kind, {"version": version.id, **entry}))
 
-    def _add(self, kind: Kind, told: Mapping[str, Any]) -> dict[str, Any]:
+    def _add(self, kind: Kind, entry: Mapping[str, Any]) -> dict[str, Any]:
         assert self.key is not None
         now = datetime.now(UTC)
-        told = {"kind": kind, "name": self.name, **told}
+        entry = {"kind": kind, "name": self.name, **entry}
         # The signature covers all other keys. It is the last key in canonical order.
-        body = rfc8785.dumps({"at": now.isoformat(), "learned": told})
+        body = rfc8785.dumps({"at": now.isoformat(), "learned": entry})
         line = body[:-1] + f',"signature":"{self.key.sign(body)}"}}'.encode()
         self.shelf.put(self.name, f"{now:%Y%m%d-%H%M%S-%f}-{secrets.token_hex(3)}-{kind}.json", line)
-        return told
+        return entry
 
-    def _told(self, name: str) -> dict[str, Any]:
+    def _read_note(self, name: str) -> dict[str, Any]:
         line = self.shelf.read(self.name, name)
         if not self.public.signed(line):
             raise InvalidUsage(
                 f"{self.name}/{name} of the learned playbooks is not signed with the key "
                 f"{self.public.fingerprint[:16]}…, or was changed: no playbook from there is used."
             )
-        told: dict[str, Any] = json.loads(line)["learned"]
-        if told.get("name") != self.name:
+        entry: dict[str, Any] = json.loads(line)["learned"]
+        if entry.get("name") != self.name:
             raise InvalidUsage(
                 f"{self.name}/{name} of the learned playbooks is of another goal: none from there is used."
             )
-        return told
+        return entry

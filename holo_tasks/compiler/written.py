@@ -79,8 +79,8 @@ def written(made: Made, probe: Made | None = None) -> str:
 def _runs(recordings: Sequence[Recording]) -> str:
     """Return a line for each run of some recordings: its name and its digest."""
     times = Counter((one.trace.rpartition("/")[2], one.digest) for one in recordings)
-    told = [f"#   {run}  sha256 {digest}" + f"  {count} times" * (count > 1) for (run, digest), count in times.items()]
-    return "\n".join(told)
+    lines = [f"#   {run}  sha256 {digest}" + f"  {count} times" * (count > 1) for (run, digest), count in times.items()]
+    return "\n".join(lines)
 
 
 def _goal(built: Built, probe: str = "") -> dict[str, Any]:

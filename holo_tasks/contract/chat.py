@@ -63,7 +63,7 @@ def _task(body: Body, _: Terms) -> Iterator[str]:
 def _order(body: Body, terms: Terms) -> Iterator[str]:
     named = kinds(messages_of(body))[2:]
     follows = {"task": "observation", "observation": "step", "step": "result", "result": "observation"}
-    passing = _said_once(body, terms)
+    passing = _transient_kinds(body, terms)
     before = "task"
     for place, kind in enumerate(named, start=2):
         if kind in passing and before in ("task", "result"):
@@ -107,7 +107,7 @@ def _last(body: Body, _: Terms) -> Iterator[str]:
 
 @BOOK.rule("27", "a correction stands once, right before the last observation")
 def _corrections(body: Body, terms: Terms) -> Iterator[str]:
-    named, passing = kinds(messages_of(body)), _said_once(body, terms)
+    named, passing = kinds(messages_of(body)), _transient_kinds(body, terms)
     start = len(named) - 1
     while start > 0 and named[start - 1] in passing:
         start -= 1
@@ -168,7 +168,7 @@ def thinking(body: Body, _: Terms) -> Iterator[str]:
         yield "neither chat_template_kwargs.enable_thinking nor reasoning_effort"
 
 
-def _said_once(body: Body, terms: Terms) -> frozenset[Kind]:
+def _transient_kinds(body: Body, terms: Terms) -> frozenset[Kind]:
     """Return the kinds of messages that may precede the last observation and are not part of the history.
 
     With function calling, only a notice can say that the model has to answer now.

@@ -49,17 +49,17 @@ def _data_uris(body: Body, _: Terms) -> Iterator[str]:
 @BOOK.rule("35", "the MIME type of an image is that of its bytes")
 def _mime(body: Body, _: Terms) -> Iterator[str]:
     for found in map(data_uri, images_in(body)):
-        if found and _magic(found[1]) != found[0]:
-            yield f"{found[0]}, but the bytes are {_magic(found[1]) or 'of no known kind'}"
+        if found and _mime_type_of(found[1]) != found[0]:
+            yield f"{found[0]}, but the bytes are {_mime_type_of(found[1]) or 'of no known kind'}"
 
 
 @BOOK.rule("36", "an image can be decoded")
 def _decodes(body: Body, _: Terms) -> Iterator[str]:
-    yield from filter(None, (_wrong_with(found[1]) for found in map(data_uri, images_in(body)) if found))
+    yield from filter(None, (_decoding_error(found[1]) for found in map(data_uri, images_in(body)) if found))
 
 
 @functools.lru_cache(maxsize=16)
-def _wrong_with(image: bytes) -> str:
+def _decoding_error(image: bytes) -> str:
     """Return why an image cannot be decoded, or an empty string. Cached, because a conversation repeats its images."""
     from PIL import Image
 
@@ -80,7 +80,7 @@ def images_in(body: Body) -> list[str]:
     return [url for message in messages_of(body) for url in image_urls(message)]
 
 
-def _magic(data: bytes) -> str | None:
+def _mime_type_of(data: bytes) -> str | None:
     """Return the MIME type of an image by its first bytes. Returns ``None`` for other formats."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"

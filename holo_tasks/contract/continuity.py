@@ -76,7 +76,7 @@ def shared(body: Body, earlier: Body) -> int:
     """Return the number of leading messages that two requests share. Removed pictures do not count as a difference."""
     count = 0
     for one, other in zip(without_corrections(slim(body)), without_corrections(slim(earlier)), strict=False):
-        if not _alike(one, other):
+        if not _equal_but_for_pictures(one, other):
             break
         count += 1
     return count
@@ -110,10 +110,10 @@ def _declared(body: Body, terms: Terms) -> Any:
 def histories(now: Body, past: Body) -> tuple[Messages, Messages]:
     """Return the required history and the actual history of a request."""
     new = without_corrections(now)
-    return _still_held(without_corrections(past), new), new
+    return _required_history(without_corrections(past), new), new
 
 
-def _still_held(old: Messages, new: Messages) -> Messages:
+def _required_history(old: Messages, new: Messages) -> Messages:
     """Return the messages of the request before that the new one must contain.
 
     Old turns may be left out to fit the context. Then complete turns are missing after the task, and the task
@@ -128,7 +128,7 @@ def _still_held(old: Messages, new: Messages) -> Messages:
         kept = old[start:]
         if len(kept) == 1 and any(step in new for step in steps):
             break
-        if len(kept) < len(new) and all(map(_alike, kept, new[1:])):
+        if len(kept) < len(new) and all(map(_equal_but_for_pictures, kept, new[1:])):
             return [new[0], *kept] if start > 1 else old
     return old
 
@@ -142,7 +142,7 @@ def _rewritten(old: Messages, new: Messages) -> Iterator[Breach]:
             return
         if before == after:
             continue
-        changes = _exchanged(before, after)
+        changes = _changed_parts(before, after)
         if changes is None or ("image_url", "image_url") in changes or ("text", "text") in changes:
             yield Breach(APPENDED, f"message {place} has changed")
             return
@@ -151,7 +151,7 @@ def _rewritten(old: Messages, new: Messages) -> Iterator[Breach]:
             return
 
 
-def _exchanged(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[tuple[str, str]] | None:
+def _changed_parts(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[tuple[str, str]] | None:
     """Return the types of the parts that differ between two observations, as pairs.
 
     Returns ``None`` if the messages differ in more than parts.
@@ -162,11 +162,11 @@ def _exchanged(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[tuple[st
     return {(str(a.get("type")), str(b.get("type"))) for a, b in zip(*parts, strict=True) if a != b}
 
 
-def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _equal_but_for_pictures(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether two messages are equal except for pictures that only one of them still contains."""
     if one == other:
         return True
-    changes = _exchanged(one, other)
+    changes = _changed_parts(one, other)
     return changes is not None and changes <= {("image_url", "text"), ("text", "image_url")}
 
 
@@ -175,7 +175,7 @@ def _replayed(
 ) -> Iterator[Breach]:
     if not calls_of(reply):
         replayed = step_of(message)
-        if replayed is None or _meaning(replayed, past, terms) != _meaning(reply, past, terms):
+        if replayed is None or _without_defaults(replayed, past, terms) != _without_defaults(reply, past, terms):
             yield Breach(REPLAYED, where)
         return
     given, calls = function_call(calls_of(reply)[0]), calls_of(message)
@@ -185,19 +185,19 @@ def _replayed(
         yield Breach(REPLAYED, f"{where} is not the first call that was given, {given.name} {given.id}")
     elif meant(held.arguments or {}, schema) != meant(given.arguments or {}, schema):
         yield Breach(REPLAYED, f"the arguments of {where}")
-    elif _said(message) != _said(reply):
+    elif _content_of(message) != _content_of(reply):
         yield Breach(REPLAYED, f"the content of {where}")
     thinking = message.get("reasoning_content")
     if thinking is not None and thinking not in (reply.get("reasoning_content"), reply.get("reasoning")):
         yield Breach(SAME_THINKING, where)
 
 
-def _said(message: Mapping[str, Any]) -> str:
+def _content_of(message: Mapping[str, Any]) -> str:
     """Return the text of a message with a call, without reasoning that a server left in it."""
     return re.sub(r"\A\s*<think>.*?</think>", "", text_of(message), flags=re.DOTALL).strip()
 
 
-def _meaning(step: Mapping[str, Any], past: Body, terms: Terms) -> dict[str, Any]:
+def _without_defaults(step: Mapping[str, Any], past: Body, terms: Terms) -> dict[str, Any]:
     call = step.get("tool_call", {})
     schema = offered(past, terms).get(str(call.get("tool_name")), {})
     return {"note": step.get("note") or None, "thought": step.get("thought"), "tool_call": meant(call, schema)}

@@ -78,7 +78,7 @@ def _images_first(body: Body, _: Terms) -> Iterator[str]:
 
 @BOOK.rule("L41", "the temperature is 0; a question with thinking has the temperature of the model's profile")
 def _temperature(body: Body, terms: Terms) -> Iterator[str]:
-    if _thought_about(body, terms):
+    if _has_thinking(body, terms):
         yield from chat.temperature(body, terms)
     elif body.get("temperature") != 0:
         yield repr(body.get("temperature"))
@@ -88,7 +88,7 @@ def _temperature(body: Body, terms: Terms) -> Iterator[str]:
 def _no_thinking(body: Body, terms: Terms) -> Iterator[str]:
     template = body.get("chat_template_kwargs")
     enabled = template.get("enable_thinking") if isinstance(template, Mapping) else None
-    if _thought_about(body, terms):
+    if _has_thinking(body, terms):
         yield from chat.thinking(body, terms)
     elif enabled is not False:
         yield f"enable_thinking is {enabled}"
@@ -96,7 +96,7 @@ def _no_thinking(body: Body, terms: Terms) -> Iterator[str]:
         yield f"reasoning_effort is {body['reasoning_effort']!r}"
 
 
-def _thought_about(body: Body, terms: Terms) -> bool:
+def _has_thinking(body: Body, terms: Terms) -> bool:
     template = body.get("chat_template_kwargs")
     asked = isinstance(template, Mapping) and template.get("enable_thinking") is True
     return asked and not asks_for_point(body, terms)

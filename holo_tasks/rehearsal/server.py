@@ -61,7 +61,7 @@ class Rehearsal:
         self._conversations = Conversations()
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
-        self._broken: Counter[str] = Counter()
+        self._breach_counts: Counter[str] = Counter()
         self._ocr_s = 0.0
 
     def complete(self, body: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Rehearsal:
         if picture is None:
             raise Refused(400, "no_image", "there is no image to look at")
         if terms.dialect == "localize":
-            message, why = _located(body, self._look(picture)), "what the question names"
+            message, why = _point_message(body, self._look(picture)), "what the question names"
         else:
             decision = self.decide(body, picture, terms)
             step, why = in_the_clients_words(decision.step, body, terms), decision.why
@@ -113,8 +113,8 @@ class Rehearsal:
         with self._lock:
             return {
                 "requests": self._counts["requests"],
-                "breaches": sum(self._broken.values()),
-                "breaches_by_rule": dict(self._broken),
+                "breaches": sum(self._breach_counts.values()),
+                "breaches_by_rule": dict(self._breach_counts),
                 "images": self._counts["images"],
                 "ocr_seconds": round(self._ocr_s, 3),
                 "readings": {how: self._counts[how] for how in ("whole", "changes", "remembered")},
@@ -129,20 +129,20 @@ class Rehearsal:
             raise Refused(400, "no_streaming", "the rehearsal model does not stream")
         if isinstance(body.get("model"), str) and body["model"] not in ("", MODEL):
             raise Refused(404, "model_not_found", f"there is no model {body['model']!r} here, only {MODEL!r}")
-        terms = self._spoken(body)
+        terms = self._terms_of(body)
         found = breaches_of(body, terms)
         if not found:
             with self._lock:
                 found = self._conversations.breaches(body, terms)
         if found:
             with self._lock:
-                self._broken.update(breach.rule.id for breach in found)
+                self._breach_counts.update(breach.rule.id for breach in found)
             message = f"The request breaks the contract ({terms.dialect}). " + "; ".join(map(str, found))
             log.warning("%s", message)
             raise Refused(400, found[0].rule.id, message)
         return terms
 
-    def _spoken(self, body: Body) -> Terms:
+    def _terms_of(self, body: Body) -> Terms:
         """Return the terms of the dialect that a request uses, even if it breaks rules of that dialect."""
         if "tools" in body:
             auto = body.get("tool_choice") == "auto"
@@ -165,7 +165,7 @@ class Rehearsal:
         return decide(self.playbook, task_of(body), turns_of(body), self._look(picture), answer_only=final)
 
 
-def _located(body: Body, sight: Sight) -> dict[str, Any]:
+def _point_message(body: Body, sight: Sight) -> dict[str, Any]:
     point = point_of(text_of(messages_of(body)[0]), sight)
     if point is None:
         raise Refused(400, "not_found", "the picture does not show the text of the question, or shows it twice")

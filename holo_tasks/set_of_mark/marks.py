@@ -62,13 +62,13 @@ def find_marks(picture: Image.Image, reader: Reader) -> tuple[Mark, ...]:
 
 def marks_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[Mark, ...]:
     """Return the marks of a picture whose text has been read."""
-    things = _in_reading_order(_sorted_out(*things_on(pixels, lines), pixels.shape[0] * pixels.shape[1]))
+    things = _in_reading_order(_without_containers(*things_on(pixels, lines), pixels.shape[0] * pixels.shape[1]))
     if len(things) > MOST_MARKS:
-        worth = [_worth(thing, pixels) for thing in things]
+        worth = [_priority(thing, pixels) for thing in things]
         kept = sorted(range(len(things)), key=lambda n: (-worth[n], n))[:MOST_MARKS]
         things = [things[n] for n in sorted(kept)]
     size = Size(pixels.shape[1], pixels.shape[0])
-    return tuple(Mark(number, _roomy(thing, size), thing.text) for number, thing in enumerate(things, 1))
+    return tuple(Mark(number, _with_margin(thing, size), thing.text) for number, thing in enumerate(things, 1))
 
 
 def resolve(marks: Iterable[Mark], number: int) -> Point:
@@ -83,13 +83,13 @@ def resolve(marks: Iterable[Mark], number: int) -> Point:
     )
 
 
-def _roomy(thing: Thing, size: Size) -> Box:
+def _with_margin(thing: Thing, size: Size) -> Box:
     """Return the box of a mark, within the picture. Texts and drawings get a margin of two pixels."""
     air = 0 if thing.kind == "area" else 2
     return thing.box.grown(air).cut_to(Box.whole(size))
 
 
-def _worth(thing: Thing, pixels: Pixels) -> int:
+def _priority(thing: Thing, pixels: Pixels) -> int:
     if thing.kind in ("area", "spot"):
         return 2
     return 1 if thing.kind == "drawing" or _is_colored(thing.box, pixels) else 0
@@ -118,7 +118,7 @@ def _in_reading_order(things: Iterable[Thing]) -> list[Thing]:
     return [thing for row in rows for _, thing in sorted(row, key=lambda pair: (pair[0].left, pair[0].top))]
 
 
-def _sorted_out(things: list[Thing], areas: list[Box], picture: int) -> list[Thing]:
+def _without_containers(things: list[Thing], areas: list[Box], picture: int) -> list[Thing]:
     """Decide for each area, the smallest first, whether the area or its content gets a mark."""
     kept = [thing for thing in things if thing.kind != "drawing"]
     for drawing in (thing for thing in things if thing.kind == "drawing"):
@@ -127,7 +127,7 @@ def _sorted_out(things: list[Thing], areas: list[Box], picture: int) -> list[Thi
             kept.append(drawing)
     for area in areas:
         inside = [thing for thing in kept if area.encloses(thing.box, slack=LINE)]
-        verdict = _verdict(area, inside, picture)
+        verdict = _as_mark(area, inside, picture)
         if verdict is not None:
             text, swallowed = verdict
             kept = [thing for thing in kept if thing not in swallowed]
@@ -135,7 +135,7 @@ def _sorted_out(things: list[Thing], areas: list[Box], picture: int) -> list[Thi
     return kept
 
 
-def _verdict(area: Box, inside: list[Thing], picture: int) -> tuple[str, list[Thing]] | None:
+def _as_mark(area: Box, inside: list[Thing], picture: int) -> tuple[str, list[Thing]] | None:
     """Return the text of an area, and the things that it replaces.
 
     Returns ``None`` if the area is only a container of other things.
@@ -149,7 +149,7 @@ def _verdict(area: Box, inside: list[Thing], picture: int) -> tuple[str, list[Th
     if len(drawings) + len(texts) < len(inside) or share > _LARGEST_WITH_TEXT:
         return None
     if not texts:
-        return _verdict_on_drawings(area, drawings)
+        return _as_mark_with_drawings(area, drawings)
     if not _is_one_text(area, texts):
         return None
     label = Box.around(thing.box for thing in texts)
@@ -163,7 +163,7 @@ def _verdict(area: Box, inside: list[Thing], picture: int) -> tuple[str, list[Th
     return " ".join(thing.text for thing in _in_reading_order(texts)), [*texts, *near]
 
 
-def _verdict_on_drawings(area: Box, drawings: list[Thing]) -> tuple[str, list[Thing]] | None:
+def _as_mark_with_drawings(area: Box, drawings: list[Thing]) -> tuple[str, list[Thing]] | None:
     picture = Box.around(thing.box for thing in drawings)
     if _are_close(drawings):
         if _is_centered(picture, area) and area.width <= 3 * picture.width + 40:

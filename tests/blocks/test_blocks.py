@@ -241,7 +241,7 @@ async def test_a_block_is_loaded_only_by_a_name_and_only_if_flows_here_may(
     assert (await load_block(HoloMailbox, "payroll")).maildir == "/srv/mail"
     monkeypatch.setenv("HOLO_BLOCKS", "mine, other")
     assert (await load_block(HoloMailbox, "mine")).maildir == "/srv/mail"
-    with pytest.raises(InvalidUsage, match="not among those that flows may use here"):
+    with pytest.raises(InvalidUsage, match="Flows here may not use the holo-mailbox block 'payroll'"):
         await load_block(HoloMailbox, "payroll")
 
 
