@@ -121,8 +121,8 @@ class Builder:
     def _require_finished_work(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
         """Make answers on a screen that was worked on wait for the end of the work.
 
-        They come after the last step, and require texts that appeared by then or miss texts that disappeared.
-        Raises `InvalidUsage` if no text changed, because then the end of the work cannot be seen.
+        They come after the last step. They require texts that appeared by then, or the absence of texts that
+        disappeared. Raises `InvalidUsage` if no text changed, because then the end of the work cannot be seen.
         """
         befores = [[self.seen[step.before.sha256].sight for step in one.steps] for one in self.recordings]
         for answer in (one for one in answers if any(stay.on == one.on for stay in stays)):
@@ -146,8 +146,8 @@ class Builder:
     def _exclude_item_elsewhere(self, rules: Sequence[Ruled]) -> None:
         """Exclude the current item from rules about other items on the same screen.
 
-        If one visit to a screen requires a value of the item, the rules of its other visits require that the
-        value is absent.
+        If one visit to a screen requires a value of the item, the rules of other visits require its absence,
+        unless they showed it too.
         """
         names = self._names
         for rule in rules:

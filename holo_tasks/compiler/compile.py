@@ -168,7 +168,10 @@ def _with_probe(
 
 
 def _made_from_traces(traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reader, wanted: Wanted) -> _Goal:
-    """Return the goal made from recordings of verified traces."""
+    """Return the goal made from recordings of verified traces.
+
+    Recordings that went astray are left out, as long as `FEWEST_STRAIGHT` remain. A probe leaves none out.
+    """
     pictures: dict[Picture, Sight] = {}
     for trace in traces:
         of_trace = [one for one in chosen if one.trace == trace.uri]
@@ -234,7 +237,7 @@ def _made_somehow(wanted: Wanted, chosen: Sequence[Recording], pictures: Mapping
 
 
 def _pressed(chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> Iterable[tuple[str, str]]:
-    """Yield the pictures on which a control with a fixed label was pressed, and that label."""
+    """Yield pairs of a picture and the label without digits that was pressed on it."""
     for one in chosen:
         for step in one.steps:
             sight = seen[step.before.sha256].sight
