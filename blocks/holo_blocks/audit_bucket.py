@@ -60,7 +60,7 @@ class AuditBucket(OneSchema, Block):
     def destination(self) -> Destination:
         """Return the destination of evidence that this block describes."""
         if self.bucket and self.local_folder:
-            raise InvalidUsage("The audit block has a bucket and a local folder: leave one of them empty.")
+            raise InvalidUsage("The audit block has a bucket and a local folder: leave one empty.")
         if not self.bucket:
             return Destination.parse(self.local_folder or str(holo_home() / "runs"))
         return Destination.parse(f"s3://{self.bucket}/{self.prefix}", **self._access(), retain_days=self.retain_days)

@@ -98,7 +98,7 @@ class HoloDesktop(OneSchema, Block):
         ge=0,
         allow_inf_nan=False,
         description="The longest wait in seconds for a program that still works on the last input, for example until "
-        "its server answers. After that the model is told what the program waits for.",
+        "its server answers. After that the model gets the reason for the wait.",
     )
     opengl: bool | None = Field(
         default=None,
@@ -186,10 +186,10 @@ class HoloDesktop(OneSchema, Block):
             if network != HOST or self.folders or self.memory_mb or self.cpus:
                 raise InvalidUsage(
                     "The desktop block has sandbox settings (network, folders, memory_mb, cpus) and a display, on "
-                    "which it starts no program: remove one of them."
+                    "which it starts no program: remove the settings or the display."
                 )
             if self.app:
-                raise InvalidUsage("The desktop block has an app and a display: leave one of them empty.")
+                raise InvalidUsage("The desktop block has an app and a display: leave one empty.")
             return await AttachedDesktop.start(
                 display=self.display, secrets=secrets, settle=Settle(patience_s=self.patience), monitor=monitor
             )

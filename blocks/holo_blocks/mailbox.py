@@ -68,7 +68,7 @@ class HoloMailbox(OneSchema, Block):
         if not self.maildir:
             self.account()
         elif self.host:
-            raise InvalidUsage("The mailbox block has a host and a maildir: leave one of them empty.")
+            raise InvalidUsage("The mailbox block has a host and a maildir: leave one empty.")
 
     async def letters(self, since: date | None = None) -> list[Letter]:
         """Return the letters of the mailbox, ordered by date. The mailbox is not changed.

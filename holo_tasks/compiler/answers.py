@@ -52,7 +52,7 @@ def value_of(answer: str) -> Any:
 def answer_of(given: Sequence[Given], others: Sequence[Given] = ()) -> Answer:
     """Return how to read the answers of recordings that ended on the same screen of the program.
 
-    A value such as ``true`` or ``null`` cannot be read as text, so the screen itself has to stand for it. That is
+    A value such as ``true`` or ``null`` cannot be read as text, so the screen itself has to imply it. That is
     only accepted if ``others``, which ended on another screen, all have a different value there.
     """
     values = [value_of(one.content) for one in given]

@@ -312,7 +312,7 @@ class Builder:
 
     @property
     def _private(self) -> list[str]:
-        """The values of the recordings' items. The playbook contains none of them."""
+        """The values of the recordings' items. They never get into the playbook."""
         told = [value for values in self.parameters.values for value in values.values()]
         answers = [leaf for recording in self.recordings for leaf in leaves(value_of(recording.answer))]
         return [text for text in map(str, [*told, *answers]) if len(text) > 1]

@@ -59,7 +59,7 @@ class Compiled:
     unread: tuple[str, ...]
     astray: int = 0
     pictures: tuple[str, ...] = ()
-    """The names of the picture files that the playbook needs beside it."""
+    """The names of the picture files that the playbook needs in its folder."""
     probe: str = ""
     """The goal that looks whether the effect exists. Empty if the playbook has no probe."""
 
@@ -113,7 +113,7 @@ def compiled(
 
     ``goal`` selects a sub-goal of the runs by its title or its words. If the runs have only one, ``goal`` becomes
     its name. ``named`` are parameters, each with a literal of the runs. ``ask`` returns the names of all
-    parameters. Pictures of controls without text are written to ``folder``. Without a folder there are none.
+    parameters. Pictures of controls without text are written to ``folder``. Without a folder, no pictures are written.
     ``probes`` are traces of runs that only looked for the effect; a second goal, the probe, is made from them.
 
     Raises `InvalidUsage` if no playbook repeats the runs.

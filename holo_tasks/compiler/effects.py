@@ -59,7 +59,7 @@ def comes_of(
 def windows_of(steps: Sequence[Done], values: Sequence[Mapping[str, Value]], private: Collection[str]) -> list[str]:
     """Return the titles of windows that every recording shows after a step and none before it.
 
-    Parameters stand in place of values. Titles with a value of ``private`` are left out. Returns an empty list if
+    Parameters replace their values. Titles with a value of ``private`` are left out. Returns an empty list if
     all recordings have the same item, because the item's part of a title is unknown then.
     """
     if len({tuple(sorted(told.items())) for told in values}) < 2:

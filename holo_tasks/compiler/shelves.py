@@ -32,7 +32,7 @@ class Shelf(Protocol):
     def read(self, folder: str, name: str) -> bytes: ...
 
     def put(self, folder: str, name: str, data: bytes) -> None:
-        """Write a file completely or not at all. An existing file with the same bytes is no error."""
+        """Write a file completely or not at all. An existing file with the same bytes is accepted."""
         ...
 
 

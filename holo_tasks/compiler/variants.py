@@ -28,7 +28,7 @@ def variants(
     """Return a function that compares two visits in different versions of the program.
 
     The visits are the same if their steps and results are, and neither picture shows the control of the other. If
-    one picture shows both controls, somebody chose between them.
+    one picture shows both controls, a person chose between the two.
     """
 
     def shown(step: Done) -> Shown:

@@ -91,7 +91,7 @@ def _one_call(body: Body, _: Terms) -> Iterator[str]:
             yield f"the call of message {place} names no function"
 
 
-@BOOK.rule("T24", "the content beside a call is text or null, never a step as JSON")
+@BOOK.rule("T24", "the content next to a call is text or null, never a step as JSON")
 def _content(body: Body, _: Terms) -> Iterator[str]:
     for place, message in _assistants(body):
         content = message.get("content")

@@ -73,7 +73,7 @@ class Rehearsal:
             raise Refused(400, "no_questions", "the rehearsal model answers no questions")
         picture = newest_image(body)
         if picture is None:
-            raise Refused(400, "no_image", "there is no image to look at")
+            raise Refused(400, "no_image", "the request has no image")
         if terms.dialect == "localize":
             message, why = _point_message(body, self._look(picture)), "what the question names"
         else:

@@ -250,7 +250,7 @@ async def test_a_block_is_loaded_only_by_a_name_and_only_if_flows_here_may(
     [
         ({}, "fill them in"),
         ({"host": "mail.example", "user": "anna"}, "password"),
-        ({"host": "mail.example", "maildir": "/srv/mail"}, "leave one of them empty"),
+        ({"host": "mail.example", "maildir": "/srv/mail"}, "leave one empty"),
         ({"host": "mail.example", "user": "anna", "password": SecretStr("x"), "security": "plain"}, "unencrypted"),
         ({"maildir": "/nowhere/at/all"}, "There is no mail folder"),
     ],
