@@ -1,5 +1,6 @@
-"""`make demo`: run the expense audit on this machine, with real services and a rehearsal model. Nothing has to be set
-up.
+"""`make demo`: run the expense audit on this machine, with real services and a rehearsal model.
+
+Nothing has to be set up.
 
 The demo starts a Prefect server, an S3 server and the rehearsal model. It writes the mailbox and the database of the
 legacy program, and saves the blocks. Then it runs the flow and prints the places of all results. In a second run all
@@ -230,8 +231,9 @@ def _model() -> Iterator[dict[str, Any]]:
 
 
 def _legacy_program(options: argparse.Namespace, out: Path) -> str:
-    """Write the mailbox and the database of the legacy program if they are missing. Returns the command of the
-    program.
+    """Write the mailbox and the database of the legacy program if they are missing.
+
+    Returns the command of the program.
     """
     from legacy_ledger_db import Transaction, create_database
     from receipts_mailbox import transactions, write_maildir

@@ -16,13 +16,13 @@ from holo_tasks.run.log_filter import one_line_errors
 
 @flow(name="Janitor", persist_result=False)
 async def janitor() -> dict[str, Any]:
-    """Return items of dead workers to their lists, release seats, end flow runs, and remove the remains of
-    desktops.
+    """Release the items, seats and flow runs of dead workers, and remove the remains of their desktops.
 
     Items, seats and flow runs are those of all machines with the same database. Processes and folders are those of
-    this machine. Nothing that a living process holds is touched, so the flow may run at any time. If open items of
-    a list are due within the hour, the flow sends the event `holo.deadline-near` to Prefect, for an automation that
-    calls a person.
+    this machine. Nothing that a living process holds is touched, so the flow may run at any time.
+
+    If open items of a list are due within the hour, the flow sends the event `holo.deadline-near` to Prefect. An
+    automation can then call a person.
     """
     one_line_errors()
     found = await clear()

@@ -9,8 +9,9 @@ _made: dict[object, dict[str, Any]] = {}
 
 
 class OneSchema:
-    """Caches a block's schema. Put it before `Block`: Prefect requests the schema for each field when a block is
-    saved.
+    """Caches a block's schema.
+
+    Put it before `Block`: Prefect requests the schema for each field when a block is saved.
     """
 
     @classmethod

@@ -1,7 +1,7 @@
 """Receipts as e-mail messages, each in a different layout.
 
-The layouts are hard to read: HTML only, an HTML alternative to an empty plain text, umlauts in several encodings,
-totals in text, table, web page and PDF attachments, and forwarded messages.
+The layouts are hard to read. Some are HTML only, or have an HTML alternative to an empty plain text. There are umlauts
+in several encodings, and forwarded messages. Totals are in texts, tables, web pages and PDF attachments.
 """
 
 from __future__ import annotations

@@ -126,8 +126,9 @@ def _possible_reads(leaf: Any, one: Given) -> Iterator[Read]:
 
 
 def _pattern(text: str, kind: str, leaf: Any, values: Mapping[str, Value]) -> str:
-    """Return a pattern for a line with a value after fixed words. Returns an empty string if the line has no such
-    value.
+    """Return a pattern for a line with a value after fixed words.
+
+    Returns an empty string if the line has no such value.
     """
     looked_for = f"({re.escape(str(leaf))})" if kind == "text" else PATTERNS[kind]
     for found in re.finditer(looked_for, text):

@@ -44,8 +44,9 @@ UNREAD = "The screen that the answer is on has come; what no playbook can read o
 
 @dataclass(frozen=True)
 class Built:
-    """A goal as a mapping for YAML. ``unread`` names the values of the answer that the model is asked for at the
-    end.
+    """A goal as a mapping for YAML.
+
+    ``unread`` names the values of the answer that the model is asked for at the end.
     """
 
     goal: Mapping[str, Any]
@@ -206,8 +207,9 @@ class Builder:
             yield Ruled(visit.screen, number, rule, shown)
 
     def _in_all(self, visit: Visit) -> bool:
-        """Return whether all recordings did the same there. A step of only some recordings may be needed at any
-        time.
+        """Return whether all recordings did the same there.
+
+        A step of only some recordings may be needed at any time.
         """
         return len(visit.alike) == len(self.recordings) - 1
 
@@ -277,8 +279,9 @@ class Builder:
         return [(one, self.seen[one.before.sha256].sight, self.parameters.values[number]) for number, one in same]
 
     def _same(self, visit: Visit, step: Done) -> list[tuple[int, Done]]:
-        """Return a step in all recordings that did it, with their numbers. The step of the visit itself comes
-        first.
+        """Return a step in all recordings that did it, with their numbers.
+
+        The step of the visit itself comes first.
         """
         place = visit.steps.index(step)
         owner = next(number for number, one in enumerate(self.recordings) if visit.steps[0] in one.steps)

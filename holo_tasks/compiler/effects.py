@@ -77,8 +77,9 @@ def windows_of(steps: Sequence[Done], values: Sequence[Mapping[str, Value]], pri
 
 
 def state_of(steps: Sequence[Done]) -> str:
-    """Return the state after a step, if all recordings reached the same new state. Otherwise returns an empty
-    string.
+    """Return the state after a step, if all recordings reached the same new state.
+
+    Otherwise returns an empty string.
     """
     came = {step.came_to for step in steps}
     return min(came) if len(came) == 1 and not came & {step.begun_at for step in steps} else ""

@@ -35,8 +35,9 @@ class Parameters:
     values: tuple[Mapping[str, Value], ...]
 
     def renamed(self, names: Mapping[str, str]) -> Parameters:
-        """Return the parameters under other names. One with an empty name is dropped, and its value stays as it
-        is.
+        """Return the parameters under other names.
+
+        One with an empty name is dropped, and its value stays as it is.
         """
         kept = {name: names.get(name, name) for name in self.kinds if names.get(name, name)}
         if wrong := next((name for name in kept.values() if not _NAME.fullmatch(name)), None):

@@ -101,8 +101,9 @@ class Pictures:
         return file
 
     def _drawings_at(self, on: Picture, at: Point, sight: Sight) -> Iterator[bytes]:
-        """Yield PNG files of the drawings at a point, the smallest first. Drawings with text or masks on them
-        are skipped.
+        """Yield PNG files of the drawings at a point, the smallest first.
+
+        Drawings with text or masks on them are skipped.
         """
         import numpy as np
 

@@ -50,8 +50,9 @@ _OF_A_DAY = re.compile(r"\d ?[:.,] ?\d\d|\d[-–—./]\d")
 
 @dataclass(frozen=True)
 class ProbeOf:
-    """The goal that a probe belongs to: its name, its parameters, and values of its items. No value is written to a
-    file.
+    """The goal that a probe belongs to: its name, its parameters, and values of its items.
+
+    No value is written to a file.
 
     ``told`` are the parameter values of its recordings, and ``answered`` the values in their answers.
     """
@@ -63,8 +64,9 @@ class ProbeOf:
 
     @property
     def private(self) -> list[str]:
-        """The values of the goal's items as texts. Texts of one character are left out, because they identify
-        nothing.
+        """The values of the goal's items as texts.
+
+        Texts of one character are left out, because they identify nothing.
         """
         return [text for text in map(str, (*self._values, *self.answered)) if len(text) > 1]
 
@@ -218,9 +220,7 @@ class ProbeBuilder(Builder):
         return found
 
     def _check_alone(self, done: Sequence[Look], known_by: Sequence[str], telling: Sequence[str]) -> None:
-        """Raise `InvalidUsage` if the screen shows other items too, because the evidence may belong to one of
-        these.
-        """
+        """Raise `InvalidUsage` if the screen shows other items too: the evidence may belong to one."""
         if telling and all(_placeholders([text]) & {*known_by} for text in telling):
             return
         told = [*self.of.told, *self.parameters.values]
@@ -270,8 +270,8 @@ class ProbeBuilder(Builder):
     def _template_of(self, line: Line, values: Mapping[str, Value]) -> str:
         """Return the text of a line with parameters in place of values.
 
-        Returns an empty string for a text that is too short or too long, or contains a value of an item, a date
-        or a sum.
+        Returns an empty string for a text that is too short or too long. The same holds for a text with a
+        private value, an unknown parameter, a date or a sum.
         """
         text = line.text.strip()
         if not SHORTEST <= len(plain(text)) <= LONGEST or "*" in text or "{" in text:
@@ -330,9 +330,9 @@ def check_looks(playbook: Playbook, goal: str, looks: Sequence[Look]) -> None:
 def check_probe(playbook: Playbook, goal: str, ends: Ends, before: Ends, *, at_once: bool) -> None:
     """Check a probe on the screens of its goal.
 
-    Raises `InvalidUsage` if the probe does not know the screens at the goal's end, or would answer done on a screen
-    of ``before``, where the work was not done yet. ``at_once`` says that a probe run answered at the goal's end
-    without any step.
+    Raises `InvalidUsage` if the probe does not know the screens at the goal's end. Also raises it if the probe
+    would answer done on a screen of ``before``, where the work was not done yet. ``at_once`` says that a probe run
+    answered at the goal's end without any step.
     """
     probe = playbook.goals[goal].probe
     assert probe is not None

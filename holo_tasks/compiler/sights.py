@@ -16,8 +16,9 @@ from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Line, Sight, plain
 
 ALIKE = 0.5
-"""Pictures show the same screen if they share this part of their texts, from 0 to 1. Texts on all pictures do not
-count.
+"""Pictures show the same screen if they share this part of their texts, from 0 to 1.
+
+Texts on all pictures do not count.
 """
 
 

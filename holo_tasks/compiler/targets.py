@@ -105,9 +105,7 @@ def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value]) -> It
 
 
 def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -> bool:
-    """Return whether an area that looks like a field is a button: its text is centered, and it has no label at its
-    left.
-    """
+    """Return whether an apparent field is a button: its text is centered, and no label is at its left."""
     inside = [line for line in lines if field.contains(line.box.center)]
     if len(inside) != 1 or any(_is_left(line.box, field) for line in lines if line is not inside[0]):
         return False

@@ -96,8 +96,9 @@ class Versions:
         return found
 
     def playbook(self, version: Version) -> tuple[Playbook, str]:
-        """Return the playbook of a version, and its text. Raises `InvalidUsage` if the text was changed after
-        the signature.
+        """Return the playbook of a version, and its text.
+
+        Raises `InvalidUsage` if the text was changed after the signature.
         """
         name = f"{version.id}.playbook.yaml"
         data = self.shelf.read(self.name, name)

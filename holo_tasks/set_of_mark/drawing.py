@@ -22,8 +22,9 @@ Color: TypeAlias = tuple[int, int, int]
 # to white and to black.
 PALETTE: tuple[Color, ...] = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167))
 FONT_SIZE = 14
-"""Size of the numbers on a picture with a width of 1280 pixels. Wider pictures get larger numbers, because they are
-sent smaller.
+"""Size of the numbers on a picture with a width of 1280 pixels.
+
+Wider pictures get larger numbers, because they are sent smaller.
 """
 _USUAL_WIDTH = 1280
 _WHITE, _BLACK = (255, 255, 255), (0, 0, 0)

@@ -226,8 +226,9 @@ def _without_neighbors(ink: Any) -> None:
 
 
 def _cut(text: str, shares: list[float]) -> list[str]:
-    """Split a text at the spaces nearest to some shares of its length. Returns the whole text if a share has no
-    space near it.
+    """Split a text at the spaces nearest to some shares of its length.
+
+    Returns the whole text if a share has no space near it.
     """
     spaces = [n for n, letter in enumerate(text) if letter == " "]
     cuts: list[int] = []

@@ -189,8 +189,9 @@ def _is_one_text(area: Box, texts: list[Thing]) -> bool:
 
 
 def _is_wrapped(area: Box, texts: list[Thing]) -> bool:
-    """Return whether texts are lines of one paragraph. Then the first word of a line did not fit into the line
-    before.
+    """Return whether texts are lines of one paragraph.
+
+    Then the first word of a line did not fit into the line before.
     """
     lines = sorted(texts, key=lambda thing: thing.box.top)
     margin = max(4, min(thing.box.left for thing in lines) - area.left)
