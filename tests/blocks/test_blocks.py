@@ -223,7 +223,7 @@ async def test_an_agent_takes_its_blocks_by_their_names(prefect: str, tmp_path: 
     assert await around() == ("a test", "never", "wise")
     with pytest.raises(InvalidUsage, match="The holo-audit-bucket block 'nobody' cannot be loaded"):
         await around("nobody")
-    with pytest.raises(InvalidUsage, match="is not a block of the kind AuditBucket: give one, or the name of a saved one"):
+    with pytest.raises(InvalidUsage, match="is not a block of the kind AuditBucket: give one, or the name"):
         await around(HoloMailbox(maildir="/srv/mail"))
     with pytest.raises(InvalidUsage, match="write named_secrets= of the desktop block"):
         holo_agent("a test", model="m", desktop="d", audit="a", secrets=["pin"])  # type: ignore[call-arg]
