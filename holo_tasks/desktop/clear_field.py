@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from holo_tasks.core import keynames
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.desktop.caret_probe import CaretProbe, Press
+from holo_tasks.desktop.caret_probe import CaretProbe, Found, Press
 from holo_tasks.desktop.fields import Fields
 from holo_tasks.desktop.focused_field import Focus, FocusedField
 from holo_tasks.desktop.interrupt import Interrupt
@@ -108,7 +110,7 @@ class FieldClearing:
 
         If they have no effect, only another machine's field is cleared, because its answer may be late.
         """
-        found = self._probe.around_caret(far=far)
+        found = self._confirmed(partial(self._probe.around_caret, far=far), unlike=("table",))
         if found == "nothing":
             if far:  # its answer may be late
                 self._clear_text()
@@ -116,10 +118,16 @@ class FieldClearing:
         if found == "text":
             self._go_to_start()
             # A table that was being edited may have used these keys for itself.
-            found = self._probe.after_start()
+            found = self._confirmed(self._probe.after_start, unlike=("table", "nothing"))
         if found != "text":
             raise InvalidUsage(TABLE)
         self._delete_rest()
+
+    @staticmethod
+    def _confirmed(probe: Callable[[], Found], unlike: Sequence[Found]) -> Found:
+        """Return the result of a probe. Repeat the probe before a refusal: a busy program may have drawn late."""
+        found = probe()
+        return probe() if found in unlike else found
 
     def _close_cell(self) -> Focus:
         """Close the text of a sheet's cell by Escape, without changing it: typing replaces it anyway."""
