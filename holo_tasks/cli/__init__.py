@@ -1,4 +1,8 @@
-"""`holo-tasks`, the command line: `commands` says which command is meant; each has a file named after it."""
+"""`holo-tasks`, the command line.
+
+`parser` declares the commands and their options. `commands` dispatches to a module per command, named after it. `run`
+starts the goal of one run. The commands may import every other room of the package.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command that this process was started with, and exit with its code."""
-    from holo_tasks.cli.commands import main as run  # a program that imports this may want another part of it
+    """Run the command in `sys.argv` and exit with its code."""
+    from holo_tasks.cli.commands import main as run  # imported late: other parts of this package load faster
 
     run()

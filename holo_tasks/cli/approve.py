@@ -1,4 +1,4 @@
-"""`holo-tasks approve`: what waits for a person's yes, and saying it."""
+"""`holo-tasks approve`: list the actions that wait for an approval, and approve one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from holo_tasks.safety.store import store_at
 
 
 def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
-    """Say yes to what waits under a number, once, for ``ttl_s`` seconds; without a number list what waits.
+    """Approve the action of request ``number`` once, for ``ttl_s`` seconds. Without a number, list the open requests.
 
-    Raises `InvalidUsage` if nothing waits there.
+    Returns the text to print, which is empty if no request is open. Raises `InvalidUsage` for an unknown number.
     """
     store = store_at(holo_home())
     approvals = Approvals(store)

@@ -1,4 +1,7 @@
-"""`holo-tasks`: run a goal, write a report, list models, see what works. Only results go to stdout."""
+"""Dispatch of the command line: `main` parses the arguments and calls the command.
+
+Only results go to stdout. Messages go to stderr. A `HoloError` becomes a message and its exit code.
+"""
 
 from __future__ import annotations
 
@@ -50,19 +53,22 @@ EMPTY: dict[str, dict[str, object]] = {
     },
     "record": {"file": None, "goal": None, "params": {}, "steps": 0, "ask_model": [], "runs": [], "secrets": []},
 }
-"""What ``--json`` prints when a command was refused; nothing for a list that there is not."""
+"""The object that ``--json`` prints when a command is refused; an empty one is not printed.
+
+A command without an entry gets the object of `run`.
+"""
 REPLAYED: dict[str, object] = {"layer": None, "model_calls": 0, "healed": 0}
 NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit with the status's code."""
+    """Run a command and exit with the code of its status. ``arguments`` default to `sys.argv`."""
     close_process()
     collect_seldom()
     reuse()
     load_less()
     ended: list[int] = []
-    if arguments is None:  # this process is that of a command, and does nothing after it
+    if arguments is None:  # the process belongs to this command and does nothing afterwards
         atexit.register(_leave_at_once, ended)
     given = list(sys.argv[1:] if arguments is None else arguments)
     prepare_streams()
@@ -79,9 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _leave_at_once(ended: Sequence[int]) -> None:
-    """End the process whose exit code is known. What was registered first is done last, after what others have to do.
+    """End the process with `os._exit` if its exit code is known, which saves most of a second of interpreter shutdown.
 
-    Python would take all that is loaded apart, which takes most of a second. What ended in a traceback ends as ever.
+    Handlers that are registered first run last, so the handlers of other libraries have run. After a traceback
+    ``ended`` is empty, and Python shuts down as usual.
     """
     if ended:
         if "logging" in sys.modules:
@@ -91,7 +98,7 @@ def _leave_at_once(ended: Sequence[int]) -> None:
 
 
 def exit_code(given: Sequence[str]) -> int:
-    """Do what the command line says, and say why if that does not go; return the exit code."""
+    """Run a command and return its exit code. Errors and signals are printed on stderr."""
     try:
         return carry_out(given)
     except HoloError as error:
@@ -103,16 +110,16 @@ def exit_code(given: Sequence[str]) -> int:
 
 
 def carry_out(given: Sequence[str]) -> int:
-    """Do what the command line says; return the exit code."""
+    """Parse the arguments, run the command and return its exit code."""
     options = command_line().parse_args(list(given))
     options.given = list(given)
     return COMMANDS[options.command](options)
 
 
 def _from_outside(error: BaseException) -> bool:
-    """Say whether somebody stopped this command.
+    """Return whether a signal stopped this command.
 
-    What asyncio, and Prefect in its place at SIGTERM, raise then is known by name: loading them would take long.
+    The exceptions of asyncio and of Prefect's SIGTERM handler are compared by name, since importing them takes long.
     """
     return isinstance(error, KeyboardInterrupt) or type(error).__name__ in ("CancelledError", "TerminationSignal")
 
@@ -147,15 +154,15 @@ def _fleet(options: argparse.Namespace) -> int:
 
 
 def _catch_up() -> None:
-    """Do, and tell, what could not be done when it should have been; what was asked for is done in any case."""
+    """Deliver the reports that earlier runs could not deliver, and print the results. Failures are printed only."""
     from holo_tasks.machine.home import holo_home
     from holo_tasks.run.deferred_reports import catch_up
 
     try:
         for line in catch_up(holo_home()):
             say(line)
-    except Exception as error:  # whatever is wrong with Prefect or the database: who needs them says so itself
-        say(f"What earlier runs left to be told is still not told: {str(error).partition(chr(10))[0]}")
+    except Exception as error:  # Prefect or the database; a command that needs them reports the fault itself
+        say(f"Reports of earlier runs could not be delivered: {str(error).partition(chr(10))[0]}")
 
 
 def _retry(options: argparse.Namespace) -> int:
@@ -268,7 +275,7 @@ def _approve(options: argparse.Namespace) -> int:
 
     told = approve(options.id, by=options.by, ttl_s=options.ttl)
     if not told:
-        say("nothing waits for a person's yes")
+        say("no action waits for an approval")
         return 0
     return put(told, 0)
 
@@ -280,7 +287,7 @@ def _handoff(options: argparse.Namespace) -> int:
         return put(resume(options.id, choice=options.choice, note=options.note, by=options.by), 0)
     told = listed(as_json=options.json)
     if not told:
-        say("nobody waits for a person")
+        say("no hand-off is open")
         return 0
     return put(told, 0)
 

@@ -1,4 +1,4 @@
-"""`holo-tasks compile`: finished runs in, a playbook out that does without the model what they did."""
+"""`holo-tasks compile`: make a playbook from the traces of finished runs. `record` uses it, too."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ def compile_traces(
     reader: Reader | None = None,
     probes: Sequence[str] = (),
 ) -> str:
-    """Write the playbook of some traces; return what is printed. ``ask`` is asked what to call parameters, ``reader``
-    may have read some of the pictures before, and ``probes`` are traces of looking whether it is there.
+    """Write a playbook from traces and return the text for stdout.
 
-    Raises `InvalidUsage`, and nothing was written. A playbook that is there already, and says something else, is kept
-    beside the new one.
+    ``ask`` names the parameters. ``reader`` may have pictures in its cache. ``probes`` are traces of runs that looked
+    for the effect. An existing playbook with other contents is kept as ``FILE.before``.
+
+    Raises `InvalidUsage` without writing anything, for example if a trace is not valid.
     """
     named = [_named(param) for param in params]
     if not out.name or out.is_dir():
@@ -75,12 +76,12 @@ def _key(public_key: Path | None, home: Path) -> PublicKey:
         return PublicKey.load(expanded(str(public_key)))
     own = keys.existing_key(home)
     if own is None:
-        raise InvalidUsage("No key is here to verify the traces with: give --public-key of where they were recorded.")
+        raise InvalidUsage("This machine has no key: give --public-key of the machine that recorded the traces.")
     return PublicKey(own.public_pem.encode())
 
 
 def _verified(uri: str, key: PublicKey, home: Path) -> tuple[Trace, str]:
-    """Return a trace that is whole and ended as answered, and the digest of its head."""
+    """Return a trace and the digest of its head. Raises `InvalidUsage` unless it is valid and ended as answered."""
     verdict = verify_by(uri, key, None, home)
     if verdict.verdict != "VALID":
         raise InvalidUsage(f"{uri} is {verdict.verdict}: {verdict.reason}. No playbook is made of it.")
@@ -93,9 +94,9 @@ def _verified(uri: str, key: PublicKey, home: Path) -> tuple[Trace, str]:
 
 
 def _written(out: Path, text: str, pictures: Sequence[Path] = ()) -> Path | None:
-    """Write a playbook, whole or not at all; return where the one before is kept, if it said something else.
+    """Write a playbook atomically. Return the path of the previous one if its contents differ, else ``None``.
 
-    Its pictures come first: each is named after what is on it, so none takes the place of another one.
+    The pictures are copied first. Each is named after its contents, so none replaces another.
     """
     draft, kept = out.with_name(f".{out.name}.{os.getpid()}"), out.with_name(f"{out.name}.before")
     try:
@@ -115,17 +116,17 @@ def _written(out: Path, text: str, pictures: Sequence[Path] = ()) -> Path | None
 def _advice(made: Compiled, kept: Path | None) -> list[str]:
     said = [f"{made.steps} steps; parameters: {', '.join(made.parameters) or 'none'}"]
     if made.probe:
-        said.append(f"its probe {made.probe} looks whether it is there")
+        said.append(f"its probe {made.probe} looks for the effect")
     if made.left_out:
         said.append(f"{made.left_out} steps of the runs were detours and are left out")
     if made.astray:
-        said.append(f"{made.astray} more were done another way than the others, and are left out")
+        said.append(f"{made.astray} runs took another way than the others and are left out")
     if made.pictures:
-        said.append(f"what is pressed is found by pictures beside it, too, in these colors: {', '.join(made.pictures)}")
+        said.append(f"some targets are found by pictures, in these colors: {', '.join(made.pictures)}")
     if made.unread:
-        said.append(f"at the end the model is asked for {', '.join(made.unread)}: no recorded screen tells it")
+        said.append(f"at the end the model is asked for {', '.join(made.unread)}: no recorded screen shows it")
     if kept is not None:
-        said.append(f"the playbook that was there is kept in {kept}")
+        said.append(f"the previous playbook is kept in {kept}")
     return said
 
 

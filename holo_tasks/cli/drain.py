@@ -1,4 +1,4 @@
-"""`holo-tasks drain`: have no more items of lists taken on this machine, and wait until its runs have ended."""
+"""`holo-tasks drain`: take no more items of work lists on this machine, and wait until its runs have ended."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from holo_tasks.machine.output import say
 
 LOOK_S = 0.5
 AT_WORK = 15
-"""How the command leaves when a run is still at work."""
+"""Exit code if a run is still at work after the wait."""
 
 
 def drain(home: Path, wait_s: float, *, off: bool) -> tuple[str, int]:
-    """Begin, or with ``off`` end it; return what there is to say, and the exit code."""
+    """Drain this machine, or end that with ``off``. Return the text for stdout and the exit code."""
     if not 0 <= wait_s < 7 * 24 * 3600:
         raise InvalidUsage(f"--wait takes seconds, up to a week, not {wait_s:g}.")
     try:
         if off:
             was = draining.end(home)
-            return ("Items are taken again." if was else "Items were taken all the time."), 0
+            return ("Items are taken again." if was else "This machine was not being drained."), 0
         draining.begin(home)
     except OSError as error:
         raise InvalidUsage(f"{home} cannot be written ({error.strerror}); set HOLO_HOME.") from None
     until_s = time.monotonic() + wait_s
     if wait_s and (left := running(home)):
-        say(f"no more items are taken; {_many(len(left))} at work, and waited for")
+        say(f"no more items are taken; {_many(len(left))} at work; waiting for the end")
     while (left := running(home)) and time.monotonic() < until_s:
         time.sleep(LOOK_S)
     lines = [f"{run.run_id}  {exact(run.title)}" for run in left]

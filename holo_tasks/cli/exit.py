@@ -1,7 +1,7 @@
-"""Ending a command once its result is known, also when Prefect's server has died.
+"""End a command soon after its result is known, even if Prefect's server has died.
 
-Prefect's client tries again for minutes to say how a run ended, shielded from being cancelled, and once more as the
-interpreter ends. What is of value is in the trace by then; so this much patience, and no more.
+Prefect's client retries for minutes to report the final state of a run, shielded from cancellation. It retries again
+when the interpreter ends. The trace is complete by then, so this module limits the wait.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ from holo_tasks.machine.output import release_streams
 T = TypeVar("T")
 
 PATIENCE_S, MOST_PATIENCE_S = 2.0, 60.0
-"""For Prefect to take how a run ended: from a server that does not answer, and from one that does."""
+"""Wait for Prefect to accept the final state: the interval between checks of the server, and the longest wait."""
 EXIT_S = 5.0
-"""For Prefect to send what is left of its events as the interpreter ends."""
+"""Wait for Prefect to send its remaining events while the interpreter ends."""
 _left: list[asyncio.Future[Any]] = []
 
 
 async def until_told(flow: Awaitable[T], known: asyncio.Event, answers: Callable[[], bool]) -> T | None:
-    """Await a flow; once its outcome is known, only as long as its server ``answers``. None if it was left."""
+    """Await a flow and return its result. Once ``known`` is set, wait only while the server ``answers``.
+
+    Returns ``None`` if the flow was left running. `run` does not wait for it, and `leave` ends it.
+    """
     task, known_by_now = asyncio.ensure_future(flow), asyncio.ensure_future(known.wait())
     cancelled: asyncio.CancelledError | None = None
     while not task.done() and not known.is_set():
@@ -48,7 +51,7 @@ async def until_told(flow: Awaitable[T], known: asyncio.Event, answers: Callable
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run something as `asyncio.run` does, but do not wait for what was left."""
+    """Run a coroutine like `asyncio.run`, but do not close the loop if `until_told` left a task running."""
     runner = asyncio.Runner()
     try:
         return runner.run(work)
@@ -58,7 +61,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def leave(code: int) -> NoReturn:
-    """End this process with an exit code: in good order, or else within `EXIT_S`."""
+    """End this process with an exit code. A regular exit that takes longer than `EXIT_S` is forced."""
     release_streams()
     if _left:
         os._exit(code)

@@ -1,4 +1,4 @@
-"""`holo-tasks fleet`: how far lists of work are, who has which seat, and what is at work, on all machines together."""
+"""`holo-tasks fleet`: progress of work lists, holders of seats and runs at work, on all machines together."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from holo_tasks.safety.fleet import Fleet, Holder, ListSeen, RunSeen, SeatsSeen,
 from holo_tasks.safety.store import Store, store_at
 
 SHOWN = 40
-"""So many runs people are shown; programs get all."""
+"""Largest number of runs in the output for people. The JSON object has all."""
 ENDS = ("done", "failed", "exhausted", "person")
 
 
 def fleet(home: Path, name: str | None, *, as_json: bool) -> str:
-    """Return the page for people, or as one JSON object; of one list, if it is named."""
+    """Return the overview as a text, or as one JSON object. ``name`` limits it to one list."""
     store = store_at(home)
-    # Looking makes no database: on a machine of its own there is nothing to see before the first run.
+    # A look must not create a database: before the first run there is no file.
     seen = _as_it_is(look(store, name), store, home) if _is_there(store) else Fleet()
     if as_json:
         return json.dumps(_plain(seen))
@@ -35,7 +35,7 @@ def _is_there(store: Store) -> bool:
 
 
 def _as_it_is(seen: Fleet, store: Store, home: Path) -> Fleet:
-    """Say of runs on this machine that they are; what has no process any more here is not at work."""
+    """Add this machine's name to its runs. With a local database, drop the runs whose process is gone."""
     here = {run.run_id for run in running(home)}
     runs = (replace(run, machine=socket.gethostname()) if run.row.run_id in here else run for run in seen.runs)
     return replace(seen, runs=tuple(run for run in runs if run.row.run_id in here or not store.local))
@@ -99,7 +99,7 @@ def _lists(lists: Iterable[ListSeen], name: str | None) -> Iterable[str]:
         for one in lists
     ]
     if not table:
-        yield f"There is no list {exact(name)}." if name else "There is no list of work yet."
+        yield f"The work list {exact(name)} does not exist." if name else "No work list exists yet."
         return
     ends = (end.upper() for end in ENDS)
     yield from aligned([("LIST", "OPEN", "READY", "WAITING", "TAKEN", *ends, "LATE", "DONE/HOUR", "COST/ITEM"), *table])

@@ -1,4 +1,4 @@
-"""`holo-tasks handoff`: who waits for a person, and answering."""
+"""`holo-tasks handoff`: list the open hand-offs, and answer one. The MCP server answers through `resume`, too."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.handoffs import Handoff, Handoffs, check_answer, words
 from holo_tasks.safety.store import store_at
 
-LOST = "Nobody waits for an answer to hand-off {0.id} any more: its run {0.run_id} is gone. Run it again; it asks anew."
+LOST = "Hand-off {0.id} needs no answer any more: its run {0.run_id} is gone. Run it again; it asks again."
 
 
 def listed(*, as_json: bool) -> str:
-    """Return what waits for a person's answer; the links are for whoever may work on the desktops."""
+    """Return the open hand-offs as a text or a JSON array. The links give access to the desktops."""
     found = _as_they_are(Handoffs(store_at(holo_home())).waiting())
     if as_json:
         return json.dumps([_told(one) for one in found], ensure_ascii=False)
@@ -36,9 +36,9 @@ def listed(*, as_json: bool) -> str:
 
 
 def resume(id: str, *, choice: str | None = None, note: str = "", by: str | None = None) -> str:
-    """Answer a hand-off; without a choice, that it is done, where that is offered.
+    """Answer a hand-off and return a sentence for stdout. The default choice is the only one, or "done" if offered.
 
-    Raises `InvalidUsage` if it waits for no answer, or not for this one.
+    Raises `InvalidUsage` if it waits for no answer, or does not offer this choice.
     """
     handoffs = Handoffs(store_at(holo_home()))
     (found,) = _as_they_are([handoffs.find(id)])
@@ -53,17 +53,20 @@ def resume(id: str, *, choice: str | None = None, note: str = "", by: str | None
 
 
 def _as_they_are(found: list[Handoff]) -> list[Handoff]:
-    """A run of this home whose process has died is known to be gone at once, one elsewhere after a while."""
+    """Mark hand-offs as lost whose run had its process on this machine, in this home, and is gone.
+
+    With a shared database, runs elsewhere are recognized as gone by their missing renewals.
+    """
     folder = holo_home() / "running"
     if os.environ.get(DATABASE_VARIABLE) or not os.access(folder, os.R_OK | os.X_OK):
         return found
-    running(folder.parent)  # clears away what dead ones left
+    running(folder.parent)  # deletes the files of dead runs
     gone = [one for one in found if not one.suspended and _here(one) and not (folder / f"{one.run_id}.json").exists()]
     return [replace(one, lost=True) if one in gone else one for one in found]
 
 
 def _begun_again(handoffs: Handoffs, found: Handoff, choice: str, note: str, by: str) -> str:
-    """Answer the hand-off of a suspended flow run: Prefect says whether it is in time, and begins the run again."""
+    """Answer the hand-off of a suspended flow run. Prefect checks the deadline and starts the run again."""
     from holo_tasks.handoff.resume import resume_suspended  # Prefect takes seconds to load
 
     note = check_answer(found, choice, note, by)
@@ -72,7 +75,7 @@ def _begun_again(handoffs: Handoffs, found: Handoff, choice: str, note: str, by:
         raise InvalidUsage(f"Set PREFECT_API_URL to the Prefect server of run {found.run_id}, and try again{there}")
     require_server(url)
     asyncio.run(resume_suspended(found, choice, note))
-    with contextlib.suppress(InvalidUsage):  # the run has begun, and read it from Prefect's form
+    with contextlib.suppress(InvalidUsage):  # the run has begun already and has read Prefect's form
         handoffs.answer(found.id, choice, note=note, by=by, taken=True)
     return f"{found.id}: ‘{printable(choice)}’; flow run {found.flow_run_id} begins again."
 
@@ -82,7 +85,7 @@ def _chosen(handoff: Handoff, choice: str | None) -> str:
         return choice
     if len(handoff.choices) == 1:
         return handoff.choices[0]
-    if DONE in handoff.choices:  # of others, a yes to an action among them, none goes without saying
+    if DONE in handoff.choices:  # any other choice, such as a yes to an action, must be given
         return DONE
     raise InvalidUsage(f"Hand-off {handoff.id} needs --choice {printable(words(handoff.choices))}.")
 
@@ -94,9 +97,9 @@ def _described(handoff: Handoff) -> str:
     lines.append(f"since {since}, {until(handoff.expires_at)}, by run {handoff.run_id}{item}")
     lines.append(f"choices: {words(handoff.choices)}")
     if handoff.suspended:
-        lines.append("its flow run is suspended, and begins again when it is answered")
+        lines.append("its flow run is suspended, and starts again after the answer")
     if handoff.lost:
-        lines.append("its run is gone, and nobody waits for the answer any more: run it again, and it asks anew")
+        lines.append("its run is gone and needs no answer: run it again, and it asks again")
     if handoff.live:
         lines.append(f"live desktop: {handoff.live}" if _here(handoff) else f"its live desktop is on {handoff.host}")
     return "\n    ".join(map(printable, lines))

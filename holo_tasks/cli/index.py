@@ -1,4 +1,4 @@
-"""`holo-tasks index` and `holo-tasks export`: many runs at a glance, or as rows for a spreadsheet."""
+"""`holo-tasks index` and `holo-tasks export`: an overview of many runs, or a CSV table of them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from holo_tasks.machine.private import make_private
 def index(
     where: str | None, out: Path | None, *, as_object: bool, reports: bool, put: Callable[[str, int], int]
 ) -> int:
-    """Read all traces; write the page, or say the numbers as one JSON object, or both. Return the exit code."""
+    """Read all traces and write the page, one JSON object, or both. Return the exit code."""
     place = _place(where)
     if out is None and not as_object:
         raise InvalidUsage("Give --out FILE.html for the page, --json for the numbers, or both.")
     if reports and out is None:
-        raise InvalidUsage("--reports puts the reports beside the page: give --out FILE.html, too.")
+        raise InvalidUsage("--reports writes the reports next to the page: give --out FILE.html, too.")
     if out is not None:
         _check_file(out)
     alive = _alive()
@@ -46,18 +46,18 @@ def index(
 
 
 def export(where: str | None, csv: str, *, steps: bool, put: Callable[[str, int], int]) -> int:
-    """Write runs or steps as CSV to a file, whole or not at all, or to stdout (``-``). Return the exit code."""
+    """Write runs or steps as CSV to a file, atomically, or to stdout (``-``). Return the exit code."""
     runs = _some(gather(_place(where)), _place(where))
     rows = write_steps if steps else partial(write_runs, alive=_alive())
     if csv == "-":
         if sys.__stdout__ is None:
             raise InvalidUsage("The rows cannot be written to stdout: it is closed.")
         try:
-            sys.stdout.reconfigure(newline="")  # type: ignore[union-attr]  # the rows end as RFC 4180 says
+            sys.stdout.reconfigure(newline="")  # type: ignore[union-attr]  # line ends of RFC 4180
             rows(runs, sys.stdout)
             sys.stdout.flush()
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # its reader has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has closed the pipe
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise InvalidUsage(f"The rows cannot be written to stdout: {error.strerror}.") from None
@@ -73,7 +73,7 @@ def _place(where: str | None) -> str:
 
 
 def _some(runs: Iterator[Gathered], place: str) -> Iterator[Gathered]:
-    """Give the runs; raise `InvalidUsage` at once if there are none."""
+    """Return the runs. Raises `InvalidUsage` at once if there are none."""
     first = next(runs, None)
     if first is None:
         raise InvalidUsage(f"There is no trace below {place}: give the folder or the prefix that runs are kept in.")
@@ -98,7 +98,7 @@ def _alive() -> frozenset[str]:
 
 
 def _report(run: Gathered, out: Path) -> str:
-    """Write the run's report beside the page; return where it is from there, or nothing if it cannot be made."""
+    """Write the run's report next to the page. Return its relative URL, or an empty text if the trace is unreadable."""
     if run.trace is None:
         return ""
     folder = out.with_name(f"{out.stem}-reports")
@@ -106,11 +106,11 @@ def _report(run: Gathered, out: Path) -> str:
         make_private(folder)
     except OSError as error:
         raise InvalidUsage(f"The reports cannot be written to {folder}: {error.strerror}.") from None
-    # Folders of runs may be called anything, and two may be called the same.
+    # Folders of runs may have any name, and two of them may have the same.
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", run.run_id)[:80].strip("-") or "run"
     name = f"{plain}-{hashlib.sha256(os.fsencode(run.uri)).hexdigest()[:8]}.html"
     try:
         write_report(run.trace, folder / name)
-    except (DamagedTrace, StoreTrouble, OSError):  # of the trace; a page that cannot be written is `InvalidUsage`
+    except (DamagedTrace, StoreTrouble, OSError):  # the trace; a page that cannot be written raises `InvalidUsage`
         return ""
     return f"{quote(os.fsencode(folder.name))}/{name}"

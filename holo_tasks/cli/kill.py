@@ -1,4 +1,4 @@
-"""`holo-tasks kill`: ask runs to stop, and see that they do."""
+"""`holo-tasks kill`: request runs to stop, and wait until they have stopped. The MCP server uses it, too."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ PATIENCE_S = 5.0
 
 
 class Stopped(NamedTuple):
-    """What became of the runs: a line each, and what is in doubt."""
+    """The result of a kill: a line per run, and sentences about what is not certain."""
 
     lines: tuple[str, ...]
     doubts: tuple[str, ...] = ()
 
 
 def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
-    """Stop a run, named by its own id or its flow run's, or all that have begun by now; wait until they have stopped.
+    """Stop a run and wait until it has stopped. ``run_id`` is its id or its flow run's; ``None`` means all runs.
 
-    Raises `InvalidUsage` if there is no such run, and for an empty id.
+    Raises `InvalidUsage` for an unknown or empty id.
     """
     if run_id is not None and not run_id.strip():
-        # An unset variable of a shell; in the database that machines share, it would mean all runs of all of them.
+        # An unset shell variable. In the shared database an empty id would mean all runs of all machines.
         raise InvalidUsage("--run is empty, so it names no run; say which one to stop, or --all.")
     here, doubts = _under_way(home)
     meant = here if run_id is None else [run for run in here if run_id in (run.run_id, run.flow_run_id)]
@@ -38,7 +38,7 @@ def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
     unwritten = _ask_here(home, meant, reason, everything=run_id is None)
     if unwritten:
         meant = _end_processes(home, meant, here)
-    # The database after the files: to load it takes long, and to reach it may take for ever.
+    # The files come before the database, which takes long to load and may not answer.
     others, doubt = _ask_elsewhere(home, run_id, reason)
     doubts += doubt
     if unwritten and run_id is None:
@@ -54,9 +54,9 @@ def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
 
 
 def _end_processes(home: Path, meant: list[Running], here: list[Running]) -> list[Running]:
-    """End the processes of runs, where no request to stop can be written; return all runs that end by that.
+    """Send SIGTERM to the processes of runs. Return all runs that end by that.
 
-    A process that does more than one run ends with all of them.
+    Used if no request to stop can be written. A process with several runs ends with all of them.
     """
     pids = {run.pid for run in meant}
     ended = [run for run in here if run.pid in pids]
@@ -66,26 +66,26 @@ def _end_processes(home: Path, meant: list[Running], here: list[Running]) -> lis
 
 
 def _ask_elsewhere(home: Path, run_id: str | None, reason: str) -> tuple[tuple[Kills, int] | None, list[str]]:
-    """Ask other machines to stop runs; return where they answer, with the request's number, and what is in doubt."""
+    """Request other machines to stop runs. Return the requests with this one's number, or ``None``, and doubts."""
     try:
         others = _elsewhere(home)
         return (None if others is None else (others, others.ask(run_id or "", reason))), []
     except (InvalidUsage, OSError) as error:
-        return None, [f"Other machines were not told: {error}"]
+        return None, [f"Other machines were not asked to stop: {error}"]
 
 
 def _untold(home: Path, unwritten: str, *, told: bool) -> str:
-    """Say what is in doubt where no request can be written; raise `InvalidUsage` if nobody was told anything."""
+    """Return the doubt if no request can be written. Raises `InvalidUsage` if no run was reached at all."""
     if not told:
         raise InvalidUsage(f"{home} cannot be written ({unwritten}); set HOLO_HOME.")
     return (
-        f"{home} cannot be written ({unwritten}): runs under way were sent SIGTERM in place of the request, "
-        "and one that is only starting was not told."
+        f"{home} cannot be written ({unwritten}): runs under way got SIGTERM instead of the request, "
+        "and a run that is only starting was not reached."
     )
 
 
 def _stopped_here(home: Path, meant: list[Running]) -> Stopped:
-    """Wait for runs on this machine to stop; forget the requests to those that have."""
+    """Wait for runs on this machine to stop, and delete the requests to the stopped ones."""
     folder = home / kill_files.FOLDER
     left = _await_end(home, folder, meant)
     lines = [_line(run, left, folder) for run in meant]
@@ -98,15 +98,15 @@ def _stopped_here(home: Path, meant: list[Running]) -> Stopped:
 
 
 def _under_way(home: Path) -> tuple[list[Running], list[str]]:
-    """Return the runs that are under way here, and what is in doubt about that."""
+    """Return the runs that are under way on this machine, and a doubt if they cannot be listed."""
     try:
         return running(home), []
     except OSError as error:
-        return [], [f"Which runs are under way here cannot be read in {home} ({error.strerror})."]
+        return [], [f"The list of runs under way cannot be read in {home} ({error.strerror})."]
 
 
 def _ask_here(home: Path, meant: list[Running], reason: str, *, everything: bool) -> str:
-    """Ask runs on this machine to stop; return why that could not be written, if so."""
+    """Write requests to stop for runs on this machine. Return the reason if that fails, else an empty text."""
     try:
         folder = kill_files.folder_in(home)
         if everything:
@@ -119,7 +119,7 @@ def _ask_here(home: Path, meant: list[Running], reason: str, *, everything: bool
 
 
 def _elsewhere(home: Path) -> Kills | None:
-    """Return where other machines are told; None if this one shares no database."""
+    """Return the requests in the shared database, or ``None`` if this machine shares none."""
     from holo_tasks.safety.store import store_at
 
     if (store := store_at(home)).local:
@@ -130,17 +130,20 @@ def _elsewhere(home: Path) -> Kills | None:
 
 
 def unknown(run_id: str, here: list[Running], elsewhere: str = "") -> InvalidUsage:
-    """The error of an id that no run has."""
+    """Return the error for an id that no run has."""
     return InvalidUsage(f"No run {run_id} is under way here{elsewhere}; {names(here)}.")
 
 
 def names(runs: list[Running]) -> str:
-    """Say which runs are under way."""
+    """Return a phrase with the ids of the runs that are under way."""
     return f"under way: {', '.join(run.run_id for run in runs)}" if runs else "no run is"
 
 
 def _await_end(home: Path, folder: Path, meant: list[Running]) -> list[Running]:
-    """Wait until all are over, or cannot be before they are let go on; return what is left."""
+    """Wait up to `PATIENCE_S` for runs to end. Return the runs that are left.
+
+    A suspended process cannot end, so the wait ends when its input has stopped.
+    """
     until = time.monotonic() + PATIENCE_S
     left = meant
     while left and time.monotonic() < until:
@@ -153,7 +156,10 @@ def _await_end(home: Path, folder: Path, meant: list[Running]) -> list[Running]:
 
 
 def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]) -> Stopped:
-    """Wait for other machines, as long as may be; return where input stopped, and what is in doubt."""
+    """Wait for answers of other machines. Return a line per run whose input stopped there, and doubts.
+
+    The wait is at most half of `PATIENCE_S`. It is skipped if the run is on this machine.
+    """
     until = time.monotonic() + (0.0 if run_id in here else PATIENCE_S / 2)
     found: dict[str, str] = {}
     doubts: tuple[str, ...] = ()
@@ -161,7 +167,7 @@ def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]
         try:
             found = {name: host for name, host in others.answers(asked).items() if name not in here}
         except InvalidUsage as error:
-            doubts = (f"Other machines were asked to stop, but not all that they answer is known: {error}",)
+            doubts = (f"Other machines were asked to stop, but their answers could not be read: {error}",)
         if doubts or (found and run_id is not None) or time.monotonic() >= until:
             return Stopped(tuple(f"{name}  input stopped on {host}" for name, host in found.items()), doubts)
         time.sleep(0.2)
@@ -178,6 +184,6 @@ def _line(run: Running, left: list[Running], folder: Path) -> str:
 
 
 def check(run_id: str | None, everything: bool, home: Path) -> None:
-    """Raise `InvalidUsage` unless it is said which runs are meant."""
+    """Raise `InvalidUsage` unless ``--run`` or ``--all`` is given."""
     if run_id is None and not everything:
         raise InvalidUsage(f"Say which run to stop, with --run ID, or --all; {names(running(home))}.")

@@ -1,7 +1,7 @@
-"""What `holo-tasks run` says on stderr while it works: what it is at, and at once what a person is wanted for.
+"""Progress of `holo-tasks run` on stderr: the present step, and questions to a person as soon as they open.
 
-On a terminal a step has a line that changes while it is worked on; elsewhere each event has a plain line. What is typed
-is in none of them: it may be something that is nobody's business.
+On a terminal a step has one line that changes. Elsewhere each event has a line. No line has typed text, since that may
+be private.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from holo_tasks.safety.handoffs import Handoff, words
 
 CLEAR = "\r\x1b[2K"
 SECONDS_SHOWN_AFTER = 2.0
-"""What takes longer says how long it has taken."""
+"""Age from which a step's line shows the elapsed time."""
 _VERDICTS = {
     "changed": "the screen changed",
     "elsewhere": "something else changed",
@@ -38,11 +38,14 @@ _VERDICTS = {
 _TYPING = {"write": "type text", "write_at": "type text into", "hold_and_tap_key": "press keys", "hotkey": "press keys"}
 _COMMANDING = frozenset(keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super"))
 _NO_LETTERS = 0xFE00, 0xFFFF
-"""The keysyms of keys that are no characters."""
+"""Range of the keysyms of keys without a character."""
 
 
 class Aloud:
-    """Says what one run does. ``live`` is for a terminal; ``limit_micro`` is what it may cost, None if that is open."""
+    """Prints the progress of one run. ``live`` is for a terminal.
+
+    ``limit_micro`` is the cost limit in millionths of a dollar, or ``None``.
+    """
 
     def __init__(self, max_steps: int, limit_micro: int | None, *, live: bool) -> None:
         self._most, self._limit, self._live = max_steps, limit_micro, live
@@ -54,13 +57,13 @@ class Aloud:
         self._speaker = Speaker()
 
     def begins(self, model: str, trace: str) -> None:
-        """Say that a run begins, where its evidence is, and what it may do at most."""
+        """Print that a run begins, with its limits and the place of its trace."""
         limit = "" if self._limit is None else f" and {usd(self._limit)}"
         with self._apart():
             self._say(f"{model} is at work, for at most {count(self._most, 'step')}{limit}; trace:", f" {trace}")
 
     def hear(self, event: events.Event) -> None:
-        """Say what is worth saying of an event."""
+        """Print a line for an event, if it has one."""
         match event:
             case events.RequestSent(purpose="step"):
                 self._begin(event.step, "asking the model")
@@ -68,7 +71,7 @@ class Aloud:
                 known = self._spent is not None and event.cost_micro_usd is not None
                 self._spent = (self._spent or 0) + (event.cost_micro_usd or 0) if known else None
             case events.Decided():
-                # With an answer nothing is left to be done: what comes after it is the end of the run, and no step.
+                # After an answer the run ends, so its line needs no timer.
                 self._begin(event.step, doing(event), timed=event.tool_name != "answer")
                 self._plainly(f"{self._place}: {self._what}; {self._cost}")
             case events.Judged():
@@ -83,7 +86,7 @@ class Aloud:
                 self._begin(self._step, "going on")
 
     def wants(self, handoff: Handoff) -> None:
-        """Say what a person is asked, until when, and how to answer."""
+        """Print a question to a person, its deadline and the command that answers it."""
         with self._apart():
             self._say(f"a person is needed: {handoff.question}")
             self._say(f"it waits {until(handoff.expires_at)}; answer with:", f" {_command(handoff)}")
@@ -92,13 +95,13 @@ class Aloud:
                 self._say("the desktop in a browser, for whoever has this link:", f" {handoff.live}")
 
     async def tick(self) -> None:
-        """Show on a terminal how long something takes, until this is cancelled."""
+        """Update the line on a terminal every second until this is cancelled."""
         while self._live:
             await asyncio.sleep(1.0)
             self._show()
 
     def close(self) -> None:
-        """End the line that is on the terminal; nothing more is said."""
+        """End the line on the terminal, and print nothing more."""
         self._keep()
         self._live = False
         self._speaker.close()
@@ -133,7 +136,7 @@ class Aloud:
         return f"{self._place}: {self._what}" if self._step else self._what
 
     def _keep(self) -> None:
-        """Let the line of a step stand as it is."""
+        """Leave the present line on the terminal and begin a new one."""
         if self._live and self._what:
             self._show()
             self._speaker.put("\n")
@@ -152,7 +155,7 @@ class Aloud:
 
     @contextmanager
     def _apart(self) -> Iterator[None]:
-        """Say something above the line that changes."""
+        """Print lines above the line that changes."""
         if self._live:
             self._speaker.put(CLEAR)
         yield
@@ -161,7 +164,7 @@ class Aloud:
 
 @asynccontextmanager
 async def said_aloud(max_steps: int, limit_micro: int | None) -> AsyncIterator[Aloud]:
-    """Have something to say what a run does, to its end."""
+    """Open an `Aloud` for one run, with a timer for its line."""
     aloud = Aloud(max_steps, limit_micro, live=on_terminal())
     ticking = asyncio.create_task(aloud.tick())
     try:
@@ -172,12 +175,12 @@ async def said_aloud(max_steps: int, limit_micro: int | None) -> AsyncIterator[A
 
 
 def on_terminal() -> bool:
-    """Say whether a person reads stderr, on something that can show a line anew."""
+    """Return whether stderr is a terminal that can rewrite a line."""
     return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def doing(event: events.Decided) -> str:
-    """Say what was decided, without what is typed."""
+    """Return a phrase for a decision, without typed text."""
     if event.tool_name == "macro":
         return f"macro {event.arguments.get('name')}"
     if event.tool_name not in _TYPING or (event.tool_name == "hotkey" and not _types(event.arguments.get("keys"))):
@@ -188,7 +191,7 @@ def doing(event: events.Decided) -> str:
 
 
 def _types(keys: object) -> bool:
-    """Say whether pressing these keys together may type a letter, as it does not with Ctrl, Alt or Super held."""
+    """Return whether this chord may type a character. With Ctrl, Alt or Super it does not."""
     try:
         pressed = {keynames.keysym(str(key)) for key in keys} if isinstance(keys, list | tuple) else set()
     except InvalidUsage:
@@ -198,14 +201,14 @@ def _types(keys: object) -> bool:
 
 
 def _command(handoff: Handoff) -> str:
-    """Return the command to paste into another shell, which may know nothing of this one's home."""
+    """Return the command that answers a hand-off, for another shell, with HOLO_HOME if it is set here."""
     home = os.environ.get("HOLO_HOME")
     where = f"HOLO_HOME={shell_word(str(Path(home).absolute()))} " if home else ""
     return f"{where}{command(handoff)}"
 
 
 def _fitting(text: str) -> str:
-    """Cut a line to the width of the terminal: one that wraps could not be shown anew."""
+    """Cut a line to the width of the terminal, because a wrapped line could not be rewritten."""
     from rich.cells import cell_len, set_cell_size
 
     width = 80

@@ -1,4 +1,4 @@
-"""`holo-tasks look`: what a script's author has to know of a screen: windows, elements, texts. It sends no input."""
+"""`holo-tasks look`: describe a screen for the author of a script: windows, elements, texts. It sends no input."""
 
 from __future__ import annotations
 
@@ -27,13 +27,17 @@ from holo_tasks.vision.control_text import can_read
 
 NO_OCR = "Texts are read by OCR, which is not installed: pip install 'prefect-holo[redaction]'."
 PATIENCE_S, QUIET_S, PAUSE_S = 3.0, 0.6, 0.15
-"""How long a program may take to tell of all its elements after its window is there, and of any at all."""
+"""Longest wait for a steady tree, longest wait for the first element, and pause between two reads, in seconds."""
 TITLE_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What was found on a screen; times are milliseconds, None where there was nothing to do it with."""
+    """A screen with its windows, elements and texts.
+
+    ``took_ms`` has the time of each part in milliseconds, ``None`` for a part that was not read. ``why_not`` has a
+    sentence for each missing part. ``states`` are the names of the states that hold, ``None`` without ``--screens``.
+    """
 
     frame: Frame
     tree: ElementTree
@@ -46,7 +50,7 @@ class Seen:
 
     @property
     def elements(self) -> list[dict[str, Any]]:
-        """What can be acted on: elements that programs tell of, then texts that no such element is called."""
+        """Possible targets: the elements on the screen, then the texts that are no element's name or value."""
         told = [each for each in self.tree.elements if each.on_screen]
         found = [_described(each) for each in told]
         for text, box in self.texts:
@@ -56,7 +60,7 @@ class Seen:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as the command prints it."""
+        """Return the fields of the command's JSON object."""
         told: dict[str, Any] = {
             "windows": [
                 {
@@ -76,7 +80,7 @@ class Seen:
 
 
 def look(options: argparse.Namespace, put: Callable[[str, int], int]) -> int:
-    """Look at a screen, say what is there; return the exit code."""
+    """Look at a screen and print its contents, or write a page. Return the exit code."""
     _check(options)
     states = _states(options.screens)
     seen = asyncio.run(_look(options, states))
@@ -92,7 +96,7 @@ def look(options: argparse.Namespace, put: Callable[[str, int], int]) -> int:
 
 
 def in_words(told: dict[str, Any]) -> str:
-    """Write it down for a person: a line for each window and for each element that has a name."""
+    """Return a text for people: a line for each window, each element with a name, and each state."""
     lines = [f"window {_at(each['box'])}  {each['title']}  ({each['program']})" for each in told["windows"]]
     lines += [f"{each['role']} {_at(each['box'])}  {each['name']}" for each in told["elements"] if each["name"]]
     lines += [f"state {name}" for name in told.get("states", ())]
@@ -104,7 +108,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.app is not None and not options.app.strip():
         raise InvalidUsage("--app is empty; give the command that starts the program.")
     if options.app is not None and options.accessibility:
-        raise InvalidUsage("--accessibility is for a --display that is there; a program of --app is asked anyway.")
+        raise InvalidUsage("--accessibility is for --display only; the elements of a program of --app are read anyway.")
     if options.out is not None and not options.out.name:
         raise InvalidUsage(f"--out must name a file, not {str(options.out)!r}.")
     _desktop(options)  # making one checks what it is made of
@@ -118,7 +122,7 @@ def _desktop(options: argparse.Namespace) -> Desktop:
 
 
 def _states(path: Path | None) -> list[State] | None:
-    """Return the states that a playbook declares and that can be told without asking a model."""
+    """Return the states of a playbook that can be recognized without a model, or ``None`` without a playbook."""
     if path is None:
         return None
     from holo_tasks.scripts.script import states_of
@@ -150,7 +154,7 @@ async def _look(options: argparse.Namespace, states: list[State] | None) -> Seen
 
 
 async def _settled(desktop: Desktop) -> ElementTree:
-    """Return the tree once it stays the same: a program may tell of its elements a little after it shows them."""
+    """Return the tree once two reads are equal. A program may publish its elements later than it shows them."""
     began = time.monotonic()
     tree = await desktop.elements()
     while (waited := time.monotonic() - began) < (PATIENCE_S if tree.elements else QUIET_S):
@@ -181,7 +185,7 @@ async def _fitting(frame: Frame, states: Sequence[State], tree: ElementTree) -> 
 
 
 def _program(window: Window, frame: Frame) -> str:
-    """Return what the program of a window is, by the files that it runs; empty if nobody can say."""
+    """Return the name of a window's program, from its executable. Empty if it is unknown."""
     for seen in reversed(frame.windows or ()):
         for owner in seen.owners:
             if owner.title == window.title and seen.box.encloses(window.box, slack=2):
@@ -190,7 +194,7 @@ def _program(window: Window, frame: Frame) -> str:
 
 
 def _says(element: Element, text: str) -> bool:
-    """Say whether a text that was read is what an element is called or holds, or a part of it."""
+    """Return whether a text is like the name or the value of an element, or a part of one."""
     from holo_tasks.vision.screen_text import LIKENESS, likeness
 
     return any(

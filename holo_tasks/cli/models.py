@@ -1,4 +1,4 @@
-"""`holo-tasks models`: every model that is known, and how it is spoken to."""
+"""`holo-tasks models`: list the model profiles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WIDEST = 1_000_000
 
 
 def model_list(*, as_json: bool, tty: bool) -> str:
-    """Return the list as a table, a line for each model, or as a JSON array; the default is marked."""
+    """Return the profiles as a table or a JSON array, with the default model marked."""
     known, default = profiles(), model_name()
     if as_json:
         return json.dumps(
@@ -61,7 +61,7 @@ def _row(profile: Profile, *, default: bool) -> list[str]:
 
 
 def _tools(profile: Profile) -> str:
-    """Say how the model's tools differ from what they are called here."""
+    """Return how the names and the set of the model's tools differ from the standard ones."""
     if profile.dialects == ("holotron",):
         return "flat actions"
     words = [f"…{profile.tool_suffix}"] if profile.tool_suffix else []
@@ -78,7 +78,7 @@ def _note(profile: Profile) -> str:
 
 
 def _drawn(rows: list[list[str]], *, tty: bool) -> str:
-    """Draw a table with a line for each model; on a terminal that is too narrow, a paragraph for each."""
+    """Draw a table with a line per model. On a terminal that is too narrow, each model gets a paragraph."""
     drawn = io.StringIO()
     console = Console(
         file=drawn,

@@ -1,4 +1,4 @@
-"""Whoever sits before the terminal of a command: says when it is done, and answers questions, if anybody."""
+"""Standard input of `holo-tasks record`: the person types "done" there, and answers questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STDIN = 0
 
 
 class Person:
-    """Lines that come in on standard input. ``there`` says that somebody can be asked: it is a terminal."""
+    """Lines on standard input. ``there`` is true for a terminal, where a person can be asked."""
 
     def __init__(self, *, there: bool, ends: bool) -> None:
         self.there = there
@@ -25,7 +25,10 @@ class Person:
 
     @classmethod
     def at_hand(cls) -> Person:
-        """Return who is there. The end of a terminal or a pipe says "done", that of a file or of nothing does not."""
+        """Return an instance for this process's stdin.
+
+        The end of a terminal, a pipe or a socket counts as "done". The end of a file or a closed stdin does not.
+        """
         try:
             there, kind = sys.stdin.isatty(), os.fstat(STDIN).st_mode
         except (OSError, ValueError):
@@ -33,7 +36,7 @@ class Person:
         return cls(there=there, ends=there or stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind))
 
     def listen(self, done: Callable[[], None]) -> None:
-        """Call ``done``, in the running loop, when "done" is typed, or Ctrl+D."""
+        """Call ``done`` in the running event loop after "done" or Ctrl+D."""
         loop = asyncio.get_running_loop()
 
         def readable() -> None:
@@ -50,11 +53,11 @@ class Person:
             loop.add_reader(STDIN, readable)
 
     def hush(self) -> None:
-        """Listen no more."""
+        """Stop reading stdin."""
         asyncio.get_running_loop().remove_reader(STDIN)
 
     def ask(self, question: str) -> str:
-        """Return what is answered in a line; empty if nothing is, or nobody is there any more."""
+        """Print a question and return one line as the answer. Empty without a terminal or at its end."""
         say(question)
         while self.there and not self._over:
             for line in self._lines(1):

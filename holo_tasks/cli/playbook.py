@@ -1,4 +1,4 @@
-"""`holo-tasks playbook`: what is proposed where a playbook does not fit any more, and how often its steps fitted."""
+"""`holo-tasks playbook`: review, apply or reject the proposed changes of a playbook."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holo_tasks.scripts.playbook import load_playbook
 
 
 def review(file: Path, out: Path | None, *, as_json: bool) -> str:
-    """Return what is proposed and how steps fitted, in words or as JSON; write it as a page with pictures, too."""
+    """Return the proposals and the counts of each step, as a text or JSON. With ``out``, write a page, too."""
     load_playbook(file)
     folder = HealingFolder(file)
     if out is not None:
@@ -31,10 +31,10 @@ def review(file: Path, out: Path | None, *, as_json: bool) -> str:
 
 
 def settle(file: Path, how: str, ids: Sequence[str], reason: str = "", *, as_json: bool) -> str:
-    """Apply or reject proposals, all that are open unless some are named; return what was done with which.
+    """Apply or reject the proposals ``ids``, or all open ones. Return a text for stdout.
 
-    Raises `InvalidUsage`, and does nothing, for one that is not there; what could be applied before another one that
-    could not stays applied.
+    Raises `InvalidUsage` before any change if an id is unknown. If one proposal cannot be applied, those before it stay
+    applied.
     """
     load_playbook(file)
     folder = HealingFolder(file)

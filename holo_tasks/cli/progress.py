@@ -1,4 +1,4 @@
-"""What a run is at, in a file that is kept up to date: for whoever started it as a process and asks later."""
+"""Progress of a run in a file, for the MCP server that started the run as a process."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from holo_tasks.safety.handoffs import Handoff
 
 @dataclass(frozen=True)
 class Followed:
-    """The id that a run is to have, and the file that says what it is at."""
+    """The id for a run, and the file for its progress."""
 
     run_id: str
     file: Path
 
 
 class Progress:
-    """Hears what a run does, and writes how far it is; what is typed is in none of it."""
+    """Listener of a run's events that writes its progress to a file, without typed text."""
 
     def __init__(self, file: Path, max_steps: int) -> None:
         self._file = file
@@ -56,7 +56,7 @@ class Progress:
     def _tell(self, **told: Any) -> None:
         self._told |= told
         draft = self._file.with_name(f".{self._file.name}.part")
-        # A run goes on where this cannot be written, as it does where nobody reads its stderr.
+        # The run goes on if the file cannot be written.
         with contextlib.suppress(OSError):
             with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as out:
                 json.dump(self._told, out)

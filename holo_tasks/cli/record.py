@@ -1,4 +1,4 @@
-"""`holo-tasks record`: what a person does on a screen becomes a playbook."""
+"""`holo-tasks record`: watch a person work on a screen, and make a playbook of that."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ from holo_tasks.scripts.values import Value
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.screen_text import plain
 
-HOW_IT_ENDS = "Type `done` here when you have done it, or press Ctrl+C to throw it away."
+HOW_IT_ENDS = "Type `done` here when you have finished, or press Ctrl+C to discard the recording."
 INPUT_METHOD = (
-    "An input method ({}) runs on the display {}: what is recorded is the keys that you press, not the characters that "
-    "it makes of them. Switch it to a plain keyboard layout before you type."
+    "An input method ({}) runs on the display {}: the recording has the keys that you press, not the characters that "
+    "it makes from them. Switch it to a plain keyboard layout before you type."
 )
 SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """All that was seen of a person's work, and on which display."""
+    """The steps of a person's work, the last screen, and the display."""
 
     steps: Sequence[HandStep]
     last: Shown
@@ -62,9 +62,9 @@ class Recorded:
 
 
 def record(options: argparse.Namespace) -> str:
-    """Watch a person, and write the playbook of what they did; return what is printed.
+    """Watch a person, write a playbook of the work and return the text for stdout.
 
-    Raises `InvalidUsage`, and no playbook was written, if it cannot be done again without them.
+    Raises `InvalidUsage` without writing a playbook if the work cannot be replayed.
     """
     home, person = holo_home(), Person.at_hand()
     _check(options)
@@ -85,22 +85,22 @@ def record(options: argparse.Namespace) -> str:
     story = Story(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words, wrong)
     trace = asyncio.run(_kept(story, secrets, redaction, destination, home))
     if wrong:
-        raise InvalidUsage(f"{wrong} No playbook was made. What was recorded can be read: `holo-tasks report {trace}`.")
+        raise InvalidUsage(f"{wrong} No playbook was made. To see the recording: `holo-tasks report {trace}`.")
     for name in dict.fromkeys(each.secret.name for each in secrets):
-        say(f"what you typed for {name} is kept nowhere: a run takes --secret {name}, and HOLO_SECRET_{name.upper()}")
+        say(f"your text for {name} is not kept: a run needs --secret {name} and HOLO_SECRET_{name.upper()}")
     try:
         ask = (lambda values: _names(values, person)) if person.there else None
         how = {"as_json": options.json, "ask": ask, "reader": teller.reader}
         said = compile_traces([trace], options.out, goal, options.param, None, home, **how)
     except InvalidUsage as error:
-        raise InvalidUsage(f"{error} What was recorded is kept: `holo-tasks compile {trace}` takes it.") from None
+        raise InvalidUsage(f"{error} The recording is kept: `holo-tasks compile {trace}` takes it.") from None
     return _with_secrets(said, secrets) if options.json else said
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse what is plainly wrong, before anything is started."""
+    """Raise `InvalidUsage` for wrong options, before anything is started."""
     if not options.out.name or options.out.is_dir() or not options.out.absolute().parent.is_dir():
-        raise InvalidUsage(f"--out must name a file in a folder that is there, not {str(options.out)!r}.")
+        raise InvalidUsage(f"--out must name a file in an existing folder, not {str(options.out)!r}.")
     if options.app is not None and not options.app.strip():
         raise InvalidUsage("--app is empty; give the command that starts the program.")
     if not can_read():
@@ -111,7 +111,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _is_own(options: argparse.Namespace) -> bool:
-    """Say whether the program gets a desktop of its own, which is seen in a browser."""
+    """Return whether the program gets a virtual desktop, which the person sees in a browser."""
     return options.app is not None and options.display is None
 
 
@@ -120,8 +120,8 @@ def _desktop(options: argparse.Namespace) -> Desktop:
     if _is_own(options):
         if missing := missing_packages():
             raise InvalidUsage(
-                f"The program would be shown in a browser, which takes `apt-get install --no-install-recommends "
-                f"{' '.join(missing)}`; or give --display $DISPLAY, too, and it is shown there."
+                f"Showing the program in a browser needs `apt-get install --no-install-recommends "
+                f"{' '.join(missing)}`; or add --display $DISPLAY to show it there."
             )
         return VirtualDesktop(size=size, app=options.app, settle=settle, inherits="plain", profiles=profiles, tell=say)
     return AttachedDesktop(
@@ -135,7 +135,7 @@ def _desktop(options: argparse.Namespace) -> Desktop:
 
 
 async def _watch(options: argparse.Namespace, person: Person, teller: Teller) -> Recorded:
-    """Watch until the person is done."""
+    """Record the person's steps until they type "done", close the view, or the program ends."""
     cancel_at_signals(asyncio.current_task())
     done = asyncio.Event()
     async with _desktop(options) as desktop:
@@ -149,7 +149,7 @@ async def _watch(options: argparse.Namespace, person: Person, teller: Teller) ->
             try:
                 await asyncio.wait({watching, ending}, return_when=asyncio.FIRST_COMPLETED)
                 if watching.done():
-                    watching.result()  # what is wrong with the desktop, unless the program has ended
+                    watching.result()  # raises if the desktop failed; returns if the program has ended
                 watching.cancel()
                 last = await sitting.ended()
                 await teller.caught_up()
@@ -162,7 +162,7 @@ async def _watch(options: argparse.Namespace, person: Person, teller: Teller) ->
 
 @asynccontextmanager
 async def _in_browser(desktop: Desktop, teller: Teller, done: asyncio.Event) -> AsyncIterator[Sitting]:
-    """Have the person work in a browser: each step waits until it is known how the screen looked before."""
+    """Let the person work in a browser. Each input waits until the screen before it is captured."""
     sitting = Sitting(desktop, teller.tell, now)
     await sitting.fresh()
     await desktop.hold()
@@ -174,7 +174,7 @@ async def _in_browser(desktop: Desktop, teller: Teller, done: asyncio.Event) -> 
 
 @asynccontextmanager
 async def _on_display(desktop: Desktop, teller: Teller) -> AsyncIterator[Sitting]:
-    """Have the person work on a display that is there, and hear of it."""
+    """Let the person work on an existing display, and record the input there."""
     loop = asyncio.get_running_loop()
     known: list[Sitting] = []
 
@@ -185,7 +185,7 @@ async def _on_display(desktop: Desktop, teller: Teller) -> AsyncIterator[Sitting
     try:
         known.append(Sitting(desktop, teller.tell, now, witness.catch_up))
         await known[0].fresh()
-        say(f"What is done on the display {desktop.display} is recorded.")
+        say(f"Input on the display {desktop.display} is recorded.")
         if method := await asyncio.to_thread(witness.input_method):
             say(INPUT_METHOD.format(method, desktop.display))
         yield known[0]
@@ -194,25 +194,25 @@ async def _on_display(desktop: Desktop, teller: Teller) -> AsyncIterator[Sitting
 
 
 def _secrets(found: Sequence[Typed], person: Person) -> list[Typed]:
-    """Return what is secret of what was typed; the person is asked about what nobody could read."""
+    """Return the secrets among the typed texts. The person is asked about texts that do not show on the screen."""
     kept = []
     for each in found:
         if not each.sure and person.there:
-            said = person.ask(f"What you typed in step {each.step} does not show on the screen. Is it a secret? [yes] ")
+            said = person.ask(f"Your text in step {each.step} does not show on the screen. Is it a secret? [yes] ")
             if said.casefold() in ("n", "no"):
                 continue
         elif not each.sure:
-            say(f"what was typed in step {each.step} does not show on the screen: it is taken for a secret. If it is "
-                "none, say so by --param NAME=VALUE.")  # fmt: skip
+            say(f"the text typed in step {each.step} does not show on the screen, so it counts as a secret. If it is "
+                "not one, give --param NAME=VALUE.")  # fmt: skip
         kept.append(each)
     return kept
 
 
 def _answer(given: str, last: Shown, teller: Teller, person: Person) -> str:
-    """Return the answer, which has to be on the last screen."""
+    """Return the answer, which must be on the last screen. Ask the person for another one if it is not."""
     lines = [plain(line.text) for line in read(last, teller.reader).lines] if given else []
     while given and not any(plain(given) in line for line in lines):
-        said = f"{given!r} is not to be read on the last screen."
+        said = f"{given!r} was not found on the last screen."
         if not person.there:
             raise InvalidUsage(f"{said} Give an --answer that is there, or none: nothing was written.")
         given = person.ask(f"{said} Which text there is the answer? (none) ")
@@ -220,11 +220,11 @@ def _answer(given: str, last: Shown, teller: Teller, person: Person) -> str:
 
 
 def _names(values: Mapping[str, Value], person: Person) -> dict[str, str]:
-    """Ask what each value that was typed is to be called."""
+    """Ask the person for a name of each typed value. An empty name means that the value never changes."""
     found: dict[str, str] = {}
     for name, value in values.items():
         shown = " ".join(str(value).split())[:SHOWN_CHARACTERS]
-        said = person.ask(f"‘{shown}’ is another one each time, called {name}: another name, - if it never changes? ")
+        said = person.ask(f"‘{shown}’ becomes the parameter {name}. Another name, or - if the text never changes? ")
         while said not in ("", "-") and (not is_name(said) or said in found.values()):
             said = person.ask(f"{NO_NAME.format(said)} Each has its own. {name}: ")
         found[name] = "" if said == "-" else said or _free(name, found.values())
@@ -232,14 +232,14 @@ def _names(values: Mapping[str, Value], person: Person) -> dict[str, str]:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """Return a name, with a number where another text has got it meanwhile."""
+    """Return a name that is not taken, with a number at its end if needed."""
     return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
 
 
 async def _kept(
     story: Story, secrets: Sequence[Typed], redaction: Redaction | None, destination: Destination, home: Path
 ) -> str:
-    """Write the trace; return where it is."""
+    """Write the trace of the recording and return its URI."""
     from holo_tasks.run.redactors import redactor_for, tell_for
 
     cancel_at_signals(asyncio.current_task())
@@ -254,7 +254,7 @@ async def _kept(
 
 
 class _Scrubbed:
-    """A trace that the values of secrets do not get into."""
+    """Recorder that removes the values of secrets from events."""
 
     def __init__(self, recorder: TraceRecorder, scrubber: Scrubber) -> None:
         self.run_id = recorder.run_id

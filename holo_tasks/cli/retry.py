@@ -1,4 +1,4 @@
-"""`holo-tasks retry`: drive an item of the dead-letter list again, or say what became of it."""
+"""`holo-tasks retry`: work on an item of the dead-letter list again, or record its result."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ Again = Callable[[Sequence[str]], int]
 def retry(
     home: Path, token: str, *, goal: str | None = None, done: str | None, not_done: bool, again: Again
 ) -> tuple[str, int]:
-    """Drive one item again; return what there is to say and the exit code.
+    """Work on one item again. Return the text for stdout and the exit code.
 
-    ``goal`` says which one, where two kinds of work on one business item are on the list.
-    ``done`` is the result of what a person has seen to be finished: of a flow's sub-goals inside each other the one
-    that failed by itself, as JSON; the rest is driven again. ``not_done`` says that a person has seen that the effect
-    is not there. Without either, what is in doubt stays in doubt: it is probed, never repeated. ``again`` runs the
-    command line with some arguments.
+    ``goal`` selects the item if several have this token. ``done`` is the result of work that a person found finished.
+    For nested sub-goals it is the JSON result of the innermost one that failed, and the others are worked on again.
+    ``not_done`` says that a person found no effect. Without either, half-done work is probed and never repeated.
+    ``again`` runs the command line with the given arguments.
     """
     store = store_at(home)
     items, ledger = Items(store), Ledger(store)
@@ -47,9 +46,9 @@ def retry(
     if done is not None and failed == item.goal:
         _finish(ledger, item, failed, done)
         items.settle(token, item.goal)
-        WorkItems(store).again(token)  # whoever takes it from its list finds it done
+        WorkItems(store).again(token)  # the next worker that takes it finds the result
         return f"{exact(token)} is finished: a person said so.", 0
-    # Who looked for the effect of one has not looked for those of the others.
+    # With several items of this token, the person has looked for the effect of one only.
     looked_for = {item.goal, failed} if len(same) > 1 else None
 
     def make_ready() -> None:
@@ -63,7 +62,7 @@ def retry(
 
 
 def _the_one(same: Sequence[Item], items: Items, token: str, goal: str | None) -> Item:
-    """Return the item that is meant, of those that have its token; raise `InvalidUsage` if none is, or nobody knows."""
+    """Return the item with this goal. Raises `InvalidUsage` if there is none, or if several are possible."""
     meant = [item for item in same if goal in (None, item.goal)]
     if len(meant) == 1:
         return meant[0]
@@ -77,18 +76,18 @@ def _the_one(same: Sequence[Item], items: Items, token: str, goal: str | None) -
 
 
 def _names(all: Sequence[str]) -> str:
-    """Name what is on the list: the newest, where there is much."""
+    """Return up to `MOST_NAMES` names, the newest, and the number of older ones."""
     newest = [repr(name[:MOST_LETTERS]) for name in all[-MOST_NAMES:]]
     more = f"{len(all) - len(newest)} older ones and " if len(all) > len(newest) else ""
     return more + ", ".join(newest) if newest else "none"
 
 
 def _finish(ledger: Ledger, item: Item, goal: str, answer: str) -> None:
-    """Keep what a person has seen to be the result of the goal that failed."""
+    """Store a person's answer as the result of the failed goal in the ledger."""
     check_text("answer", answer)
     if "inputs" not in item.how:
         raise InvalidUsage(
-            f"Only its flow knows what the result of {item.token!r} is: give the sub-goal a probe, or say --not-done "
+            f"Only its flow knows the result of {item.token!r}: give the sub-goal a probe, or use --not-done "
             "if its effect is not there."
         )
     if item.how.get("kind") == "run":
@@ -100,7 +99,7 @@ def _finish(ledger: Ledger, item: Item, goal: str, answer: str) -> None:
 
 
 def _result(goal: str, schema: dict[str, Any], answer: str) -> Any:
-    """Read a sub-goal's result. One that its flow could not read would be in the way of every later run."""
+    """Parse a sub-goal's result. Raises `InvalidUsage` if it does not fit ``schema``, since later runs read it."""
     from prefect.utilities.schema_tools.validation import validate
 
     if schema.get("type") == "string":
@@ -116,7 +115,10 @@ def _result(goal: str, schema: dict[str, Any], answer: str) -> Any:
 
 
 def _drive(item: Item, again: Again, make_ready: Callable[[], None], store: Store, home: Path) -> tuple[str, int]:
-    """Begin the work again; ``make_ready`` is called once it is known that it can begin, and before it does."""
+    """Start the work again. Return the text for stdout and the exit code.
+
+    ``make_ready`` is called when all checks have passed, right before the start.
+    """
     if item.how.get("kind") == "run":
         _require_prefect()
         make_ready()
@@ -125,7 +127,7 @@ def _drive(item: Item, again: Again, make_ready: Callable[[], None], store: Stor
     if not deployment:
         make_ready()
         return (
-            f"{exact(item.token)} is free to be worked on again: run its flow; it takes up what is not done.",
+            f"{exact(item.token)} is free to be worked on again: run its flow, which goes on with the unfinished work.",
             0,
         )
     _require_prefect()
@@ -139,7 +141,10 @@ def _require_prefect() -> None:
 
 
 async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], store: Store, home: Path) -> str:
-    """Run the deployment again with the parameters of the run that failed, once for each time that it is over."""
+    """Create a flow run of the deployment with the parameters of the failed run, and return a sentence.
+
+    If the new run is over already, its successor is created in turn.
+    """
     from uuid import UUID
 
     import httpx
@@ -156,8 +161,8 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], s
                 await asyncio.to_thread(refuse_active_run, item, before, states, store, home)
                 await client.read_deployment(UUID(deployment))
                 await asyncio.to_thread(make_ready)
-                # Prefect makes one run of a key: whoever asks at the same time, or for want of the note below, is told
-                # of the same one. If that is over, too, it is the next one's turn.
+                # Prefect creates one run per idempotency key, so concurrent calls, and calls that find no note (see
+                # below), get the same run. If that run is over, the loop creates its successor.
                 key = f"holo-tasks retry {before.id} {item.token} {item.goal}"
                 made = await client.create_flow_run_from_deployment(
                     UUID(deployment),
@@ -165,7 +170,7 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], s
                     idempotency_key=hashlib.sha256(key.encode(errors="replace")).hexdigest(),
                 )
                 again = True
-            with contextlib.suppress(InvalidUsage):  # the database is away: the key tells of it
+            with contextlib.suppress(InvalidUsage):  # the database is away; the idempotency key finds the run
                 await asyncio.to_thread(Items(store).driven, item, str(made.id))
     except ObjectNotFound:
         raise InvalidUsage(
@@ -176,4 +181,4 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], s
         raise (Unavailable if is_away(error) else InvalidUsage)(
             f"Prefect's server did not take a run of {item.token!r} ({why}); check PREFECT_API_URL, then retry it."
         ) from None
-    return f"{exact(item.token)} is driven again by flow run {made.name} ({made.id}); it takes up what is not done."
+    return f"Flow run {made.name} ({made.id}) works on {exact(item.token)} again, and does what is not done yet."

@@ -1,4 +1,7 @@
-"""`holo-tasks run`: refuse what is wrong, then bring up desktop, Prefect's server and libraries, and run the goal."""
+"""`holo-tasks run`: check the options, start the desktop and Prefect, and run the goal.
+
+`run_command` is the command. Other commands use the functions that read an option, such as `settle_of`.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +38,13 @@ MAX_SIDE = 16_384
 MOST_NAMED = 12
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 TOLD_AFTER_S = 1.0
-"""What is waited for longer than this before a run begins is said."""
+"""Seconds of waiting before a run begins after which a message says what it waits for."""
 followed: Followed | None = None
-"""How the run of this process is followed by another one; set before the command begins."""
+"""The run id and the progress file for the MCP server; `mcp.child` sets it before the command begins."""
 
 
 def run_command(options: argparse.Namespace) -> int:
+    """Run a goal and return the exit code of its status."""
     import logging
     from dataclasses import replace
 
@@ -51,13 +55,13 @@ def run_command(options: argparse.Namespace) -> int:
     from holo_tasks.prefect_server import local_only
     from holo_tasks.prefect_server.temporary import TemporaryServer, configured_api_url, reach_directly, require_server
 
-    # Who reads stderr by a program finds one line there, which says what went wrong.
+    # With --json a program reads stderr and expects only the error there.
     tells.set((lambda text: None) if options.json else say)
-    # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
+    # Wrong options and finished items are found before anything is started: Prefect takes seconds to load.
     _hush_environment(options)
     stays = local_only.enter(os.environ, asked=options.local_only)
     check(options)
-    # Secrets may come from its blocks, so it is bound to its address before they are looked up.
+    # Secrets may come from Prefect's blocks, so its address is pinned before the lookup.
     url = local_only.pin_prefect(os.environ) if stays else configured_api_url(os.environ)
     settings = _settings(options)
     if stays:
@@ -75,7 +79,7 @@ def run_command(options: argparse.Namespace) -> int:
     if url is None:
         reach_directly(os.environ)
         server = TemporaryServer(os.environ, blocks=False)
-        # Prefect reads its settings as it is imported, so address and login must be known before.
+        # Prefect reads its settings at import, so its address and log-in are set before.
         server.enter(os.environ)
         settings = replace(settings, temporary=True)
     else:
@@ -89,7 +93,7 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 def _tell_kept_back(app: str | None, settings: Settings) -> None:
-    """Name what the program of --app does not get of this environment: without it, it may fail where nobody looks."""
+    """Print the environment variables that the program of --app does not get, since it may fail without them."""
     from holo_tasks.desktop.environment import PASSED_ON, kept_back
 
     if app is None:
@@ -97,29 +101,29 @@ def _tell_kept_back(app: str | None, settings: Settings) -> None:
     names = kept_back(os.environ, [secret.value for secret in settings.secrets.values()])
     if names:
         shown = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
-        say(f"the program does not get {shown}: it may be private. Name in {PASSED_ON} what the program needs of that.")
+        say(f"the program does not get {shown}, which may be private. Name the variables that it needs in {PASSED_ON}.")
 
 
 def _tell_unknown(settings: Settings) -> None:
-    """Say of a model without a profile what is not known of it."""
+    """Print that the model has no profile, so its cost is unknown."""
     from holo_tasks.models.profile import profiles
 
     if settings.profile.name not in profiles():
-        say(f"no profile of {settings.profile.name} is known (`holo-tasks models`): it is spoken to as most are, and "
-            "what it costs is not known.")  # fmt: skip
+        say(f"{settings.profile.name} has no profile (`holo-tasks models`): the default conventions are used, and its "
+            "cost is unknown.")  # fmt: skip
 
 
 def _quiet_prefect() -> None:
-    """Say how Prefect behaves, before it is imported."""
+    """Set Prefect's settings for a command, before it is imported: no analytics and no log on the console."""
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "0")
     os.environ.setdefault("DO_NOT_TRACK", "1")
-    # How a run ended is told once, by this command; what Prefect has to say of it is on its own pages.
+    # The command itself prints how a run ended. Prefect's messages are in its UI.
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
 
 
 def _hush_environment(options: argparse.Namespace) -> None:
-    """Keep the values that are in the environment out of what is said of the other options, too."""
+    """Remove the values of secrets in the environment from messages, before other options are checked."""
     if options.secret or options.totp:
         from holo_tasks.core.secret import Secret
 
@@ -132,7 +136,7 @@ def _is_text(value: str) -> bool:
 
 
 def hush_values(secrets: Iterable[Secret]) -> None:
-    """Keep the values of secrets out of all that this command says, to its end."""
+    """Remove the values of secrets from all further output of this command."""
     from holo_tasks.core.codes import Codes
     from holo_tasks.core.scrub import Scrubber
     from holo_tasks.safety.scrubbing import hush
@@ -142,8 +146,9 @@ def hush_values(secrets: Iterable[Secret]) -> None:
 
 
 def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
-    """Return the command's arguments to be kept: without values where a person writes freely, and without a login in
-    the model's address; else as they are.
+    """Return the command's arguments for the dead-letter list, so that `holo-tasks retry` can repeat the command.
+
+    The values of secrets are removed from free texts, and a log-in from the model's address.
     """
     from holo_tasks.models.address import without_login
 
@@ -160,7 +165,7 @@ def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, 
 
 
 def check(options: argparse.Namespace) -> None:
-    """Refuse what is plainly wrong."""
+    """Raise `InvalidUsage` for wrong options."""
     from holo_tasks.cli.settings import check_text
     from holo_tasks.loop.corrections import check_corrections
     from holo_tasks.run.run_options import check_steps
@@ -179,11 +184,11 @@ def check(options: argparse.Namespace) -> None:
         raise InvalidUsage("--app is empty; give the command that starts the program.")
     _desktop(options, {})
     if options.playbook is None and (options.set or options.playbook_only or options.heal):
-        raise InvalidUsage("--set, --heal and --playbook-only are about a playbook: give --playbook FILE.yaml, too.")
+        raise InvalidUsage("--set, --heal and --playbook-only need a playbook: give --playbook FILE.yaml, too.")
 
 
 def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> VirtualDesktop | AttachedDesktop:
-    """Make the desktop, which checks what it is made of; nothing is started yet."""
+    """Return the desktop of the options without starting it. Raises `InvalidUsage` for wrong options."""
     from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
     from holo_tasks.machine.patience import tells
 
@@ -196,7 +201,7 @@ def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> Virt
         settle=settle,
         app=options.app,
         secrets=secrets,
-        inherits="plain",  # of the person's own shell
+        inherits="plain",  # variables of the shell that look private are left out
         run_as=run_as,
         profiles=profiles,
         monitor=monitor,
@@ -209,7 +214,7 @@ def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> Virt
 
 
 def display_of(options: argparse.Namespace) -> str:
-    """Return the display that is named, or that of the environment."""
+    """Return the display of ``--display``, else of DISPLAY. Raises `InvalidUsage` without either."""
     display: str | None = options.display if options.display is not None else os.environ.get("DISPLAY")
     if not display:
         raise InvalidUsage("There is no screen: give --app COMMAND to start a program, or --display :N.")
@@ -221,31 +226,31 @@ def _run_as(options: argparse.Namespace) -> str:
     if user is None:
         return ""
     if options.app is None:
-        raise InvalidUsage("--run-as says whose the program is that --app starts: give --app, or leave it out.")
+        raise InvalidUsage("--run-as names the user for the program of --app: give --app, or leave it out.")
     if not user.strip():
         raise InvalidUsage("--run-as is empty; give the name of a user, or leave it out.")
     return user.strip()
 
 
 def profiles_of(options: argparse.Namespace) -> str:
-    """Return whose settings the program of --app has, as it is given. Raises `InvalidUsage` where none is started."""
+    """Return ``--profiles``. Raises `InvalidUsage` if it is given without a program on a virtual desktop."""
     profiles: str = options.profiles
     if profiles != "new" and (options.app is None or options.display is not None):
-        raise InvalidUsage("--profiles is about the program that --app starts on a desktop of its own: give --app.")
+        raise InvalidUsage("--profiles is for a program that --app starts on a virtual desktop: give --app.")
     return profiles
 
 
 def _folders(options: argparse.Namespace) -> dict[str, Access]:
-    """Return the folders that are granted to a program which is closed in."""
+    """Return the folders for a closed-in program, with the access to each."""
     given = options.network.strip() != "host" or options.folder or options.memory_mb or options.cpus
     if options.app is None and given:
         raise InvalidUsage(
-            "--network, --folder, --memory-mb and --cpus say what the program gets that --app starts: give --app, too."
+            "--network, --folder, --memory-mb and --cpus are for the program that --app starts: give --app, too."
         )
     found: dict[str, Access] = {}
     for text in options.folder:
         path, _, access = text.rpartition("=") if text.endswith(("=read", "=write")) else (text, "", "read")
-        found[os.path.abspath(path)] = "write" if access == "write" else "read"  # noqa: PTH100  # links stay
+        found[os.path.abspath(path)] = "write" if access == "write" else "read"  # noqa: PTH100  # keeps links
     return found
 
 
@@ -257,7 +262,7 @@ def _monitor(options: argparse.Namespace) -> str:
 
 
 def settle_of(options: argparse.Namespace) -> Settle:
-    """Return how long to wait for the screen. Raises `InvalidUsage` for a patience that is no time."""
+    """Return how long to wait for the screen to settle. Raises `InvalidUsage` for a wrong ``--patience``."""
     from holo_tasks.desktop import Settle
 
     if not (math.isfinite(options.patience) and options.patience >= 0):
@@ -266,7 +271,7 @@ def settle_of(options: argparse.Namespace) -> Settle:
 
 
 def size_of(text: str) -> Size:
-    """Return the size of a virtual desktop."""
+    """Parse the size of a virtual desktop, such as 1280x800."""
     from holo_tasks.core.geometry import Size
 
     match = re.fullmatch(r"(\d{2,5})[xX](\d{2,5})", text.strip())
@@ -276,7 +281,7 @@ def size_of(text: str) -> Size:
 
 
 async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outcome:
-    """Bring desktop, server and libraries up side by side, then run the goal."""
+    """Start the desktop, the server and the imports concurrently, then run the goal."""
     import asyncio
 
     cancel_at_signals(asyncio.current_task())
@@ -301,7 +306,7 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
 
 
 def _say_why(settings: Settings, server: TemporaryServer | None, coming_up: asyncio.Task[Any]) -> None:
-    """Say what is waited for before a run begins."""
+    """Print what the run waits for before it begins."""
     if settings.aloud:
         desktop = [] if coming_up.done() else ["the desktop"]
         prefect = "Prefect to load" if server is None else "a temporary Prefect server, for none is configured"
@@ -309,7 +314,7 @@ def _say_why(settings: Settings, server: TemporaryServer | None, coming_up: asyn
 
 
 def _load() -> None:
-    """Import what takes seconds, beside the desktop and the server that come up meanwhile."""
+    """Import Prefect, which takes seconds, while the desktop and the server start."""
     import holo_tasks.cli.run_flow  # noqa: F401
 
 
@@ -326,7 +331,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
     base_url = chosen.base_url(options.base_url)
     profile = chosen.profile(options.model)
-    dialect_for(profile, options.dialect)  # refused here, before anything is started
+    dialect_for(profile, options.dialect)  # raises before anything is started
     if options.max_cost_usd is not None and profile.price is None:
         raise InvalidUsage(
             f"The price of {profile.name} is not known, so --max-cost-usd cannot be kept; "
@@ -336,7 +341,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     secrets = _secrets(options)
     scrubber = Scrubber(secrets.values(), Codes(secrets.values(), time.time))
     if options.token is not None and scrubber.holds(options.token):
-        raise InvalidUsage("--token holds the value of a secret, and it would be kept as it is; give another one.")
+        raise InvalidUsage("--token holds the value of a secret, and tokens are stored; give another one.")
     return Settings(
         goal=scrubber.text(options.goal.strip()),
         secrets=secrets,
@@ -361,12 +366,12 @@ def _settings(options: argparse.Namespace) -> Settings:
         home=home,
         arguments=_asked_again(options, scrubber),
         followed=followed,
-        aloud=not options.json,  # who reads stderr by a program finds there what went wrong, and nothing else
+        aloud=not options.json,  # with --json a program reads stderr and expects only the error there
     )
 
 
 def _evidence(destination: Destination, options: argparse.Namespace) -> Destination:
-    """Return where evidence goes, which is nowhere that the program sees."""
+    """Return the destination of evidence. Raises `InvalidUsage` if the program could reach it."""
     from holo_tasks.audit import Folder
     from holo_tasks.desktop.sandbox.folders import check_evidence
 
@@ -376,7 +381,7 @@ def _evidence(destination: Destination, options: argparse.Namespace) -> Destinat
 
 
 def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
-    """Return what may be typed by name; all that is looked up in Prefect is what the environment does not hold."""
+    """Return the secrets by name. Prefect's blocks are read only for values that the environment does not have."""
     if not (options.secret or options.totp or options.secret_field):
         return {}
     import asyncio
@@ -400,7 +405,7 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
 
 
 def _specs(options: argparse.Namespace) -> list[SecretSpec]:
-    """Return what --secret and --totp name. Raises `InvalidUsage` for a name that is given to both."""
+    """Parse --secret and --totp. Raises `InvalidUsage` for a name in both."""
     from holo_tasks.run.secret_sources import SecretSpec
 
     values = [SecretSpec.parse(text) for text in options.secret]
@@ -411,10 +416,10 @@ def _specs(options: argparse.Namespace) -> list[SecretSpec]:
 
 
 def _with_field(specs: Sequence[SecretSpec], text: str) -> list[SecretSpec]:
-    """Bind one of some secrets to one more field, as ``NAME=LABEL`` says."""
+    """Add a field label to one of the secrets, as ``NAME=LABEL`` says."""
     name, _, label = text.partition("=")
     if not label.strip() or name not in {spec.name for spec in specs}:
-        raise InvalidUsage("--secret-field is given as NAME=LABEL, for a secret that --secret names, or --totp.")
+        raise InvalidUsage("--secret-field takes NAME=LABEL, with a NAME of --secret or --totp.")
     return [
         spec.model_copy(update={"fields": (*spec.fields, label.strip())}) if spec.name == name else spec
         for spec in specs
@@ -422,7 +427,7 @@ def _with_field(specs: Sequence[SecretSpec], text: str) -> list[SecretSpec]:
 
 
 def named_values(given: Sequence[str], option: str) -> dict[str, str]:
-    """Read values that an option was given as ``NAME=VALUE``, each name once."""
+    """Parse the values of a repeated option ``NAME=VALUE``. Each name may occur once."""
     from holo_tasks.cli.settings import check_text
     from holo_tasks.core.outside import plain
 
@@ -430,13 +435,13 @@ def named_values(given: Sequence[str], option: str) -> dict[str, str]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or name in found:
-            raise InvalidUsage(f"{option} is given as NAME=VALUE, each name once, not {text[:80]!r}.")
+            raise InvalidUsage(f"{option} takes NAME=VALUE, each name once, not {text[:80]!r}.")
         found[name] = check_text(option.removeprefix("--"), value)
     return plain(found)
 
 
 def _replay(options: argparse.Namespace) -> Replay | None:
-    """Return the playbook that is to work, with its values; all that is wrong with them is said here."""
+    """Return the playbook of ``--playbook`` with its values, or ``None``. Raises `InvalidUsage` for wrong ones."""
     if options.playbook is None:
         return None
     from holo_tasks.cli.run_settings import Replay
@@ -445,7 +450,7 @@ def _replay(options: argparse.Namespace) -> Replay | None:
     from holo_tasks.vision.control_text import can_read
 
     if not can_read():
-        raise InvalidUsage("A playbook reads the screen, and nothing can here: pip install 'prefect-holo[rehearsal]'.")
+        raise InvalidUsage("A playbook needs OCR to read the screen: pip install 'prefect-holo[rehearsal]'.")
     file, _, goal = options.playbook.partition("#")
     values = named_values(options.set, "--set")
     playbook = load_playbook(Path(file))
@@ -457,7 +462,7 @@ def _replay(options: argparse.Namespace) -> Replay | None:
 
 
 def rules_of(path: Path | None) -> Rules | None:
-    """Read a rules file."""
+    """Read the file of ``--rules``."""
     if path is None:
         return None
     from holo_tasks.safety.policy import Rules
@@ -466,6 +471,7 @@ def rules_of(path: Path | None) -> Rules | None:
 
 
 def redaction_of(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | None:
+    """Read the file of ``--redact``. Raises `InvalidUsage` if it cannot be applied on this machine."""
     if path is None:
         return None
     from holo_tasks.run.redactors import check

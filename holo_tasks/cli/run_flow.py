@@ -1,4 +1,4 @@
-"""One goal, from settings to outcome: what `holo-tasks run` does."""
+"""The Prefect flow of `holo-tasks run`. `run_goal` takes `Settings` and returns an `Outcome`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ from holo_tasks.safety.items import Items
 
 
 async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
-    """Run one goal as a Prefect flow on a desktop that is up. A `HoloError` becomes an outcome."""
+    """Run one goal as a Prefect flow on a started desktop. A `HoloError` becomes an outcome.
+
+    Raises `Unavailable` or `InvalidUsage` if Prefect's server does not accept the run.
+    """
     ended: list[Outcome] = []
     known, begun, patience = asyncio.Event(), "", Patience()
     made: FlowRun | None = None
@@ -57,7 +60,7 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
         say(told)
 
     def title() -> str:
-        """Prefect asks for it once there is a flow run, before that begins."""
+        """Return the name, and note the flow run: Prefect calls this when it exists, before it begins."""
         nonlocal made
         context = FlowRunContext.get()
         made = context.flow_run if context else None
@@ -73,16 +76,16 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
         known.set()
         return _state_of(outcome)
 
-    # Prefect's client tries again by itself while its server is busy, and says nothing of it.
+    # Prefect's client retries silently while its server is busy.
     word = asyncio.get_running_loop().call_later(SILENT_S, patience.tell, "Prefect's server is slow to take the run.")
     state: State[Any] | None = None
     while True:
         try:
-            # One that was made, and could not begin, is gone on with: it would stay there beside another one.
+            # A flow run that was created but could not begin is used again, or it would stay beside a second one.
             begins: Any = run_flow_async(holo_run, made, {"goal": name}, return_type="state")
             state = await until_told(begins, known, _server_answers)
             if not ended and state is not None:
-                await state.aresult()  # a fault of ours: let it be seen
+                await state.aresult()  # raises the fault, which is a bug
         except (httpx.HTTPError, PrefectException, RuntimeError) as error:
             if begun and isinstance(error, RuntimeError):
                 raise
@@ -107,7 +110,7 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
 
 
 def _state_of(outcome: Outcome) -> State[Any]:
-    """Return the state that a flow run ends in."""
+    """Return the final state of the flow run for an outcome."""
     if outcome.status == "answered":
         return Completed(message=(outcome.answer or "")[:500])
     kind = StateType.CANCELLED if outcome.status == "killed" else StateType.FAILED
@@ -115,7 +118,11 @@ def _state_of(outcome: Outcome) -> State[Any]:
 
 
 def _until_again_s(refused: InvalidUsage, patience: Patience, settings: Settings, made: FlowRun | None) -> float:
-    """Return how long to wait until a run is begun again; raise if it is not, and have Prefect told so later."""
+    """Return the seconds until the next try to begin a run.
+
+    Raises ``refused`` if a retry does not help. Raises `Unavailable` when patience ends, and notes the final state of
+    the created flow run for a later report.
+    """
     if not isinstance(refused, Unavailable):
         raise refused
     try:
@@ -128,7 +135,10 @@ def _until_again_s(refused: InvalidUsage, patience: Patience, settings: Settings
 
 
 def _not_taken(error: Exception, *, begun: bool) -> InvalidUsage:
-    """Say that Prefect's server did not take the run. Of one that has begun nobody says that nothing was done."""
+    """Return the error that Prefect's server did not accept the run.
+
+    It is `Unavailable` only if the run has not begun: that status promises that nothing was done.
+    """
     why = first_line(error)
     away = is_away(error) and not begun
     kind, advice = (Unavailable, "try again later") if away else (InvalidUsage, "check PREFECT_API_URL")
@@ -140,9 +150,9 @@ def _server_answers() -> bool:
 
 
 async def _until_stopped(work: Coroutine[Any, Any, Outcome]) -> Outcome:
-    """Run to the end, or until a signal stops it: then input stops and the trace is closed with the reason."""
+    """Await ``work``. A signal cancels it, so that input stops and the trace is closed with the reason."""
     outer, inner = asyncio.current_task(), asyncio.create_task(work)
-    # Prefect has put its own handlers in place by now, and takes them away after the flow.
+    # Prefect has installed its own signal handlers by now, and removes them after the flow.
     cancel_at_signals(inner)
     try:
         return await inner
@@ -151,7 +161,7 @@ async def _until_stopped(work: Coroutine[Any, Any, Outcome]) -> Outcome:
 
 
 async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
-    """Do the work of a token once, also when two runs of it begin together. A `HoloError` becomes an outcome."""
+    """Work under a claim on the token, so that concurrent runs do it once. A `HoloError` becomes an outcome."""
     attempt: Attempt | None = None
     try:
         attempt = Attempt(_item(settings), Books(settings.ledger, Items(settings.store), settings.home))
@@ -164,7 +174,7 @@ async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
 
 
 def _item(settings: Settings) -> WorkItem:
-    """Return what the ledger and the list are told of this work."""
+    """Return the entry of this work for the ledger and the dead-letter list."""
     return WorkItem(
         token=settings.options.key,
         goal=GOAL,
@@ -179,7 +189,7 @@ def _item(settings: Settings) -> WorkItem:
 
 
 async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outcome:
-    """Open a run and pursue the goal in it, unless an earlier one may have done something."""
+    """Open a run and pursue the goal. Raises `NeedsPerson` if an earlier attempt may have acted."""
     await attempt.looked(None)
     endpoint, options = ModelEndpoint(settings.base_url, settings.api_key), settings.options
     followed = settings.followed
@@ -211,7 +221,7 @@ async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outco
 
 
 async def _answer(run: Run, settings: Settings) -> str:
-    names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
+    names = {*settings.secrets, *names_in(settings.goal)}  # the model gets an error for a name without a value
     replay = settings.playbook
     after: Layer | None = MODEL if replay is None or not replay.only else PERSON if settings.options.handoff else None
     layers = [layer for layer in (replay.script if replay else None, after) if layer is not None]
@@ -221,12 +231,12 @@ async def _answer(run: Run, settings: Settings) -> str:
 
 
 def _layer(run: Run) -> str | None:
-    """Return who came to the answer, if anybody did: "playbook", "model" or "person"."""
+    """Return the layer that found the answer: "playbook", "model", "person", or ``None`` without an answer."""
     return run.resolved[-1].layer if run.resolved else None
 
 
 def _with_figures(run: Run | None, status: Status, code: int, answer: str | None, *told: str) -> Outcome:
-    """Return how a run ended that is closed by now, if there was one, and what it took."""
+    """Return the outcome of a closed run with its steps and cost. ``run`` is ``None`` if none was opened."""
     ended = Outcome(status, code, answer, 0, 0, None, flow_run_id() or None, " ".join(filter(None, told)))
     if run is None:
         return ended

@@ -1,4 +1,4 @@
-"""What one run was asked for, and how it ended; loaded before Prefect, which takes seconds."""
+"""`Settings` and `Outcome` of one run. This module does not import Prefect, which takes seconds to load."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from holo_tasks.scripts.script import Script
 
 GOAL = "run"
-"""The kind of work, as the ledger knows it."""
+"""The goal of this command's items in the ledger."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A playbook that works before the model does, or ``only`` it, and the values that it was given."""
+    """A playbook with its values. It works before the model, or instead of it if ``only`` is true."""
 
     script: Script
     values: Mapping[str, str]
@@ -42,10 +42,10 @@ class Replay:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything one run needs to know.
+    """The settings of one run.
 
-    The ``desktop`` is not up yet. ``began_s`` is when it was asked for, on the monotonic clock; ``arguments`` are the
-    command's, to be able to ask again.
+    The ``desktop`` is not started yet. ``began_s`` is the time of the command on the monotonic clock. ``arguments`` are
+    the command's, so that `holo-tasks retry` can repeat it.
     """
 
     goal: str
@@ -60,18 +60,18 @@ class Settings:
     began_s: float = field(default_factory=time.monotonic)
     arguments: tuple[str, ...] = ()
     aloud: bool = False
-    """Whether a person is told on stderr what the run does meanwhile."""
+    """Whether the progress is printed on stderr."""
     temporary: bool = False
     """Whether the Prefect server was started for this run."""
     playbook: Replay | None = None
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
     followed: Followed | None = None
-    """How whoever started this process asks later what its run is at."""
+    """Where the progress is written for the MCP server."""
 
     @cached_property
     def ledger(self) -> Ledger:
-        from holo_tasks.safety.ledger import Ledger  # loading a database library takes long
+        from holo_tasks.safety.ledger import Ledger  # imports a database library, which takes long
 
         return Ledger(self.store)
 
@@ -83,21 +83,21 @@ class Settings:
 
     @property
     def work(self) -> Work:
-        """What does this work: no sub-goal, whatever its name is."""
+        """Identity of this command in the ledger, which differs from that of every sub-goal."""
         from holo_tasks.safety.ledger import Work
 
         return Work("holo-tasks run")
 
     @property
     def inputs(self) -> str:
-        """The digest of what makes this another piece of work under the same token."""
+        """Digest of goal, data and playbook values. Another digest under the same token is a conflict."""
         asked = {"goal": self.goal} | ({"data": dict(self.data)} if self.data else {})
         return digest_of(asked | ({"set": dict(self.playbook.values)} if self.playbook else {}))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended; the fields of the command line's JSON object."""
+    """The result of a run, with the fields of the command's JSON object."""
 
     status: Status
     exit_code: int
@@ -112,10 +112,10 @@ class Outcome:
     healed: int = 0
 
     def to_json(self, *, replayed: bool = False) -> str:
-        """Return the one-line JSON object of ``--json``; an unknown cost is null, never 0.
+        """Return the one-line JSON object of ``--json``. An unknown cost is null, never 0.
 
-        ``replayed`` says that a playbook was given: then it tells who came to the answer, how often a model was asked,
-        and how many steps it did in the playbook's place.
+        With ``replayed`` (a playbook was given) it also has the layer that answered, the number of model calls, and
+        the number of steps that the model did in place of the playbook.
         """
         cost = None if self.cost_micro_usd is None else self.cost_micro_usd / 1_000_000
         told = {
@@ -132,7 +132,7 @@ class Outcome:
 
 
 def already_done(settings: Settings) -> Outcome | None:
-    """Return the stored outcome of a finished token; raise `TokenConflict` if its goal was another."""
+    """Return the stored outcome of a finished token, else ``None``. Raises `TokenConflict` if its goal differs."""
     token = settings.options.key
     if not token:
         return None
@@ -141,12 +141,12 @@ def already_done(settings: Settings) -> Outcome | None:
         return None
     from holo_tasks.safety.items import Items
 
-    Items(settings.store).settle(token, GOAL)  # a run that was killed just before it did
+    Items(settings.store).settle(token, GOAL)  # in case the run was killed right before it did so
     return outcome_of(token, found)
 
 
 def outcome_of(token: str, found: Finished) -> Outcome:
-    """Return the stored outcome of a token that is finished."""
+    """Return the outcome for a result in the ledger."""
     stored = json.loads(found.result)
     message = f"{exact(token)} is already done; nothing was repeated."
     return Outcome("answered", 0, stored["answer"], 0, 0, found.trace, stored["flow_run_id"], message)

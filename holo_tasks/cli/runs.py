@@ -1,4 +1,4 @@
-"""`holo-tasks runs`: what ran here, how it ended, what it spent of what it was allowed; and what waits for a person."""
+"""`holo-tasks runs`: list runs with status, cost and limit, and the dead-letter list."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from holo_tasks.safety.store import store_at
 
 
 def listing(home: Path, most: int, *, as_json: bool) -> str:
-    """Return the newest runs and the dead-letter list, for people or as one JSON object.
+    """Return the ``most`` newest runs and the dead-letter list, as a text or one JSON object.
 
-    People are told of the newest items, too, and how many more there are; the JSON object has them all.
+    The text has the ``most`` newest items and the number of older ones. The JSON object has all items.
     """
     store = store_at(home)
     alive = {run.run_id for run in running(home)}
@@ -33,9 +33,10 @@ def listing(home: Path, most: int, *, as_json: bool) -> str:
 
 
 def _as_it_is(row: RunRow, alive: set[str], *, local: bool) -> RunRow:
-    """A run that was never closed and whose process is gone has been interrupted; one elsewhere may go on.
+    """Return a row with the present status of its run.
 
-    What a run has spent is known when it is closed: until then it is not nothing.
+    A run that was never closed and has no process on this machine is "interrupted". With a shared database it may be
+    at work elsewhere. The cost of a run is unknown until it is closed.
     """
     if row.status != "running":
         return row
@@ -73,11 +74,11 @@ def _runs(rows: Sequence[RunRow]) -> Iterable[str]:
 def _items(items: Sequence[Item], most: int) -> Iterable[str]:
     if not items:
         return
-    # Most lists have one item of each token; what tells several apart is shown where there are.
+    # The goal is shown only if several items have the same token.
     several = len({item.token for item in items}) < len(items)
     how = "ITEM --goal GOAL" if several else "ITEM"
     yield ""
-    yield f"{len(items)} waiting for somebody to drive them again (`holo-tasks retry {how}`):"
+    yield f"{len(items)} waiting to be worked on again (`holo-tasks retry {how}`):"
     head = ("ITEM", *(("GOAL",) if several else ()), "STATUS", "TRIES", "SINCE (UTC)", "REASON")
     table = [
         (
@@ -96,22 +97,22 @@ def _items(items: Sequence[Item], most: int) -> Iterable[str]:
 
 
 def _evidence(home: Path, most: int) -> Iterable[str]:
-    """Name the evidence that waits for a bucket: its run said so once, perhaps to nobody."""
+    """List the evidence in the spool. Its run has reported that only once."""
     if not (home / "spool").is_dir():
         return
-    from holo_tasks.audit.spool import left_behind  # it loads boto3, which takes a while
+    from holo_tasks.audit.spool import left_behind  # imports boto3, which takes a while
 
     if not (left := left_behind(home)):
         return
     yield ""
-    yield f"{len(left)} not in the bucket yet (the next run that records there takes them along, or says why not):"
+    yield f"{len(left)} not in the bucket yet (the next run that records there uploads them, or prints why not):"
     yield from aligned([("EVIDENCE", "GOES TO"), *((str(folder), goes_to) for folder, goes_to in left[-most:])])
     if len(left) > most:
         yield f"and {len(left) - most} older ones."
 
 
 def aligned(table: Sequence[tuple[str, ...]]) -> Iterable[str]:
-    """Write a table in columns; nothing in it steers a terminal."""
+    """Return the lines of a table in columns, without control characters."""
     table = [tuple(map(printable, row)) for row in table]
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     for row in table:

@@ -1,4 +1,4 @@
-"""What a command works with: its options, where they say nothing the environment, then the defaults."""
+"""Settings of a command: from its options, else from the environment, else the defaults."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from holo_tasks.models.profile import DEFAULT_MODEL, Profile, profile_for
 
 
 def base_url(given: str | None) -> str:
-    """Return where the model is."""
+    """Return the base URL of the model's endpoint."""
     return check_base_url(given or os.environ.get("HOLO_BASE_URL") or HOSTED_BASE_URL)
 
 
 def key_variable(url: str) -> str:
-    """Name the environment variable of an endpoint's key; the hosted key is never sent anywhere else."""
+    """Return the environment variable with the endpoint's key. H Company's key is never sent anywhere else."""
     return "HAI_API_KEY" if is_hosted(url) else "HOLO_API_KEY"
 
 
 def api_key(url: str) -> SecretStr | None:
-    """Return the key for an endpoint; only H Company's own insists on one."""
+    """Return the key for an endpoint, or ``None``. Raises `InvalidUsage` if H Company's endpoint has none."""
     name = key_variable(url)
     key = os.environ.get(name, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise InvalidUsage(f"{name} holds characters that no API key has; set it again.")
     if not key and is_hosted(url):
         raise InvalidUsage(
-            "There is no API key for H Company's endpoint: set HAI_API_KEY, or give --base-url for another server."
+            "The API key for H Company's endpoint is missing: set HAI_API_KEY, or give --base-url for another server."
         )
     return SecretStr(key) if key else None
 
@@ -44,19 +44,19 @@ def model_name(given: str | None = None) -> str:
 
 
 def profile(given: str | None) -> Profile:
-    """Return how to speak to the model."""
+    """Return the model's profile."""
     return profile_for(model_name(given))
 
 
 def audit(given: str | None, home: Path) -> Destination:
-    """Return where the evidence goes."""
+    """Return the destination of the evidence, by default ``runs`` in the home."""
     if given is None:
         return Folder((home / "runs").absolute())
     return Destination.parse(given, retain_days=retain_days(os.environ))
 
 
 def check_text(name: str, text: str) -> str:
-    """Return a text that can be written down, or raise `InvalidUsage`."""
+    """Return ``text``. Raises `InvalidUsage` unless it can be encoded as UTF-8."""
     if text != text.encode(errors="replace").decode():
         here = sys.getfilesystemencoding()
         locale = "" if here == "utf-8" else f" This shell's locale says {here}: set LC_ALL=C.UTF-8."

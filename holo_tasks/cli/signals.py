@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP as what they ask for: that work stops, is closed in good order, and says why."""
+"""Handlers for SIGINT, SIGTERM and SIGHUP: the command stops its work, closes the trace and reports the reason."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def interrupt_at_signals() -> None:
-    """Have SIGTERM, and the end of the terminal, do what Ctrl+C does, until an event loop takes over."""
+    """Make SIGTERM and SIGHUP raise `KeyboardInterrupt`, like SIGINT. For the time without an event loop."""
     for number in _stopping():
         signal.signal(number, signal.default_int_handler)
 
 
 def cancel_at_signals(task: asyncio.Task[Any] | None) -> None:
-    """Have all of them cancel this task of the running loop, once, instead of what they did before."""
+    """Make these signals cancel ``task`` of the running loop, once."""
     import asyncio
 
     assert task is not None
@@ -28,7 +28,7 @@ def cancel_at_signals(task: asyncio.Task[Any] | None) -> None:
 
 
 def _stopping() -> tuple[signal.Signals, ...]:
-    """Return what is to stop this process: not the end of its terminal, if it is to outlive that (`nohup`)."""
+    """Return the signals that stop this process. SIGHUP is left out if it is ignored, as under `nohup`."""
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         return STOPPING
     TAP.obey(signal.SIGHUP)

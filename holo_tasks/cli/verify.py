@@ -1,4 +1,4 @@
-"""`holo-tasks verify` and `holo-tasks keys`: who wrote a trace, and whether all of it is there."""
+"""`holo-tasks verify` and `holo-tasks keys`: verify a trace, and manage the signing key."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from holo_tasks.core.paths import expanded
 def verify_trace(
     trace: str, public_key: Path, anchors: str | None, home: Path, environ: Mapping[str, str] | None = None
 ) -> Verdict:
-    """Check a trace against the public key in a file, as `verify_by` does."""
+    """Verify a trace with the public key in a file. See `verify_by`."""
     return verify_by(trace, PublicKey.load(expanded(str(public_key))), anchors, home, environ)
 
 
 def verify_by(
     trace: str, key: PublicKey, anchors: str | None, home: Path, environ: Mapping[str, str] | None = None
 ) -> Verdict:
-    """Check a trace against a public key and the heads anchored of it: those named, else all this machine knows of."""
+    """Verify a trace with a public key and its anchored heads.
+
+    ``anchors`` is the place of the heads. The default is the home and the place that HOLO_ANCHORS names.
+    """
     bundle = open_bundle(trace)
     run = _run_of(bundle)
     own = str(anchor_places.anchor_file(home))
@@ -42,7 +45,7 @@ def verify_by(
             sources += [named] if named != own else []
         elif named:
             absent.append(named)
-    # Read before the trace is: of a run that goes on they must not be ahead of it.
+    # Heads are read before the trace: a run that goes on could anchor a head behind the end that was read.
     heads = _heads(bundle.name, sources, key, own)
     if not heads.at and run != bundle.name:
         heads = _heads(run, sources, key, own)
@@ -52,14 +55,14 @@ def verify_by(
 
 
 def in_words(verdict: Verdict) -> str:
-    """One sentence, or two."""
+    """Return the verdict as one or two sentences."""
     notes = "".join(f" Note: {note}." for note in verdict.notes)
     if verdict.verdict != "VALID":
         return f"{verdict.verdict}: {verdict.reason}.{notes}"
     anchored = (
-        f"it fits the {verdict.anchored['heads']} heads that were anchored of it"
+        f"it fits its {verdict.anchored['heads']} anchored heads"
         if verdict.anchored
-        else "no head of it is anchored here, so that its key's holder has not written it anew rests on the key alone"
+        else "no anchored head is known here, so this does not show that the key's holder has not rewritten the trace"
     )
     return (
         f"VALID: all {verdict.records} records and {verdict.frames} pictures of the run {verdict.run_id} are as they"
@@ -72,33 +75,32 @@ def as_json(verdict: Verdict) -> str:
 
 
 def public_pem(home: Path) -> str:
-    """The public half of the key that traces are signed with here."""
+    """Return the public key (PEM) of this machine's signing key. Raises `InvalidUsage` if there is none."""
     key = keys.existing_key(home)
     if key is None:
         raise InvalidUsage(
-            f"there is no signing key in {keys.key_path(home)} yet: `holo-tasks keys new` makes one, and so does the"
-            " first run"
+            f"{keys.key_path(home)} has no signing key yet: `holo-tasks keys new` makes one, and so does the first run"
         )
     return key.public_pem.rstrip("\n")
 
 
 def new_key(home: Path, *, replace: bool) -> tuple[str, list[str]]:
-    """Make a key pair; the file it is in, and what to say of it."""
+    """Make a key pair. Return the path of its file, and lines for stderr."""
     said = []
     path = keys.key_path(home)
     if replace:
         aside = keys.replace_key(home)
         if aside is not None and aside.name.startswith(keys.UNUSABLE):
-            said.append(f"what was there could not be used as a key: it is kept in {aside}")
+            said.append(f"the previous file could not be used as a key: it is kept in {aside}")
         elif aside is not None:
             said.append(
-                f"the key before is kept in {aside}: HOLO_SIGNING_KEY_FILE={aside} `holo-tasks keys show` prints the"
+                f"the previous key is kept in {aside}: HOLO_SIGNING_KEY_FILE={aside} `holo-tasks keys show` prints the"
                 " public key for the traces it signed"
             )
     elif not keys.make_key(home):
         raise InvalidUsage(
-            f"there is a signing key already, {path}: it is left as it is. `holo-tasks keys new --replace` makes a"
-            " new one for the runs to come and keeps this one aside for the traces it signed, whether it can be used"
+            f"a signing key exists already, {path}, and stays unchanged. `holo-tasks keys new --replace` makes a"
+            " new one for further runs and keeps this one aside for the traces it signed, whether it can be used"
             " or not"
         )
     for variable in (keys.KEY_VARIABLE, keys.FILE_VARIABLE):
@@ -114,7 +116,7 @@ def ready(home: Path) -> None:
 
 
 def _run_of(bundle: Bundle) -> str:
-    """The run that a trace says it is of; not checked yet."""
+    """Return the run id in a trace's first line, else its folder's name, else an empty text. It is not verified."""
     try:
         found = json.loads(bundle.first_line())
         run = found["run"]
@@ -127,7 +129,7 @@ def _run_of(bundle: Bundle) -> str:
 
 
 def _there(path: str) -> bool:
-    """Whether there is such a file; one that may not be looked for is not taken to be missing."""
+    """Return whether a file exists. Raises `InvalidUsage` if that cannot be found out."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -77,7 +77,7 @@ def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
     assert plain.stdout == f"{ANSWER}\n"
     assert "answered after 3 steps" in ended.complaint
     unknown, begun, said, ended_as = plain.said
-    assert unknown.startswith("holo-tasks: no profile of home-made is known (`holo-tasks models`)")
+    assert unknown.startswith("holo-tasks: home-made has no profile (`holo-tasks models`)")
     assert ended_as.startswith("holo-tasks: answered after 1 step, cost unknown; trace: /")
     assert begun.startswith("holo-tasks: home-made is at work, for at most 50 steps; trace: /")
     assert said == "holo-tasks: step 1 of 50: answer; cost unknown"

@@ -51,7 +51,7 @@ def test_what_waits_for_a_yes_goes_through_once_it_was_said(
         assert here("approve", "1", "--by", "bob").complaint == (
             "holo-tasks: invalid: Approval 1 was answered already by ada; `holo-tasks approve` lists the open requests."
         )
-        assert here("approve").complaint == "holo-tasks: nothing waits for a person's yes"
+        assert here("approve").complaint == "holo-tasks: no action waits for an approval"
 
         assert cli("run", "Count once.", *options).told["answer"] == "counted"
         assert clicks.read_text() == "1"

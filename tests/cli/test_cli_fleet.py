@@ -66,12 +66,12 @@ def page(capsys: pytest.CaptureFixture[str], *given: str) -> str:
 def test_where_nothing_was_ever_done_it_says_so_and_makes_nothing(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert page(capsys) == "There is no list of work yet.\n\nNo run is at work.\n"
+    assert page(capsys) == "No work list exists yet.\n\nNo run is at work.\n"
     assert told(capsys) == {"lists": [], "seats": [], "runs": []}
     assert not (home / "holo.db").exists()
     store_at(home).examine()  # an empty one says the same
-    assert page(capsys) == "There is no list of work yet.\n\nNo run is at work.\n"
-    assert page(capsys, "--list", HOSTILE).startswith(f"There is no list {HOSTILE!r}.\n")
+    assert page(capsys) == "No work list exists yet.\n\nNo run is at work.\n"
+    assert page(capsys, "--list", HOSTILE).startswith(f"The work list {HOSTILE!r} does not exist.\n")
 
 
 def test_a_database_that_is_away_is_one_sentence(

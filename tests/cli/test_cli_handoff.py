@@ -76,7 +76,7 @@ def handoffs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiter: Registrati
 
 def test_the_list_says_all_that_is_needed_to_answer(handoffs: Handoffs, capsys: pytest.CaptureFixture[str]) -> None:
     assert carry_out(["handoff", "list"]) == 0
-    assert capsys.readouterr() == ("", "holo-tasks: nobody waits for a person\n")
+    assert capsys.readouterr() == ("", "holo-tasks: no hand-off is open\n")
     one = handoffs.open("Solve it", ("done", "give up"), run_id="R-1", timeout_s=60, token="T-1", live="http://here/x")
     carry_out(["handoff", "list"])
     said = capsys.readouterr().out
@@ -93,12 +93,10 @@ def test_of_a_run_that_has_died_no_answer_is_taken(
     id = handoffs.open("Solve it", ("done",), run_id="R-1", timeout_s=60).id
     waiter.close()  # as when its process is killed
     carry_out(["handoff", "list"])
-    assert "its run is gone, and nobody waits for the answer any more" in capsys.readouterr().out
+    assert "its run is gone and needs no answer" in capsys.readouterr().out
     carry_out(["handoff", "list", "--json"])
     assert json.loads(capsys.readouterr().out)[0]["lost"]
-    with pytest.raises(
-        InvalidUsage, match=f"Nobody waits for an answer to hand-off {id} any more: its run R-1 is gone"
-    ):
+    with pytest.raises(InvalidUsage, match=f"Hand-off {id} needs no answer any more: its run R-1 is gone"):
         carry_out(["handoff", "resume", id])
     assert handoffs.find(id).state == "open"
 

@@ -156,7 +156,7 @@ def test_ctrl_c_throws_it_away(cli: CommandLine, form: Form, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (("--out", "missing/it.yaml"), "--out must name a file in a folder that is there"),
+        (("--out", "missing/it.yaml"), "--out must name a file in an existing folder"),
         (("--out", "it.yaml"), "There is no screen: give --app COMMAND to start a program, or --display :N."),
         (("--out", "it.yaml", "--app", " "), "--app is empty"),
         (("--out", "it.yaml", "--app", "xterm", "--param", "A=b"), "'A' is not a valid parameter name"),

@@ -104,5 +104,5 @@ def test_an_item_with_an_open_or_answered_question_is_not_retried(waiting: Waiti
             again()
     assert waiting.runs() == 1
     waiting.api.set_state(waiting.flow_run, "CANCELLED", force=True)
-    assert "is driven again" in again()
+    assert "works on" in again()
     assert waiting.runs() == 2

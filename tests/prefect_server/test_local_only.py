@@ -119,7 +119,7 @@ def test_runs_are_listed_in_local_only_mode(
     assert json.loads(told.out) == {"runs": [], "items": []}
     if switch:
         (said,) = told.err.splitlines()
-        assert "still not told" in said
+        assert "could not be delivered" in said
     assert len(list(pending_notes.left(tmp_path, "flow-run"))) == 1
 
 

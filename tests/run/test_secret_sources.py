@@ -236,9 +236,9 @@ def test_data_and_fields_are_given_on_the_command_line(monkeypatch: pytest.Monke
         (["--data", "note"], "NAME=VALUE"),
         (["--data", "a=1", "--data", "a=2"], "each name once"),
         (["--data", "1a=1"], "not a name for data"),
-        (["--secret-field", "pin=PIN"], "for a secret that --secret names"),
+        (["--secret-field", "pin=PIN"], "with a NAME of --secret or --totp"),
         (["--secret", "pin", "--secret-field", "pin="], "NAME=LABEL"),
-        (["--secret", "pin", "--secret-field", "pim=PIN"], "for a secret that --secret names"),
+        (["--secret", "pin", "--secret-field", "pim=PIN"], "with a NAME of --secret or --totp"),
     ):
         with pytest.raises(InvalidUsage, match=why):
             settings(*wrong)

@@ -1,5 +1,6 @@
-"""`holo-tasks doctor`: what a run needs, tried at little cost.
+"""`holo-tasks doctor`: test the parts that a run needs, at little cost.
 
-`examination` runs chains of checks side by side: `model` (endpoint to output), `screen` (display and input, with
-`window` as the program on it) and `services` (audit and Prefect). `findings` is what they tell.
+`examination` runs chains of checks concurrently. `model` tests the endpoint, the key and the output. `screen` tests
+the display and the input, with `window` as the program on it. `services` tests the evidence store, the database and
+Prefect. `findings` has the results.
 """

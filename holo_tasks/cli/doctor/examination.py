@@ -1,4 +1,4 @@
-"""Runs all checks side by side and tells what they find as it is found."""
+"""Run all checks of the doctor concurrently and print each result as soon as it is known."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Check = Callable[[Chain], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asked for; None is what the environment says, or the default."""
+    """The options of the command. ``None`` stands for the environment variable or the default."""
 
     base_url: str | None
     model: str | None
@@ -34,9 +34,9 @@ class Asked:
 
 
 def examine(asked: Asked, put: Callable[[str, int], int], *, as_json: bool) -> int:
-    """Run every check; write a line for each, or one JSON object for all, with ``put``; return the exit code.
+    """Run every check and return the exit code. Write a line per check, or one JSON object, with ``put``.
 
-    ``put`` is given an exit code and returns it, or another one where it could not write.
+    ``put`` takes a text and an exit code. It returns that code, or another one if the text cannot be written.
     """
     if not 0 < asked.timeout_s <= LONGEST_S:
         raise InvalidUsage(f"--timeout is a number of seconds above 0, up to {LONGEST_S}, not {asked.timeout_s:g}.")
@@ -48,7 +48,7 @@ def examine(asked: Asked, put: Callable[[str, int], int], *, as_json: bool) -> i
             unwritten = put(str(finding), unwritten)
 
     found = asyncio.run(_all(asked, tell))
-    # What is set up wrong is told before what it may have caused elsewhere.
+    # Configuration errors have the lowest code: they may have caused the other failures.
     code = min((finding.exit_code for finding in found if finding.status == "failed"), default=0)
     if not as_json:
         return code or unwritten
@@ -58,7 +58,7 @@ def examine(asked: Asked, put: Callable[[str, int], int], *, as_json: bool) -> i
 
 
 async def _all(asked: Asked, tell: Callable[[Finding], None]) -> list[Finding]:
-    """Return all findings, in the order of the checks."""
+    """Run all chains and return their findings in the order of the checks. ``tell`` gets each finding at once."""
     cancel_at_signals(asyncio.current_task())
     found: dict[str, Finding] = {}
 
@@ -75,14 +75,14 @@ async def _all(asked: Asked, tell: Callable[[Finding], None]) -> list[Finding]:
 
 
 def _checks(asked: Asked) -> list[tuple[Sequence[str], Check, type[HoloError]]]:
-    """Return each chain: its names, what makes its checks, and as what an unforeseen fault counts."""
+    """Return the chains: names of the checks, the function that runs them, and the error class of unexpected faults."""
 
     async def check_model(chain: Chain) -> None:
-        # To import what speaks to a model takes a second, in which the other checks go on.
+        # Importing the model client takes a second. A thread lets the other checks go on meanwhile.
         loaded = await asyncio.to_thread(import_module, "holo_tasks.cli.doctor.model")
         await loaded.check_model(chain, asked.base_url, asked.model, asked.dialect, asked.timeout_s)
 
-    # Named only where it is set up: with a file in HOLO_HOME there is nothing that could be elsewhere.
+    # Only a shared database has a check of its own. The file in HOLO_HOME is part of the audit check.
     shared = bool(os.environ.get(DATABASE_VARIABLE, "").strip())
     return [
         (("endpoint", "key", "model", "image", "output"), check_model, ModelFailed),
@@ -95,10 +95,10 @@ def _checks(asked: Asked) -> list[tuple[Sequence[str], Check, type[HoloError]]]:
 
 
 async def _guarded(chain: Chain, check: Check, kind: type[HoloError]) -> None:
-    """Make the checks of a chain; whatever goes wrong is told of the check that was next."""
+    """Run the checks of a chain. An error counts as the failure of the next check."""
     try:
         await check(chain)
     except HoloError as error:
         chain.stop(error)
     except Exception as error:
-        chain.stop(kind(f"This failed in a way that nobody thought of, {type(error).__name__}: {error}"))
+        chain.stop(kind(f"The check failed unexpectedly, {type(error).__name__}: {error}"))

@@ -1,4 +1,4 @@
-"""What the doctor finds, and how it is told."""
+"""Findings of the doctor's checks, and their text. `Chain` collects them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Status: TypeAlias = Literal["ok", "warning", "failed", "skipped"]
 
 SECRETS = ("HAI_API_KEY", "HOLO_API_KEY", "PREFECT_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 SHORTEST_SECRET = 6
-"""Local servers are given keys such as "none", which are also words."""
+"""Shorter keys stay in messages: local servers accept keys such as "none", which are also words."""
 LOGIN = re.compile(r"(?<=//)[^/\s@]+@")
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a call took; ``micro_usd`` is what it cost, None when nobody knows, 0 for one that is free."""
+    """Time and cost of a call. ``micro_usd`` is ``None`` if the cost is unknown, and 0 for a free call."""
 
     latency_ns: int
     micro_usd: int | None = 0
@@ -34,7 +34,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check came to, in a sentence."""
+    """The result of one check, with a sentence for people."""
 
     name: str
     status: Status
@@ -47,7 +47,7 @@ class Finding:
         return f"{said} [{self.spent}]" if self.spent else said
 
     def described(self) -> dict[str, Any]:
-        """Return plain values for the JSON object."""
+        """Return the fields of this finding in the JSON object."""
         spent = self.spent
         return {
             "name": self.name,
@@ -59,31 +59,31 @@ class Finding:
 
 
 class Chain:
-    """Checks that build upon each other, told in their order: once one has failed, the rest is skipped."""
+    """Checks that depend on each other, reported in order. `stop` skips the rest."""
 
     def __init__(self, names: Sequence[str], tell: Callable[[Finding], None]) -> None:
         self._open = list(names)
         self._tell = tell
 
     def ok(self, message: str, spent: Spent | None = None) -> None:
-        """Tell that the next check went well."""
+        """Report success of the next check."""
         self._next("ok", message, spent=spent)
 
     def warn(self, message: str, spent: Spent | None = None) -> None:
-        """Tell that the next check went well, but."""
+        """Report success of the next check with a warning."""
         self._next("warning", message, spent=spent)
 
     def tell(self, message: str, doubts: Sequence[str]) -> None:
-        """Tell that the next check went well and, if there are doubts, what they are."""
+        """Report success of the next check, as a warning if there are doubts."""
         self._next("warning" if doubts else "ok", " ".join([message, *doubts]))
 
     def fail(self, error: HoloError, spent: Spent | None = None) -> None:
-        """Tell that the next check failed; the checks after it may still be made."""
+        """Report failure of the next check. The checks after it may still run."""
         self._next("failed", str(error), exit_code=error.exit_code, spent=spent)
 
     def stop(self, error: HoloError, spent: Spent | None = None) -> None:
-        """Tell that the next check failed, and that those after it cannot be made."""
-        why = f"Not tried, because {self._open[0]} failed: mend that first."
+        """Report failure of the next check, and skip the checks after it."""
+        why = f"Not tried, because {self._open[0]} failed: fix that first."
         self.fail(error, spent)
         while self._open:
             self._next("skipped", why)
@@ -93,14 +93,14 @@ class Chain:
 
 
 def presentable(message: str) -> str:
-    """Return a message as one printable line that ends like a sentence and holds no secret."""
+    """Return a message as one printable line that ends like a sentence, without secrets and log-ins."""
     text = LOGIN.sub("", without_secrets(message))
     text = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return text if text.endswith((".", "…", "?")) else f"{text}."
 
 
 def without_secrets(text: str) -> str:
-    """Return the text without any key that this machine uses: some servers repeat what they were sent."""
+    """Return the text without the keys in the environment. Some servers repeat a key in their reply."""
     for name in SECRETS:
         value = os.environ.get(name, "").strip()
         if len(value) >= SHORTEST_SECRET:

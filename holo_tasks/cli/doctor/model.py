@@ -1,4 +1,4 @@
-"""Is the endpoint there, may it be asked, does its model see, does it keep to its dialect? Takes two paid calls."""
+"""Checks of the model: endpoint, key, name, vision and dialect. They take two paid calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from holo_tasks.models.questions import LOCATE, Questions
 
 POINT_TOKENS = 256
 STEP_TOKENS = 4096
-"""Enough to think about one word; a model that may write more is not asked to."""
+"""Enough for a model to think about one word. The model's own limit applies if it is smaller."""
 NAMED = 5
 KEY_REFUSED = (401, 403)
 UNKNOWN = 404
@@ -36,7 +36,7 @@ KEPT = {"structured": "structured output", "tools": "function calling", "holotro
 
 
 async def check_model(chain: Chain, base_url: str | None, model: str | None, dialect: str, timeout_s: float) -> None:
-    """Make all checks of the endpoint and its model."""
+    """Run all checks of the endpoint and its model."""
     url = settings.base_url(base_url)
     keyless: InvalidUsage | None = None
     try:
@@ -45,29 +45,32 @@ async def check_model(chain: Chain, base_url: str | None, model: str | None, dia
         key, keyless = None, error
     endpoint = ModelEndpoint(url, key)
     try:
-        door = _Door(endpoint, settings.key_variable(url), key is not None, timeout_s)
+        server = _Server(endpoint, settings.key_variable(url), key is not None, timeout_s)
         try:
-            await door.check(chain)
+            await server.check(chain)
         except HoloError as error:
             if keyless is None:
                 raise
             chain.fail(error)
-        if keyless or door.refused:
-            chain.stop(keyless or door.refusal(door.refused))
+        if keyless or server.refused:
+            chain.stop(keyless or server.refusal(server.refused))
             return
         try:
             profile = settings.profile(model)
-            dialect_for(profile, dialect)  # refused here, before anything is paid for
+            dialect_for(profile, dialect)  # raises before a paid call is made
         except InvalidUsage:
-            chain.ok(door.admission(proven=door.listed is not None))
+            chain.ok(server.admission(proven=server.listed is not None))
             raise
-        await _Examined(chain, door, profile).check(dialect)
+        await _Examined(chain, server, profile).check(dialect)
     finally:
         await endpoint.close()
 
 
-class _Door:
-    """An endpoint, and what it thinks of the key; ``listed`` are the names of its models, if it lists any."""
+class _Server:
+    """The server of the model. ``listed`` has the names of its models, or is ``None`` without a list.
+
+    ``refused`` is the HTTP status with which it refused the key, if it did.
+    """
 
     def __init__(self, endpoint: ModelEndpoint, variable: str, has_key: bool, timeout_s: float) -> None:
         self.endpoint = endpoint
@@ -79,7 +82,7 @@ class _Door:
         self._has_key = has_key
 
     async def check(self, chain: Chain) -> None:
-        """Ask for the list of models: whatever comes back, the endpoint is there."""
+        """Request the list of models. Any HTTP response but a redirect proves that the endpoint can be reached."""
         started, trouble = time.perf_counter_ns(), ""
         try:
             self.listed = await self.endpoint.models(timeout_s=self.timeout_s)
@@ -93,7 +96,7 @@ class _Door:
                 trouble = str(error)
         spent = Spent(time.perf_counter_ns() - started)
         if trouble:
-            chain.warn(f"{self.where} can be reached, but its list of models cannot be had: {trouble}", spent)
+            chain.warn(f"{self.where} can be reached, but its list of models cannot be read: {trouble}", spent)
         elif self.refused:
             chain.ok(f"{self.where} can be reached.", spent)
         elif self.listed is None:
@@ -102,13 +105,13 @@ class _Door:
             chain.ok(f"{self.where} can be reached and lists {_count(len(self.listed), 'model')}.", spent)
 
     def admission(self, *, proven: bool) -> str:
-        """Say that the key is good."""
+        """Return a sentence that the key is accepted. ``proven`` is false if only the absence of a refusal shows it."""
         if not self._has_key:
             return f"{self.where} wants no key, and {self._variable} is not set."
         return f"The key in {self._variable} {'is accepted' if proven else 'was not refused'}."
 
     def refusal(self, status: int | None) -> InvalidUsage:
-        """Say that the key is not good."""
+        """Return the error for a key that is refused or missing."""
         if self._has_key:
             return InvalidUsage(f"{self.where} refuses the key in {self._variable} (HTTP {status}): set another one.")
         return InvalidUsage(f"{self.where} wants a key (HTTP {status}): set {self._variable}.")
@@ -116,14 +119,14 @@ class _Door:
 
 @dataclass(frozen=True)
 class _Examined:
-    """A model that is asked twice about one picture: where something is, and for a step of a run."""
+    """A model under test. It gets two requests about one picture: a point to click, and a step of a run."""
 
     chain: Chain
-    door: _Door
+    server: _Server
     profile: Profile
 
     async def check(self, dialect: str) -> None:
-        """Make the checks from the key on; the first call tells about three of them."""
+        """Run the checks from the key on. The first call decides three of them."""
         shot = picture()
         question = Questions(self.profile)
         schema = point_schema(self.profile.coordinates)
@@ -133,7 +136,7 @@ class _Examined:
         except HoloError as error:
             self._unanswered(error)
             return
-        self.chain.ok(self.door.admission(proven=True))
+        self.chain.ok(self.server.admission(proven=True))
         self._tell_of_name()
         self._tell_of_sight(reply, spent, shot)
         speaks = dialect_for(self.profile, dialect)
@@ -141,17 +144,17 @@ class _Examined:
         try:
             reply, spent = await self._ask(step, STEP_TOKENS)
         except HoloError as error:
-            self.chain.fail(remedies.of_refusal(error, self.door.where))
+            self.chain.fail(remedies.of_refusal(error, self.server.where))
             return
         self._tell_of_step(reply, spent, dialect)
 
     async def _ask(self, request: Request, most: int) -> tuple[Reply, Spent]:
         request = replace(request, body={**request.body, "max_tokens": min(most, request.body["max_tokens"])})
         fit(request, self.profile.context_tokens)
-        reply = await self.door.endpoint.complete(request.body, timeout_s=self.door.timeout_s)
+        reply = await self.server.endpoint.complete(request.body, timeout_s=self.server.timeout_s)
         price = self.profile.price.price() if self.profile.price else None
         usage = reply.usage or estimate(request, reply)
-        # Some servers repeat the key they were sent, and messages quote parts of a reply.
+        # Some servers repeat the key in their reply, and messages quote parts of a reply.
         calls = tuple(
             replace(call, name=without_secrets(call.name), arguments=without_secrets(call.arguments))
             for call in reply.tool_calls
@@ -160,27 +163,27 @@ class _Examined:
         return safe, Spent(reply.latency_ns, price.of(usage) if price else None)
 
     def _unanswered(self, error: HoloError) -> None:
-        """Tell what the first call has come to grief on: the key, the model's name, or the call itself."""
-        chain, door, name = self.chain, self.door, self.profile.name
+        """Report why the first call failed: the key, the model's name, or the call itself."""
+        chain, server, name = self.chain, self.server, self.profile.name
         if error.http_status in KEY_REFUSED:
-            chain.stop(door.refusal(error.http_status))
+            chain.stop(server.refusal(error.http_status))
             return
-        chain.ok(door.admission(proven=door.listed is not None))
+        chain.ok(server.admission(proven=server.listed is not None))
         refused = error.http_status is not None and 400 <= error.http_status < 500 and not error.transient
-        if refused and door.listed is not None and name not in door.listed:
-            unknown = f"{door.where} does not know the model {name} (HTTP {error.http_status})"
-            chain.stop(InvalidUsage(f"{unknown}; it lists {_named(door.listed)}: correct --model."))
+        if refused and server.listed is not None and name not in server.listed:
+            unknown = f"{server.where} does not know the model {name} (HTTP {error.http_status})"
+            chain.stop(InvalidUsage(f"{unknown}; it lists {_named(server.listed)}: correct --model."))
             return
         if error.http_status == UNKNOWN:
             chain.stop(error)
             return
         self._tell_of_name(answered=False)
-        chain.stop(remedies.of_refusal(error, door.where))
+        chain.stop(remedies.of_refusal(error, server.where))
 
     def _tell_of_name(self, *, answered: bool = True) -> None:
-        """Tell what is known of the model, by the server and here; any doubt makes it a warning."""
+        """Report what the server and the profile say about the model. Any doubt makes the finding a warning."""
         name, note, price = self.profile.name, self.profile.note, self.profile.price
-        listed = self.door.listed
+        listed = self.server.listed
         if listed is None:
             facts = [(False, f"{name} answers" if answered else f"{name} is not known until asked")]
         elif name in listed:
@@ -200,7 +203,7 @@ class _Examined:
         tell("; ".join(words for _, words in facts))
 
     def _tell_of_sight(self, reply: Reply, spent: Spent, shot: Shot) -> None:
-        """Tell whether the model found the button."""
+        """Report whether the model located the button in the picture."""
         space = self.profile.coordinates
         try:
             check_ended(reply)
@@ -212,10 +215,10 @@ class _Examined:
             self.chain.ok(f"The model found the button that was drawn for it, at ({point.x}, {point.y}).", spent)
         else:
             found = f"({point.x}, {point.y}) is not on the button that was drawn for it"
-            self.chain.warn(f"The model answers, but did not find what was asked for: {found}; {remedies.BLIND}", spent)
+            self.chain.warn(f"The model answers, but did not find the button: {found}; {remedies.BLIND}", spent)
 
     def _tell_of_step(self, reply: Reply, spent: Spent, dialect: str) -> None:
-        """Tell whether the model's step can be read, and what it says."""
+        """Report whether the model's step can be parsed, and whether it has the word on the button."""
         name = self.profile.pick_dialect(dialect)
         kept = KEPT[name].capitalize()
         try:
@@ -227,7 +230,7 @@ class _Examined:
             self.chain.fail(remedies.of_reply(error, reply, self.profile, name), spent)
             return
         if name != "tools" and not reply.content.strip().startswith("{"):
-            # A run puts up with it, but a server that holds a model to a schema never lets it through.
+            # A run accepts it, but it shows that the server does not enforce the schema.
             around = "there is a fence or a thought around the object"
             self.chain.warn(f"{kept} works, but {around}; {remedies.not_held(self.profile)}", spent)
         elif not isinstance(call, AnswerCall):
@@ -240,7 +243,7 @@ class _Examined:
 
 
 def _named(names: tuple[str, ...] | None) -> str:
-    """Return some of the names of models."""
+    """Return up to `NAMED` names of models as a text, and how many more there are."""
     some = list(names or ())[:NAMED]
     more = len(names or ()) - len(some)
     return ", ".join(some) + (f" and {more} more" if more else "")

@@ -1,4 +1,4 @@
-"""The picture that a model is asked about: one button with one word, where nobody would guess it to be."""
+"""The test picture for the model: one button with one word, at a place that is hard to guess."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from holo_tasks.models.encoding import ENCODERS
 WORD = "WALNUT"
 SIZE = Size(640, 400)
 BUTTON = Box(380, 270, 220, 90)
-"""Off the middle, which is what a model that sees nothing answers."""
+"""Not in the middle, because a model that sees no picture answers with the middle."""
 
 
 def picture() -> Shot:
-    """Draw the picture and encode it as a screen would be."""
+    """Draw the picture and encode it like a screenshot."""
     image = Image.new("RGB", (SIZE.width, SIZE.height), "#e6e8ec")
     draw = ImageDraw.Draw(image)
     box = (BUTTON.left, BUTTON.top, BUTTON.right - 1, BUTTON.bottom - 1)
@@ -26,5 +26,5 @@ def picture() -> Shot:
 
 
 def on_button(point: Point) -> bool:
-    """Say whether a click there would press the button."""
+    """Return whether a point is on the button."""
     return BUTTON.left <= point.x < BUTTON.right and BUTTON.top <= point.y < BUTTON.bottom

@@ -1,4 +1,4 @@
-"""What the trouble with a model most likely means, and what to do about it."""
+"""Likely causes of a model's failures, and their remedies."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from holo_tasks.models.profile import PROFILES_VARIABLE, DialectName, Profile, S
 
 IN_A_PROFILE = f"in a profile of this model ({PROFILES_VARIABLE})"
 NOT_HELD: dict[SchemaTransport, str] = {
-    "structured_outputs": "the server ignored the schema: structured_outputs is a field that only vLLM knows, and no "
-    "old one; for llama.cpp, Ollama, LM Studio or SGLang set "
+    "structured_outputs": "the server ignored the schema: only newer versions of vLLM know the field "
+    "structured_outputs; for llama.cpp, Ollama, LM Studio or SGLang set "
     f'schema_transport = "response_format" {IN_A_PROFILE}',
-    "response_format": "the server ignored the schema, which was a response_format of type json_schema: use a server, "
-    "or a newer version of it, that holds a model to one",
-    "json_object": "nothing holds the model to a schema with json_object: if the server knows json_schema, set "
+    "response_format": "the server ignored the schema, which was a response_format of type json_schema: use a server "
+    "or a newer version that enforces a schema",
+    "json_object": "with json_object nothing enforces the schema: if the server knows json_schema, set "
     f'schema_transport = "response_format" {IN_A_PROFILE}',
 }
 NOT_CALLED = (
-    "the server did not hand the tools on, or did not see that the model called one: start vLLM with "
+    "the server did not pass the tools on, or did not recognize the model's call: start vLLM with "
     "--enable-auto-tool-choice and --tool-call-parser, llama.cpp with --jinja"
 )
-BLIND = "it may not get to see pictures: serve it with its image encoder (llama.cpp: --mmproj)"
+BLIND = "it may not receive pictures: serve it with its image encoder (llama.cpp: --mmproj)"
 THOUGHTS = (
     "its tokens went into thoughts, most likely because the server does not pass chat_template_kwargs on, or does not "
-    "know the model's thoughts for what they are (vLLM: --reasoning-parser)"
+    "recognize the model's thoughts (vLLM: --reasoning-parser)"
 )
 REFUSALS = (
     (re.compile(r"image|multi-?modal|vision|mmproj|content part", re.IGNORECASE), BLIND),
@@ -34,16 +34,16 @@ REFUSALS = (
         f"set another schema_transport {IN_A_PROFILE}",
     ),
 )
-"""What a server refuses, by its words."""
+"""Patterns in a server's error message, with the remedy."""
 
 
 def not_held(profile: Profile) -> str:
-    """Say what it means that a reply is not the bare object that was asked for."""
+    """Return the likely cause if a reply is not just the requested JSON object."""
     return NOT_HELD[profile.schema_transport]
 
 
 def of_reply(error: UnusableReply, reply: Reply, profile: Profile, dialect: DialectName) -> ModelFailed:
-    """Say what it means that a reply cannot be used."""
+    """Return an error with the likely cause of an unusable reply."""
     if reply.finish_reason == "length":
         why = THOUGHTS
     elif dialect == "tools":
@@ -55,7 +55,7 @@ def of_reply(error: UnusableReply, reply: Reply, profile: Profile, dialect: Dial
 
 
 def of_refusal(error: HoloError, where: str) -> HoloError:
-    """Say what it means that a server refused a request, if its words tell."""
+    """Return an error with a remedy if the server's message matches one of `REFUSALS`, else ``error`` itself."""
     said = str(error).replace(where, "")
     found = next((advice for pattern, advice in REFUSALS if error.http_status and pattern.search(said)), None)
     return ModelFailed(f"{str(error).rstrip('.')}; {found}") if found else error

@@ -1,4 +1,4 @@
-"""Is there a screen that can be seen, and does input reach a program? A person's own screen is only looked at."""
+"""Checks of the screen: capture, and input to a program. A display that was there before gets no input."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ PROGRAM = Path(__file__).with_name("window.py")
 TITLE = "doctor:"
 MOST_TOLD = 3
 TEXT = "Holo 42"
-"""Capital, blank and figures: what a wrong keyboard map gets wrong first."""
+"""A capital letter, a blank and digits, because a wrong keyboard map shows there first."""
 
 
 async def check_screen(chain: Chain, display: str | None, timeout_s: float) -> None:
-    """Look at a display that is there, or start one; type and click only on one that was started for it."""
+    """Look at an existing display, or start one. Only a display that this check started gets clicks and keys."""
     there = display if display is not None else os.environ.get("DISPLAY")
     if there:
         await _look_at(chain, there, timeout_s)
@@ -53,8 +53,8 @@ async def _look_at(chain: Chain, display: str, timeout_s: float) -> None:
         else:
             said = await _calibration(desktop, timeout_s)
             chain.ok(f"Display {display} ({frame.size}) can be seen{_rest(frame)}. {said}")
-        # To attach takes XTEST: without it there would have been no frame.
-        said = f"Display {display} takes input (XTEST); nothing was sent to it, for it may be somebody's own."
+        # Attaching needs XTEST: without it there would be no frame.
+        said = f"Display {display} takes input (XTEST); nothing was sent to it, since a person may be working there."
         unseen = [f"connections: {reason}"] if (reason := why_unseen()) else []
         chain.tell(said, [*of_display(display, os.environ), *_doubts(unseen)])
     finally:
@@ -76,10 +76,10 @@ async def _try_own(chain: Chain, timeout_s: float) -> None:
 
 
 async def _use(chain: Chain, desktop: VirtualDesktop, before: Frame) -> None:
-    """Click and type into the program, and see both on the screen."""
+    """Click on the program and type into it. Raises `DesktopFailed` unless the screen shows both."""
     windows = [window for window in await desktop.windows() if window.title.startswith(TITLE)]
     if not windows:
-        raise DesktopFailed("The program that was started to be clicked on is not on its desktop.")
+        raise DesktopFailed("The test program was started, but its window is not on the desktop.")
     await desktop.do(Click(windows[0].box.center))
     clicked = await desktop.look(after_action=True)
     if clicked.digest == before.digest:
@@ -91,20 +91,20 @@ async def _use(chain: Chain, desktop: VirtualDesktop, before: Frame) -> None:
         got = next((title.removeprefix(TITLE) for title in titles if title.startswith(TITLE)), "")
         raise DesktopFailed(f"{TEXT!r} was typed and {got!r} arrived: check the machine's keyboard map (xkb-data).")
     if typed.digest == clicked.digest:
-        raise DesktopFailed("What was typed arrived, but the screen did not show it.")
+        raise DesktopFailed("The typed text arrived, but the screen did not show it.")
     said = f"A click and typed text reached the program, and the screen showed both. {await _landing(desktop)}"
     chain.tell(said, _doubts(typed.activity.unseen))
 
 
 def _doubts(unseen: Sequence[str]) -> list[str]:
-    """Say which signs of work cannot be seen, and what follows from that; nothing if all are seen."""
+    """Return a sentence about the signs of work that cannot be seen. The list is empty if all are seen."""
     told = "; ".join(unseen)
-    said = f"A program that waits for its server may be taken for one that is done, because a sign is not seen: {told}."
+    said = f"A program that still waits for its server may be taken as ready, because a sign is not seen: {told}."
     return [said] if unseen else []
 
 
 async def _landing(desktop: VirtualDesktop) -> str:
-    """Click a target of our own at a few places; say how far off that was, and what it holds for."""
+    """Click a test window at three places. Return a sentence with the largest distance from the sent points."""
     setting = await desktop.setting()
     area = Box(*setting.area)
     points = [area.center, Point(area.left, area.top), Point(area.right - 1, area.bottom - 1)]
@@ -120,16 +120,16 @@ async def _landing(desktop: VirtualDesktop) -> str:
     await desktop.close_target()
     found = path_error(sent, landed, read)
     if found is None or found.samples < len(points):
-        raise DesktopFailed("A click on a window of our own was not seen to land: check what else holds the pointer.")
+        raise DesktopFailed("A click on the test window did not arrive: check which other program grabs the pointer.")
     return f"{found.samples} clicks landed within {found.worst_px:g} px of where they were sent."
 
 
 async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
-    """Say what is known of a display without touching it: its monitors, its scaling, and what was measured on it."""
+    """Describe a display without touching it: its monitors, its scaling, and the calibrations for it."""
     async with _within(timeout_s, f"Looking at display {desktop.display}"):
         setting, monitors = await desktop.setting(), await desktop.monitors()
     told = [f"Monitors: {told_monitors(monitors)}; scaling: {setting.scale or 'none'}."]
-    # On one of its monitors or all, with a program that is scaled or none, with a model or without.
+    # A calibration may be for one monitor or for all, with any scaling and any model.
     fitting = [
         one
         for one in kept(holo_home(), setting.display)
@@ -142,14 +142,14 @@ async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
 
 
 def _holds_for(measured: Setting, now: Setting) -> str:
-    """Say what a calibration of a display holds for, where that is not all of it as it is."""
+    """Return the area and the scaling of a calibration where they differ from the present ones, as a prefix."""
     told = [f"{Box(*measured.area)}"] if measured.area != now.area else []
     told += [measured.scale or "no scaling"] if measured.scale != now.scale else []
     return f"For {', '.join(told)}: " if told else ""
 
 
 def _far() -> str:
-    """Say which clients can show the screens of other machines, and what is lost there."""
+    """Return a sentence with the installed VNC and RDP clients, and their limit. Empty if there are none."""
     found = [name for name, _ in CLIENTS.values() if shutil.which(name)]
     if not found:
         return ""
@@ -157,7 +157,7 @@ def _far() -> str:
 
 
 def _rest(frame: Frame) -> str:
-    """Say whether the screen came to rest."""
+    """Return a phrase that says whether the screen settled."""
     return ", and came to rest" if frame.settled else ", but never came to rest"
 
 

@@ -1,4 +1,4 @@
-"""Can evidence be written where it is meant to go, and is Prefect there?"""
+"""Checks of the evidence store, the shared database and Prefect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ADVICE = {
 
 
 async def check_audit(chain: Chain, audit: str | None, timeout_s: float) -> None:
-    """Write a little evidence, read it back and take it away again."""
+    """Write a test file to the destination of evidence, read it back and delete it."""
     home = holo_home()
     destination = settings.audit(audit, home)
     said = await _aside(lambda: _try(destination, home, timeout_s), timeout_s, "Evidence")
@@ -55,7 +55,7 @@ async def check_audit(chain: Chain, audit: str | None, timeout_s: float) -> None
 
 
 async def check_prefect(chain: Chain, timeout_s: float) -> None:
-    """Ask the Prefect API that is configured, if one is."""
+    """Check that the configured Prefect API answers. Deliver the states of ended flow runs that it has not received."""
     url = configured_api_url(os.environ)
     if url is None:
         doubts = trust.of_prefect(None, os.environ, timeout_s)
@@ -74,7 +74,7 @@ async def check_prefect(chain: Chain, timeout_s: float) -> None:
 
 
 async def check_shared_database(chain: Chain, timeout_s: float) -> None:
-    """Read and change nothing in the database that HOLO_DATABASE_URL names."""
+    """Check the database that HOLO_DATABASE_URL names. Its contents stay unchanged."""
 
     def examine() -> str:
         store = store_at(holo_home())
@@ -84,12 +84,12 @@ async def check_shared_database(chain: Chain, timeout_s: float) -> None:
 
 
 def _try(destination: Destination, home: Path, timeout_s: float) -> str:
-    """Return what to say of a place that evidence can be written to."""
+    """Check that evidence can be written and signed. Return a sentence that says so."""
     if switched_on(os.environ):
         check_database()
         check_anchors()
     said = _written(destination, home, timeout_s)
-    ready(home)  # it is signed, and its heads are kept apart from it
+    ready(home)  # the signing key and the anchors
     return said
 
 
@@ -102,7 +102,7 @@ def _written(destination: Destination, home: Path, timeout_s: float) -> str:
             return f"Evidence can be written to {path} and read back{stays}."
         case S3():
             destination.check()
-            # Evidence is durable on this machine before it is sent.
+            # Evidence goes to a spool on this machine before it is sent.
             spool = Folder(home / "spool")
             _checked(spool)
             _try_folder(spool.path, name)
@@ -119,7 +119,7 @@ def _checked(folder: Folder) -> None:
 
 
 def _try_folder(folder: Path, name: str) -> str:
-    """Write, read and remove a file; say so if it has to stay."""
+    """Write, read and delete a file. Return a phrase if it cannot be deleted, else an empty text."""
     path = folder / name
     try:
         with path.open("xb") as file:
@@ -155,10 +155,10 @@ def _explained(error: OSError | InvalidUsage, folder: Path) -> InvalidUsage:
 
 
 def _try_bucket(destination: S3, name: str, timeout_s: float) -> str:
-    """Put, get, list and delete an object; say so if it has to stay."""
+    """Put, get, list and delete an object. Return a phrase if it cannot be deleted, else an empty text."""
     from holo_tasks.audit.s3 import Bucket
 
-    # Four calls that connect and read, in less than the time there is: what is put must also be taken away.
+    # Four calls connect and read. They must end within the timeout, so that the object is deleted again.
     each = timeout_s / 10
     bucket = Bucket(destination.place, destination.keys, connect_s=each, read_s=each, attempts=1)
     key = destination.place.key(name)
@@ -169,7 +169,7 @@ def _try_bucket(destination: S3, name: str, timeout_s: float) -> str:
                 raise InvalidUsage(f"{destination.place.uri} gives back other bytes than were written.")
             if key not in bucket.names(key):
                 raise InvalidUsage(
-                    f"{destination.place.uri} does not list what was written, so nobody can look for it."
+                    f"{destination.place.uri} does not list the object that was written: allow s3:ListBucket there."
                 )
         except HoloError:
             with suppress(StoreTrouble):
@@ -182,7 +182,10 @@ def _try_bucket(destination: S3, name: str, timeout_s: float) -> str:
 
 
 async def _aside(work: Callable[[], T], timeout_s: float, what: str) -> T:
-    """Do blocking work in a thread that the end of the process does not wait for: a dead disk never lets go."""
+    """Do blocking work in a daemon thread, for at most ``timeout_s``.
+
+    The process can end while the thread hangs, for example on a dead disk. Raises `InvalidUsage` at the timeout.
+    """
     done: Future[T] = Future()
     done.set_running_or_notify_cancel()
 

@@ -1,4 +1,4 @@
-"""What of this machine's set-up breaks what is trusted: told as a warning, for a run works all the same."""
+"""Checks of permissions and log-ins on this machine. They give warnings only, because a run works without them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from holo_tasks.safety.store import store_at
 
 
 def of_home(home: Path) -> list[str]:
-    """Return what others can get at of a home, and what is wrong with its database; a shared one has its own check."""
+    """Return warnings about files in the home that other users can reach, and about its database.
+
+    A shared database has its own check.
+    """
     wide = [home / name for name in sorted({*OURS, DATABASE}) if open_to_others(home / name)]
-    found = [f"Other users of this machine can get at {path}: run `chmod -R go= {path}`." for path in wide]
+    found = [f"Other users of this machine have access to {path}: run `chmod -R go= {path}`." for path in wide]
     if home.is_dir() and (folder := replaceable(home)):
         found.append(
-            f"Other users of this machine could put something in the place of what is in {folder}, such as another "
-            f"key: let it belong to this user or to root, and run `chmod go-w {folder}`."
+            f"Other users of this machine could replace files in {folder}, such as the signing key: "
+            f"let it belong to this user or to root, and run `chmod go-w {folder}`."
         )
     if os.environ.get(DATABASE_VARIABLE, "").strip() or not (home / DATABASE).exists():
         return found
@@ -36,7 +39,7 @@ def of_home(home: Path) -> list[str]:
 
 
 def of_prefect(url: str | None, environ: Mapping[str, str], timeout_s: float) -> list[str]:
-    """Return who else can speak to the API, or read what its server on this machine keeps."""
+    """Return warnings if others can use the Prefect API, or read its database on this machine."""
     found = [f"It {OPEN}."] if url is not None and is_open(url, timeout_s) else []
     host = urlsplit(url or "http://127.0.0.1").hostname or ""
     kept = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser() / "prefect.db"
@@ -49,7 +52,7 @@ def of_prefect(url: str | None, environ: Mapping[str, str], timeout_s: float) ->
 
 
 def of_display(display: str, environ: Mapping[str, str]) -> list[str]:
-    """Return what a display that was not made for the agent means for secrets that are there to be typed."""
+    """Return a warning if secrets may be typed on a display that other programs share."""
     if not any(name.startswith(VARIABLE) for name in environ):
         return []
     return [

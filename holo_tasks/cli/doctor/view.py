@@ -1,4 +1,4 @@
-"""Can a person be shown an agent's desktop? A run does without until it needs one, so nothing fails for it."""
+"""Check of the live view. Missing programs give a warning only, because a run needs them for hand-offs only."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from holo_tasks.live_view.programs import missing_packages
 
 
 async def check_view(chain: Chain) -> None:
-    """Look for the programs of the live view."""
+    """Check that the VNC server and noVNC are installed."""
     if missing := missing_packages():
         chain.warn(
-            "A person cannot be shown an agent's desktop in a browser: run "
+            "A person cannot see an agent's desktop in a browser: run "
             f"`apt-get install --no-install-recommends {' '.join(missing)}`."
         )
     else:
-        chain.ok("A person can be shown an agent's desktop in a browser: the VNC server and noVNC are installed.")
+        chain.ok("A person can see an agent's desktop in a browser: the VNC server and noVNC are installed.")

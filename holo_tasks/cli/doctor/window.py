@@ -1,6 +1,6 @@
-"""A window that shows what it is sent: a click turns it green, each key draws a bar and is added to its title.
+"""A window that shows its input: a click turns it green, and each key draws a bar and is added to its title.
 
-Runs as a program of its own on the desktop that is tried, with nothing but what this package depends on.
+Runs as a program on the desktop under test. It needs only the dependencies of this package.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STRING, ATOM_NAME, UTF8 = "STRING", "_NET_WM_NAME", "UTF8_STRING"
 
 
 class Window:
-    """The window, on the display of the environment."""
+    """The window, on the display that DISPLAY names."""
 
     def __init__(self) -> None:
         self._conn: Any = xcffib.connect()
@@ -50,7 +50,7 @@ class Window:
             self._conn.flush()
 
     def _type(self, key: Any) -> None:
-        # Asked for each time: whoever types may lend keys to other characters.
+        # Requested at each key: the sender may map keys to other characters for a while.
         mapping = self._conn.core.GetKeyboardMapping(key.detail, 1).reply()
         symbol = mapping.keysyms[1 if key.state & SHIFT and mapping.keysyms_per_keycode > 1 else 0]
         if 0x20 <= symbol < 0x7F:

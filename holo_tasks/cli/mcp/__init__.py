@@ -1,1 +1,4 @@
-"""`holo-tasks mcp`: the model of another program starts, follows, answers and stops runs (Model Context Protocol)."""
+"""`holo-tasks mcp`: a server of the Model Context Protocol, by which another program starts and stops runs.
+
+`tools` has the tools of the server. `processes` keeps each run as a process. `granted` has the options of the server.
+"""

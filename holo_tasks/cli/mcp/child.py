@@ -1,6 +1,6 @@
-"""The process of one run that a client of the MCP server has started: `holo-tasks run`, with its words from a file.
+"""The process of one run for the MCP server: `holo-tasks run` with its arguments from a file.
 
-Every user of a machine can read the arguments of a process, so goal and data are in none.
+All users of a machine can read the arguments of a process, so the goal and the data are not among them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run what `processes.begin` has written into the folder that is named by the one argument."""
+    """Run the command in the folder of the first argument, which `processes.begin` wrote.
+
+    The second argument is the descriptor of the lock that shows that the run is alive.
+    """
     from holo_tasks.machine.closed import close_process
 
     close_process()
     folder, lock = Path(sys.argv[1]), int(sys.argv[2])
-    os.set_inheritable(lock, False)  # whoever this process starts may outlive it
+    os.set_inheritable(lock, False)  # child processes may live longer than the run
     asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
     sys.argv = ["holo-tasks", *asked["arguments"]]
     from holo_tasks.cli import run

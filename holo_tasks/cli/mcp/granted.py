@@ -1,4 +1,4 @@
-"""What whoever starts the MCP server lets its clients have."""
+"""The permissions that the operator of the MCP server gives its clients."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from holo_tasks.machine.private import private_folder
 
 AT_ONCE = 4
 _OURS = {"--http": 1, "--token-file": 1, "--at-once": 1, "--any-app": 0, "--may-approve": 0, "--live-links": 0}
-"""The options that are no run's, and how many words follow each."""
+"""The options of the server itself, and the number of words that follow each."""
 
 
 @dataclass(frozen=True)
 class Granted:
-    """What whoever started the server lets its clients have; ``words`` are the options of each run."""
+    """The permissions of all clients. ``words`` are the command-line options of each run."""
 
     home: Path
     words: tuple[str, ...]
@@ -32,7 +32,7 @@ class Granted:
 
 
 def granted_by(options: argparse.Namespace) -> Granted:
-    """Return what is granted; what no run could do is refused before there is a client."""
+    """Return the permissions. Raises `InvalidUsage` for options that no run accepts, before a client connects."""
     from holo_tasks.cli.run import check, rules_of
     from holo_tasks.machine.patience import tells
 
@@ -51,7 +51,7 @@ def granted_by(options: argparse.Namespace) -> Granted:
 
 
 def _without_ours(given: list[str]) -> list[str]:
-    """Return the words that are each run's: those of this command alone are left out."""
+    """Return the words without the options in `_OURS` and their values."""
     words, skipped = [], 0
     for word in given:
         name, equals, _ = word.partition("=")

@@ -1,6 +1,6 @@
-"""The MCP server over HTTP: at 127.0.0.1 alone, to whoever has the token, and to no page of a browser.
+"""The MCP server over HTTP: at 127.0.0.1 only, for clients with the token, and not for pages in a browser.
 
-The token comes from a file or the environment: arguments of a process can be read by all users of a machine.
+The token comes from a file or the environment, because all users of a machine can read the arguments of a process.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 HOST, PATH = "127.0.0.1", "/mcp"
 SHORTEST = 20
-"""A token of fewer characters could be guessed."""
+"""Fewest characters of a token; a shorter one could be guessed."""
 
 
 def serve_http(server: MCPServer[Any], port: int, file: Path | None, home: Path) -> int:
-    """Serve until a signal comes; return the exit code. Raises `InvalidUsage` without a usable token or port."""
+    """Serve until a signal, and return the exit code. Raises `InvalidUsage` without a usable token or port."""
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -39,15 +39,15 @@ def serve_http(server: MCPServer[Any], port: int, file: Path | None, home: Path)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
-        listening.listen()  # whoever is told the address may come at once
+        listening.listen()  # before the address is printed, so that a client can connect at once
     except OSError as error:
         listening.close()
         raise InvalidUsage(
-            f"{HOST}:{port} cannot be listened at: {error.strerror}; give another --http PORT."
+            f"The server cannot listen at {HOST}:{port}: {error.strerror}; give another --http PORT."
         ) from None
     port = listening.getsockname()[1]
     ours = [f"{host}:{port}" for host in (HOST, "localhost")]
-    # A name could be made to stand for this machine by anybody, and pages of any site can ask for its addresses.
+    # Against DNS rebinding: pages of any site can send requests here, and any name can resolve to this machine.
     security = TransportSecuritySettings(allowed_hosts=ours, allowed_origins=[f"http://{name}" for name in ours])
     app = Guarded(server.streamable_http_app(streamable_http_path=PATH, transport_security=security), token, ours)
     say(f"MCP server at http://{HOST}:{port}{PATH}; its token is {where}")
@@ -57,7 +57,7 @@ def serve_http(server: MCPServer[Any], port: int, file: Path | None, home: Path)
 
 
 def token_of(file: Path | None, home: Path) -> tuple[str, str]:
-    """Return the token, and where it is from; one is made where none was given."""
+    """Return the token and a phrase for its place. Without a given token, a new one is kept in the home."""
     if file is not None:
         return _read(file), f"in {file}"
     if token := os.environ.pop(TOKEN_VARIABLE, "").strip():
@@ -73,7 +73,7 @@ def _read(file: Path) -> str:
     try:
         text = file.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no plain text"
+        why = error.strerror if isinstance(error, OSError) else "it is not plain text"
         raise InvalidUsage(f"The token cannot be read from {file}: {why}.") from None
     if open_to_others(file):
         raise InvalidUsage(f"Other users can read the token in {file}: run `chmod 600 {file}`.")
@@ -87,7 +87,7 @@ def _checked(token: str, where: str) -> str:
 
 
 class Guarded:
-    """Lets requests through that have the token, name this machine as their host, and are no other site's."""
+    """ASGI application that refuses requests without the token (401), or with a foreign Host or Origin (403)."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: list[str]) -> None:
         self._app = app

@@ -1,6 +1,6 @@
-"""Runs as processes of their own: they go on when the server that began them, or its client, is gone.
+"""Runs of the MCP server as separate processes. They go on after the server or its client has ended.
 
-Each has a folder ``<home>/mcp/<run id>``. A lock that its process holds tells a run at work from one that is over.
+Each run has a folder ``<home>/mcp/<run id>``. Its process holds a lock there while the run is at work.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from holo_tasks.machine.private import open_private, private_folder
 FOLDER, PROGRESS = "mcp", "progress.json"
 TOKEN_VARIABLE = "HOLO_MCP_TOKEN"
 MOST_KEPT = 500
-"""So many runs are remembered; their evidence stays where it is."""
+"""Largest number of folders of runs. Older ones are deleted; the evidence of their runs stays."""
 STOPS_S = 10.0
 _ASKED, _OUTCOME, _SAID, _LOCK, _PID, _STOPPED = (
     "asked.json",
@@ -39,11 +39,11 @@ _ASKED, _OUTCOME, _SAID, _LOCK, _PID, _STOPPED = (
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 _MOST_READ = 1_000_000
 _begun: list[subprocess.Popen[bytes]] = []
-"""The processes of runs that this one has started: who has ended is to be taken note of."""
+"""Child processes of this process. `Begun.alive` reaps those that have ended."""
 
 
 def begin(home: Path, run_id: str, arguments: Sequence[str], goal: str) -> None:
-    """Start the process of a run, which is given its arguments in a file. Raises `InvalidUsage` if that cannot be."""
+    """Start the process of a run, with its arguments in a file. Raises `InvalidUsage` if that fails."""
     try:
         folder = private_folder(home, FOLDER, run_id)
         _write(folder / _ASKED, json.dumps({"arguments": list(arguments), "goal": goal}))
@@ -59,7 +59,7 @@ def begin(home: Path, run_id: str, arguments: Sequence[str], goal: str) -> None:
                 stderr=streams[1],
                 env={name: text for name, text in os.environ.items() if name != TOKEN_VARIABLE},
                 pass_fds=(lock,),
-                start_new_session=True,  # what ends this process and those of its terminal does not end a run
+                start_new_session=True,  # signals to this process group and its terminal do not reach the run
             )
         finally:
             for descriptor in (lock, *streams):
@@ -72,7 +72,7 @@ def begin(home: Path, run_id: str, arguments: Sequence[str], goal: str) -> None:
 
 
 class Begun:
-    """A run that was started here, by this server or an earlier one."""
+    """A run that this server or an earlier one started with this home."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -84,7 +84,7 @@ class Begun:
 
     @property
     def alive(self) -> bool:
-        """Whether its process is there."""
+        """Whether its process is running."""
         for process in list(_begun):
             if process.poll() is not None:
                 _begun.remove(process)
@@ -101,7 +101,7 @@ class Begun:
         return False
 
     def registered(self, home: Path) -> bool:
-        """Whether the run has begun: from then on its kill switch hears by itself."""
+        """Return whether the run is in the run registry. From then on its kill switch polls for requests."""
         return (home / "running" / f"{self.run_id}.json").exists()
 
     @property
@@ -110,26 +110,26 @@ class Begun:
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """The object of `holo-tasks run --json`; nothing where the process did not come to that."""
+        """The JSON object of `holo-tasks run`, empty if the process has not printed it."""
         return _read(self._folder / _OUTCOME)
 
     @property
     def said(self) -> str:
-        """What the command said on stderr."""
+        """The command's output on stderr, up to a million characters."""
         with contextlib.suppress(OSError), (self._folder / _SAID).open(encoding="utf-8", errors="replace") as file:
             return file.read(_MOST_READ)
         return ""
 
     @property
     def was_stopped(self) -> bool:
-        """Whether somebody asked here for its end; a process that is stopped as it starts has no time to say so."""
+        """Whether `stop` was called. A process that is stopped while it starts cannot report that itself."""
         return (self._folder / _STOPPED).exists()
 
     def stop(self, home: Path, reason: str) -> tuple[list[str], list[str]]:
-        """Stop it; return what became of it, and what is in doubt."""
+        """Stop the run, and wait up to `STOPS_S`. Return lines about the result, and doubts."""
         from holo_tasks.cli.kill import kill
 
-        # First of all the request, which the process that owns the mouse reads by itself, now or as soon as it begins.
+        # The request comes first: the process that owns the mouse reads it now, or as soon as it begins.
         with contextlib.suppress(OSError):
             _write(self._folder / _STOPPED, reason)
         with contextlib.suppress(OSError):
@@ -138,7 +138,7 @@ class Begun:
         signalled = False
         while self.alive and time.monotonic() < until:
             if self.registered(home):
-                with contextlib.suppress(InvalidUsage):  # it was over before it was asked
+                with contextlib.suppress(InvalidUsage):  # the run ended before the request
                     stopped = kill(home, self.run_id, reason)
                     return list(stopped.lines), list(stopped.doubts)
             elif not signalled:
@@ -151,7 +151,7 @@ class Begun:
         return [f"{self.run_id}  stopped"], []
 
     def _signal(self) -> bool:
-        """Send SIGTERM to the process of a run that has not begun: who holds the lock is the one that is meant."""
+        """Send SIGTERM to the process of a run that has not begun. The lock shows that the pid is still its own."""
         with contextlib.suppress(OSError, ValueError):
             os.kill(int((self._folder / _PID).read_text(encoding="ascii")), signal.SIGTERM)
             return True
@@ -159,7 +159,7 @@ class Begun:
 
 
 def find(home: Path, run_id: str) -> Begun:
-    """Return a run that was started here; raise `InvalidUsage` if there is none of this id."""
+    """Return the run with this id. Raises `InvalidUsage` if no server with this home started it."""
     folder = home / FOLDER / run_id
     if not (_RUN_ID.fullmatch(run_id) and folder.is_dir()):
         raise InvalidUsage("No run of this id was started here; `status` without an id lists those that were.")
@@ -167,7 +167,7 @@ def find(home: Path, run_id: str) -> Begun:
 
 
 def latest(home: Path, most: int) -> list[Begun]:
-    """Return the runs that were started here, the newest first."""
+    """Return up to ``most`` runs, newest first."""
     return [Begun(folder) for folder in sorted(_folders(home / FOLDER), reverse=True)[:most]]
 
 
@@ -195,7 +195,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the object that the last line of a file holds, if it holds one."""
+    """Return the JSON object in the last line of a file, or an empty one."""
     with contextlib.suppress(OSError, ValueError, RecursionError), path.open(encoding="utf-8") as file:
         lines = file.read(_MOST_READ).strip().splitlines()
         found = json.loads(lines[-1]) if lines else None

@@ -1,4 +1,4 @@
-"""What a client is told of a run; what a screen, a model or a person has said is in ``data`` alone, and marked."""
+"""Replies to a client about a run. Texts of a screen, a model or a person are in ``data`` only, marked as such."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTE = (
 
 
 def status_of(begun: Begun, home: Path) -> dict[str, Any]:
-    """Say how far a run is, or how it has ended."""
+    """Return the state of a run, and its result if it has ended."""
     alive, progress, outcome = begun.alive, begun.progress, begun.outcome
     cost = progress.get("cost_micro_usd", 0)
     told: dict[str, Any] = {
@@ -39,13 +39,13 @@ def status_of(begun: Begun, home: Path) -> dict[str, Any]:
     told |= {key: outcome.get(key) for key in ("status", "cost_usd", "flow_run_id")}
     told["step"] = outcome.get("steps", told["step"])
     told["trace"] = outcome.get("trace") or told["trace"]
-    # Of what a run that did answer has said nothing is needed.
+    # After an answer the output on stderr is not needed.
     message = None if told["status"] == "answered" else begun.said or None
     return with_data(told, answer=outcome.get("answer"), message=message)
 
 
 def asked_of(handoff: dict[str, Any]) -> dict[str, Any]:
-    """Say what a run waits for, but for its words."""
+    """Return the fields of a hand-off without its question, which is foreign text."""
     choices = list(handoff.get("choices", ()))
     return {
         "id": handoff.get("id"),
@@ -56,7 +56,7 @@ def asked_of(handoff: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_data(told: dict[str, Any], **data: object) -> dict[str, Any]:
-    """Put what comes from outside beside what does not: bounded, with nothing in it that ends it or can be typed."""
+    """Add foreign texts under ``data``: bounded, without end marks of the block and without placeholders of secrets."""
     values = {name: value for name, value in data.items() if value}
     if not values:
         return told
@@ -65,7 +65,7 @@ def with_data(told: dict[str, Any], **data: object) -> dict[str, Any]:
 
 
 def in_words(told: dict[str, Any]) -> str:
-    """Return what comes from outside as a block that a model can tell apart; empty if nothing does."""
+    """Return the foreign texts as a data block for a model, empty if there are none."""
     return quoted(told["data"]) if "data" in told else ""
 
 
@@ -74,7 +74,7 @@ def _state(begun: Begun, home: Path, *, alive: bool) -> str:
         return "ended"
     progress = begun.progress
     if begun.was_stopped or (progress.get("trace") and not begun.registered(home)):
-        return "ending"  # its input has stopped, and its process is about to
+        return "ending"  # its input has stopped, and its process ends soon
     if progress.get("handoff"):
         return "waiting"
     return "running" if begun.registered(home) else "starting"

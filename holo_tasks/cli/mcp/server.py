@@ -1,4 +1,4 @@
-"""Serving: on stdin and stdout, or over HTTP."""
+"""Start of the MCP server, on stdin and stdout or over HTTP."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from holo_tasks.core.errors import InvalidUsage
 
 
 def serve(options: argparse.Namespace) -> int:
-    """Serve until the client has left; return the exit code. Raises `InvalidUsage` for options that no run can have."""
+    """Serve until the client disconnects, and return the exit code.
+
+    Raises `InvalidUsage` for options that no run accepts, or if the package ``mcp`` is not installed.
+    """
     try:
         import mcp  # noqa: F401
     except ImportError:
-        raise InvalidUsage("The MCP server takes the extra: pip install 'prefect-holo[mcp]'.") from None
+        raise InvalidUsage("The MCP server needs an extra package: pip install 'prefect-holo[mcp]'.") from None
     from holo_tasks.cli.mcp.granted import granted_by
     from holo_tasks.cli.mcp.tools import served
 
