@@ -1,11 +1,12 @@
 """Run Holo computer-use agents as Prefect flows.
 
-A screenshot goes one way, and changes type at each door, so that a mistake is a type error:
+A step of an agent is a pipeline. Each stage takes the type that the stage before it returns, so a type checker finds
+stages in the wrong order:
 
     settle, capture   Frame           desktop.eyes
     redact            RedactedFrame   safety.redaction
     encode            Shot            models.encoding
-    record            event           audit.recorder, durable before it is sent
+    record            event           audit.recorder, durable before the shot is sent
     predict           Reply           models.client, charged here
     parse             Step            models.dialects, core.step
     scale             Gesture         core.scaling
@@ -14,8 +15,9 @@ A screenshot goes one way, and changes type at each door, so that a mistake is a
     verify            Verdict         core.verdicts
     record            event           audit.recorder
 
-`loop.walk` holds the doors, `loop.loop` puts them in sequence, and `agent` makes Prefect runs of them.
-What a flow needs is here; names are loaded when they are used, because Prefect takes seconds to import.
+`loop.walk` has the stages, `loop.loop` runs them in sequence, and `agent` makes them Prefect runs.
+
+This module is the public API for flows. It imports a name when it is first used, because Prefect takes seconds to load.
 """
 
 from __future__ import annotations

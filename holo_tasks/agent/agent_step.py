@@ -1,4 +1,4 @@
-"""`@agent_step`: agent steps as Prefect tasks; deciding and acting are two of them."""
+"""`@agent_step`: steps of an agent as Prefect tasks. `decide` and `act` are two of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from holo_tasks.run.subgoal_context import current_walk, stepping
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 MOST_PATIENCE_S = 120.0
-"""A server that asks for a longer rest has failed for this run."""
+"""Longest Retry-After in seconds. A server that asks for more counts as failed."""
 P = ParamSpec("P")
 R = TypeVar("R")
 _step: ContextVar[Step] = ContextVar("holo_step")
@@ -38,7 +38,10 @@ _brain: ContextVar[Brain] = ContextVar("holo_brain")
 
 
 class Decision(BaseModel):
-    """A step, and what it rests on: another screen than at first, if the model was shown the screen again."""
+    """A step with the digest of the situation that it is based on.
+
+    The situation differs from the one before the call if the model got another picture of the screen meanwhile.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -52,22 +55,23 @@ class _NothingSent:
 
 
 class StepDecorator(Protocol):
-    """Keeps the wrapped function's signature."""
+    """Decorator that keeps the signature of an async function."""
 
     def __call__(self, function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
 
 
 def agent_step(*, acts: bool, title: str | None = None, **task_options: Any) -> StepDecorator:
-    """Make an async function an agent step: a Prefect task with the caching and retries that are safe for it.
+    """Make an async function an agent step: a Prefect task with safe caching and retries.
 
-    ``acts`` says whether it may change the world. A step that acts is never retried, because nobody knows what a
-    failed one did; one that only looks or asks is retried on transient faults, with back-off, inside the deadline
-    of the guardrails around it. Neither is cached unless ``cache_policy`` says by what; one that acts never is.
-    ``title`` is a format string over the arguments. ``task_options`` are those of Prefect's tasks; what would break a
-    promise, such as ``retries`` of a step that acts, raises `InvalidUsage`. Goes above `cost_guardrail`.
+    ``acts`` says whether the step may have an effect. A step that acts is never retried or cached, because the effect
+    of a failed attempt is unknown. Other steps are retried on transient faults, with back-off, until the deadline of
+    the guardrails around them. They are cached only with a ``cache_policy``.
 
-    Inside a sub-goal with a key one that acts is written down before it begins, as the agent's own actions are: after
-    an interruption it is not done again before its effect was looked for.
+    ``title`` is a format string over the arguments. ``task_options`` are options of Prefect's tasks. Raises
+    `InvalidUsage` for an unsafe option, such as ``retries`` of a step that acts. Put it above `cost_guardrail`.
+
+    Inside a sub-goal with a key, an intent is written before a step that acts. After an interruption the step is not
+    repeated before the sub-goal's probe has looked for its effect.
     """
     check_task_options(task_options, acts=acts)
     if not acts:
@@ -90,7 +94,7 @@ def agent_step(*, acts: bool, title: str | None = None, **task_options: Any) -> 
 
 
 class _Step(Task[..., Any]):
-    """The task of a step; what would break its promises is refused by `with_options`, too."""
+    """The task of a step. Its `with_options` also refuses unsafe options."""
 
     acts = True
 
@@ -101,7 +105,10 @@ class _Step(Task[..., Any]):
 def step_as_task(
     *, acts: bool, title: str | None = None, task_options: Mapping[str, Any] = MappingProxyType({})
 ) -> StepDecorator:
-    """Make a function the task of a step: one that acts is neither retried nor cached."""
+    """Return a decorator that makes a function the task of a step, without a journal.
+
+    A step that acts gets no retries and no cache.
+    """
     options: dict[str, Any] = {"cache_policy": NO_CACHE, **task_options}
     retries = options.setdefault("retries", 0 if acts else len(BACKOFF_S))
     if retries:
@@ -125,7 +132,10 @@ def step_as_task(
 
 
 async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
-    """Retry only what may pass by itself, and give an overloaded server the time it asked for."""
+    """Return whether to retry a task, after waiting as long as an overloaded server asked.
+
+    Only transient errors are retried, and only if the wait ends before the deadline.
+    """
     error = await state.aresult(raise_on_failure=False)
     if not (isinstance(error, HoloError) and error.transient):
         return False
@@ -140,7 +150,7 @@ async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
 
 
 def ending_as_killed(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-    """End a task of a run that was killed in the state that says so."""
+    """Make the task of a killed run end with the error `Killed` instead of a bare cancellation."""
 
     @wraps(function)
     async def told(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -158,13 +168,13 @@ def ending_as_killed(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitab
 
 def _walking() -> Walk:
     walk = current_walk()
-    assert walk is not None  # the functions below that run a task say which one
+    assert walk is not None  # set by `stepping` in the functions below
     return walk
 
 
 @agent_step(acts=False, title="{number} · decide")
 async def decide(number: int, screen: str, answer_only: bool) -> Step:
-    """Ask the model for step ``number``, looking at the picture with SHA-256 ``screen``."""
+    """Ask the model for step ``number``, on the picture with SHA-256 ``screen``."""
     return await _walking().decide(answer_only=answer_only)
 
 
@@ -178,13 +188,13 @@ async def decide_once(number: int, screen: str, answer_only: bool, situation: st
 
 @agent_step(acts=False, retries=0, title="{number} · script · decide")
 async def decide_scripted(number: int, screen: str) -> Step:
-    """Let the script say what step ``number`` is, looking at the picture with SHA-256 ``screen``."""
+    """Ask the script for step ``number``, on the picture with SHA-256 ``screen``."""
     return await _brain.get().decide(_walking())
 
 
 @step_as_task(acts=True, title="{number} · {what}")
 async def act(number: int, what: str) -> str | _NothingSent:
-    """Do what the step asks for, once. That the screen is another by then is no failure of the task."""
+    """Perform the action of the present step, once. A screen that changed before the input does not fail the task."""
     try:
         return await _walking().act(_step.get())
     except ScreenChanged as error:
@@ -192,7 +202,7 @@ async def act(number: int, what: str) -> str | _NothingSent:
 
 
 async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
-    """Run the walk's decision as a task named after its step; one that is known already is not asked for again."""
+    """Run the walk's decision as a task that is named after its step. A cached decision costs no call."""
     with stepping(walk):
         seen = walk.seen.shot.sha256 if walk.seen else ""
         if current_run().options.cache_decisions:
@@ -204,7 +214,7 @@ async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
 
 
 async def decide_by_script(walk: Walk, brain: Brain) -> Step:
-    """Run a script's decision as a task named after its step; it costs no call."""
+    """Run a script's decision as a task that is named after its step. It costs no call."""
     token = _brain.set(brain)
     try:
         with stepping(walk), tags("layer:script"):
@@ -214,7 +224,7 @@ async def decide_by_script(walk: Walk, brain: Brain) -> Step:
 
 
 def act_by(layer: str) -> Callable[[Walk, Step], Awaitable[str]]:
-    """Return what acts for a layer, which shows in the names and tags of its tasks unless it is the model."""
+    """Return the function that acts for a layer. Layers other than the model show in the tasks' names and tags."""
     if layer == "model":
         return act_as_task
 
@@ -226,8 +236,8 @@ def act_by(layer: str) -> Callable[[Walk, Step], Awaitable[str]]:
 
 
 async def act_as_task(walk: Walk, step: Step, by: str = "") -> str:
-    """Run the walk's action as a task named after what it does, and after who does it if that is not the model."""
-    # By context, not as parameters: Prefect looks for task results inside those, field by field.
+    """Run the walk's action as a task that is named after it. ``by`` is a prefix with the layer."""
+    # The step is passed by context: Prefect searches parameters for task results, field by field.
     token = _step.set(step)
     try:
         with stepping(walk):

@@ -1,4 +1,4 @@
-"""The layer that is a program's API: one call, written down before it is made, as any action is."""
+"""The layer "api": one call of a program's API, with an intent in the journal like every action."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from holo_tasks.safety.scrubbing import hushed
 
 R = TypeVar("R")
 REASON_CHARACTERS = 600
-"""How much is told of why an API gave up; it may be what a server said."""
+"""Longest reason of a failed call in trace and messages. It may contain text from a server."""
 _calling: ContextVar[Callable[[], Awaitable[Any]]] = ContextVar("holo_api_call")
 
 
 @dataclass(frozen=True)
 class _Said:
-    """What came of a call: Prefect would look into a bare value, and mark a task that gives up as failed."""
+    """The result of a call. The class keeps Prefect from searching the value, and a task that gave up from failing."""
 
     value: Any = None
     gave_up: str | None = None
@@ -40,7 +40,7 @@ class _Said:
 
 @step_as_task(acts=True, title="{number} · api · {what}")
 async def call_api(number: int, what: str) -> _Said:
-    """Call a program's API, once. That it gives up is no failure of the task."""
+    """Call a program's API, once. A `GaveUp` becomes a result, so the task does not fail."""
     try:
         return _Said(await _calling.get()())
     except GaveUp as error:
@@ -49,7 +49,7 @@ async def call_api(number: int, what: str) -> _Said:
 
 @dataclass(frozen=True)
 class ApiCall:
-    """A call of a sub-goal's API, on behalf of its walk. ``changes`` says whether it may have an effect."""
+    """A call of the API that a sub-goal declares. ``changes`` says whether it may have an effect."""
 
     run: Run
     walk: Walk
@@ -57,10 +57,10 @@ class ApiCall:
     changes: bool
 
     async def answered(self, read: AnswerReader[R]) -> Answered[R]:
-        """Make the call; return its answer.
+        """Make the call and return its answer.
 
-        Raises `GaveUp` if it gave up, which says that it did nothing, or if what it returned is no answer. Whatever
-        else it raises leaves the intent in the journal: whoever works on the item next looks what came of it.
+        Raises `GaveUp` if the API gave up, which promises that it did nothing, or if its result does not fit the goal.
+        Any other exception leaves the intent in the journal. The next attempt at the item probes for the effect.
         """
         walk, what = self.walk, f"API: {named(self.api.name)}"
         self._check()
@@ -71,7 +71,7 @@ class ApiCall:
         journal, began_s = walk.doors.journal, walk.doors.now_s()
         try:
             said = await self._called()
-        except Exception as error:  # somebody else's code: it travels on
+        except Exception as error:  # raised again below: the call is code of the flow's author
             why = hushed(str(error)) or type(error).__name__
             await walk.record(events.ActionFailed(reason=named(why, REASON_CHARACTERS)))
             raise
@@ -88,7 +88,7 @@ class ApiCall:
         return await self._read(said.value, what, read)
 
     def _check(self) -> None:
-        """Begin nothing in a run that is being stopped, or past a limit."""
+        """Raise if the run is suspended or past a limit."""
         walk, run = self.walk, self.run
         if run.suspended is not None:
             raise run.suspended
@@ -97,7 +97,7 @@ class ApiCall:
             walk.guard.check_action()
 
     async def _intend(self, what: str) -> int | None:
-        """Write the call down where there is a journal, before it is made."""
+        """Count the action, and write its intent into the journal. Returns the intent's number, if there is one."""
         doors = self.walk.doors
         if self.changes and doors.purse is not None:
             await doors.purse.count_action(self.walk.guard)
@@ -108,7 +108,7 @@ class ApiCall:
             self.walk.guard.count_action()
 
     async def _called(self) -> _Said:
-        """Make the call, but not past any deadline around it."""
+        """Make the call, until the first deadline of the scopes around it."""
         calling = _calling.set(self.api.answer)
         try:
             async with AsyncExitStack() as stack:
@@ -119,13 +119,13 @@ class ApiCall:
         except GaveUp:
             raise
         except BaseException:
-            self._count()  # nobody knows what it did
+            self._count()  # the call may have had its effect
             raise
         finally:
             _calling.reset(calling)
 
     async def _read(self, value: Any, what: str, read: AnswerReader[R]) -> Answered[R]:
-        """Return what was returned as the answer that the goal wants, and write it down."""
+        """Convert the result to the type of the goal's answer, and record it as a decision."""
         try:
             answer, text = _read(value, read)
         except ValueError as error:
@@ -145,7 +145,7 @@ class ApiCall:
 
 
 def _read(value: Any, read: AnswerReader[R]) -> tuple[R, str]:
-    """Return what was returned as the answer, and its text. Raises ValueError if it is none."""
+    """Return the answer and its text. Raises `ValueError` if the value does not fit."""
     plain = TypeAdapter(Any).dump_python(value, mode="json")
     text = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     if plain is None:
@@ -158,6 +158,6 @@ def _read(value: Any, read: AnswerReader[R]) -> tuple[R, str]:
     try:
         return read(plain), plain
     except ValueError:
-        with suppress(ValueError):  # where a text is wanted that is one of some
+        with suppress(ValueError):  # a type such as an enum of texts needs the text in quotes
             return read(text), text
         raise

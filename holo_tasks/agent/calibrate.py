@@ -1,4 +1,4 @@
-"""`calibrate`: how far clicks, toolkits and the model are off in this setting, measured once and kept."""
+"""`calibrate`: measure the errors of clicks, toolkits and the model on a desktop, and keep them."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from holo_tasks.run.subgoal_context import chances, side_walk
 from holo_tasks.scripts.script_view import exactly
 
 VERSION = 1
-"""To be raised when something else is measured, or it is measured otherwise."""
+"""Part of the cache key. Raise it when the measurement changes."""
 PLACES = ((0.5, 0.5), (0.1, 0.1), (0.9, 0.1), (0.1, 0.9), (0.9, 0.9))
-"""Where the target is clicked, as parts of what is seen."""
+"""Points to click, as fractions of the visible area."""
 GRID = (0.12, 0.5, 0.88)
 COLORS = ("red", "green", "blue")
 ABOVE = "something lies above."
@@ -56,7 +56,7 @@ _CALIBRATION: TypeAdapter[Calibration] = TypeAdapter(Calibration)
 
 @runtime_checkable
 class Calibrated(Protocol):
-    """A desktop that can say what a calibration of it holds for, and show a window of ours to be clicked."""
+    """A desktop that can describe its setting and show a target window for clicks."""
 
     async def setting(self) -> Setting: ...
 
@@ -69,7 +69,7 @@ class Calibrated(Protocol):
 
 @dataclass
 class _SameSetting(CachePolicy):
-    """Keys a calibration by its setting alone, in whatever run it is asked for."""
+    """Cache policy that uses only the setting and the rules, so that all runs share a calibration."""
 
     def compute_key(
         self, task_ctx: Any, inputs: dict[str, Any], flow_parameters: dict[str, Any], **kwargs: Any
@@ -86,7 +86,7 @@ SAME_SETTING = _SameSetting()
 
 @dataclass
 class _Measuring:
-    """The desktop that is measured, and whether it was measured now, not before."""
+    """The desktop under calibration. ``done`` is false if the result came from the cache."""
 
     desktop: Calibrated
     done: bool = False
@@ -96,21 +96,20 @@ _measuring: ContextVar[_Measuring] = ContextVar("holo_calibrated")
 
 
 async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibration:
-    """Measure how far clicks and toolkits are off on this desktop and, if asked, the model; use what is found.
+    """Measure the errors of clicks and toolkits on this desktop and, with ``model``, of the model. Use the result.
 
-    A window of our own is shown over all that the agent may touch, and clicked at a few places. It takes some seconds,
-    counts as five actions, and nothing reaches the program. The rules hold for it: where they do not let the agent
-    click, that part is left out, and a note says so. Where programs tell their elements, what they say of their windows
-    is held against what the X server says.
+    A target window covers the area that the agent may touch, and is clicked at five places. This takes some seconds and
+    counts as five actions; the program gets no input. The rules apply: if they do not allow the clicks, that part is
+    left out, and a note says so. If programs publish their elements, their window boxes are compared with those of the
+    X server.
 
-    With ``model`` the model is asked where drawn marks are, nine calls. Where it is off by more than it scatters, and a
-    correction holds for marks that it was not made from, its coordinates are corrected from now on, in this run: each
-    picture in the trace says by what.
+    With ``model`` the model locates nine drawn marks, one call each. Its coordinates are corrected for the rest of this
+    run if its bias exceeds its spread, and if the correction also holds for marks that it was not computed from. The
+    trace has the correction with each picture.
 
-    The result is a cached task's: the same display, geometry, scaling and window manager, and with ``model`` the same
-    model and picture quality, are not measured again under the same rules, unless ``refresh`` says so, or something lay
-    above where it was to be clicked. What programs tell is looked at each time. Raises `TransientModelFault` if the
-    model is away. Needs an open agent.
+    The result is cached for a display, geometry, scaling, window manager and rules, and with ``model`` for the model
+    and the picture quality. It is measured again with ``refresh``, or if a window covered a place to click. The windows
+    of programs are compared each time. Raises `TransientModelFault` if the model is away. Needs an open agent.
     """
     run = current_run()
     desktop = await run.desktop.started() if isinstance(run.desktop, LazyDesktop) else run.desktop
@@ -123,7 +122,7 @@ async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibratio
         measuring = _Measuring(desktop)
         token = _measuring.set(measuring)
         try:
-            # Plain values: Prefect looks into parameters, and keeps the result as JSON.
+            # Plain values: Prefect searches parameters, and stores the result as JSON.
             told = TypeAdapter(Setting).dump_python(setting, mode="json")
             task: Any = measure
             anew, rules = task.with_options(refresh_cache=True), _digest(run.outside.policy)
@@ -141,7 +140,7 @@ async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibratio
 
 @agent_step(acts=False, retries=0, title="calibrate {setting[display]}", cache_policy=SAME_SETTING)
 async def measure(setting: dict[str, Any], rules: str) -> dict[str, Any]:
-    """Measure what there is to measure in a setting, and what ``rules``, by their digest, let be measured."""
+    """Measure clicks and, if the setting names one, the model. ``rules`` is their digest, for the cache key."""
     run, held = current_run(), TypeAdapter(Setting).validate_python(setting)
     notes: list[str] = []
     _measuring.get().done = True
@@ -153,13 +152,13 @@ async def measure(setting: dict[str, Any], rules: str) -> dict[str, Any]:
 
 
 async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | None:
-    """Click a target of our own at a few places; return how far off that was."""
+    """Click the target window at `PLACES` and return the error, or ``None`` if the rules do not allow the clicks."""
     desktop, area = _measuring.get().desktop, Box(*setting.area)
     points = [Point(area.left + int(area.width * x), area.top + int(area.height * y)) for x, y in PLACES]
     sent: list[tuple[int, int]] = []
     landed: list[tuple[int, int]] = []
     read: list[tuple[int, int]] = []
-    with journalled(None):  # it is no part of the work on a business item
+    with journalled(None):  # not part of the work on a business item
         walk = side_walk("Click a target of our own, to see where clicks land.")
         walk.doors = replace(walk.doors, approver=None, correction=None)
         await desktop.open_target(points)
@@ -173,7 +172,7 @@ async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | Non
                 landed.append((told.presses[0].x, told.presses[0].y))
                 read.append((told.pointer.x, told.pointer.y))
         except (PolicyRefused, NeedsPerson) as error:
-            notes.append(f"Where clicks land was not measured, since the rules do not let the agent click: {error}")
+            notes.append(f"Clicks were not measured, because the rules do not allow them: {error}")
             return None
         finally:
             await desktop.close_target()
@@ -181,7 +180,7 @@ async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | Non
 
 
 async def _clicked(walk: Walk, area: Box, point: Point) -> Pressed:
-    """Click a point through all doors; return what the target saw of it."""
+    """Click a point through all stages of a step. Return the presses that the target window got."""
     await walk.look()
     x, y = exactly(Point(point.x - area.left, point.y - area.top), Size(area.width, area.height))
     call = ClickCall(tool_name="click", element="a target of our own", x=x, y=y)
@@ -193,7 +192,10 @@ async def _clicked(walk: Walk, area: Box, point: Point) -> Pressed:
 
 
 async def _with_toolkits(calibration: Calibration) -> Calibration:
-    """Return it with what the programs of this moment tell of their windows, held against what the X server does."""
+    """Return the calibration with the scaling factor of each program on the screen.
+
+    The factor compares the window boxes in the accessibility tree with those of the X server.
+    """
     desktop: Any = _measuring.get().desktop
     if not (hasattr(desktop, "elements") and hasattr(desktop, "windows")):
         return calibration
@@ -212,29 +214,29 @@ async def _with_toolkits(calibration: Calibration) -> Calibration:
         if factor is not None:
             found.append(factor)
         elif pairs:
-            notes.append(f"What {application.name} tells of its windows does not fit what the X server tells.")
+            notes.append(f"The windows that {application.name} reports do not fit those of the X server.")
     return replace(calibration, toolkits=tuple(found), notes=tuple(notes))
 
 
 def _called(windows: Sequence[Window], one: Element) -> list[Window]:
-    """Return the window that a program's element is; of several with one title nobody knows which."""
+    """Return the window of an element as a list of one, or an empty list if none or several windows match."""
     found = [window for window in windows if window.pid == one.pid and window.title == one.name and one.box.area]
     return found if len(found) == 1 else []
 
 
 def _in_own_pixels(box: Box, scale: float) -> Box:
-    """Return a box of the screen as its program has told it."""
+    """Return a screen box in the unscaled pixels of its program."""
     return Box(*(round(side / scale) for side in (box.left, box.top, box.width, box.height)))
 
 
 def _content(tree: ElementTree, window: Element, real: Box) -> Box:
-    """Return what a program tells of a window's content: some tell the window with the frame that is around it."""
+    """Return the box of a window's content. Some programs report the window with its frame, so children count, too."""
     boxes = [one.box for one in (window, *tree.children(window))]
     return min(boxes, key=lambda box: abs(box.width - real.width) + abs(box.height - real.height))
 
 
 async def _model(run: Run, setting: Setting, notes: list[str]) -> ModelBias | None:
-    """Ask the model where drawn marks are; return how far off it was."""
+    """Ask the model for the places of the drawn marks. Return its bias, or ``None`` if it found too few."""
     area = Box(*setting.area)
     size = Size(area.width, area.height)
     across: list[tuple[float, float]] = []
@@ -260,7 +262,7 @@ async def _model(run: Run, setting: Setting, notes: list[str]) -> ModelBias | No
 
 
 async def _located(run: Run, walk: Walk, size: Size, what: str) -> tuple[float, float]:
-    """Return where the model says that a drawn mark is, in thousandths of the picture."""
+    """Return the model's point for a drawn mark, in thousandths of the picture."""
     model = run.outside.model
     frame = Frame(rgb=(await asyncio.to_thread(drawn, size)).tobytes(), size=size, display="drawn")
     shot = run.outside.encoder.encode(RedactedFrame(frame))
@@ -269,7 +271,7 @@ async def _located(run: Run, walk: Walk, size: Size, what: str) -> tuple[float, 
 
     def read(value: dict[str, Any]) -> tuple[float, float]:
         x, y = read_point(value, model.space)
-        to_pixel(x, y, shot)  # raises for what is off the picture
+        to_pixel(x, y, shot)  # raises for a point outside the picture
         return x, y
 
     said = await ask(model, question, walk.till, read, chances())
@@ -279,7 +281,7 @@ async def _located(run: Run, walk: Walk, size: Size, what: str) -> tuple[float, 
 
 
 def drawn(size: Size) -> Image.Image:
-    """Draw the marks that a model is asked for."""
+    """Draw nine numbered crosses on a white picture."""
     picture = Image.new("RGB", (size.width, size.height), "white")
     draw = ImageDraw.Draw(picture)
     arm = max(8, min(size.width, size.height) // 60)

@@ -1,4 +1,4 @@
-"""`@cost_guardrail`: ceilings on money, actions, time and calls, in one line above a function."""
+"""`@cost_guardrail`: limits on cost, actions, time and calls of a function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from holo_tasks.run.kept_work import bound, check_template, fill
 P = ParamSpec("P")
 R = TypeVar("R")
 _Scope = Callable[[Any, Any], AbstractContextManager[Guard]]
-"""Opens the limits of one call of a function, by its arguments."""
+"""Returns the scope for one call of a function, from its arguments."""
 
 
 def cost_guardrail(
@@ -34,16 +34,18 @@ def cost_guardrail(
     max_calls_per_5_minutes: int | str | None = None,
     budget: str | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Limit what everything inside a function may spend; goes under ``@subgoal``, ``@flow`` or ``@task``.
+    """Limit the cost, actions, time and calls of everything inside a function.
 
-    Limits nest: what an inner function spends is charged to all around it, the outermost is checked first. Money,
-    actions and calls count over retries and re-runs: of the business item under a sub-goal with a key, else of the
-    flow run. ``budget``, a format string over the arguments, names one to share with other flows and workers. Time
-    begins anew with each attempt; the deadline also stops a model call that hangs, but in a synchronous function it
-    is checked at the next step only. A limit, too, may be a format string over the arguments: ``"{max_cost_usd}"``.
+    Put it under ``@subgoal``, ``@flow`` or ``@task``. Limits nest: the cost of an inner function is charged to all
+    scopes around it, and the outermost limit is checked first. Cost, actions and calls count over retries and re-runs,
+    of the business item under a sub-goal with a key, else of the flow run. ``budget`` is a format string over the
+    arguments. It names a budget that other flows and workers share.
 
-    A limit that is reached raises `LimitReached`. Directly under ``@flow`` the run ends in a state named after that, or
-    after whatever else stopped the work.
+    The time begins again with each attempt. The deadline also stops a model call that hangs, but in a synchronous
+    function it is checked at the next step only. A limit may be a format string over the arguments, such as
+    ``"{max_cost_usd}"``.
+
+    Raises `LimitReached` at a limit. Directly under ``@flow``, the run ends in a state that is named after the error.
     """
     given = {
         "max_cost_usd": max_cost_usd,
@@ -71,11 +73,11 @@ def cost_guardrail(
 
 
 def _check(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Raise `InvalidUsage` for what cannot be guarded, and for templates that do not fit a function's arguments."""
+    """Raise `InvalidUsage` for a flow, a task, a generator, or a template that does not fit the arguments."""
     if isinstance(function, Flow | Task):
         raise InvalidUsage("@cost_guardrail goes under @flow, @task and @subgoal: above, it would guard nothing.")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise InvalidUsage("@cost_guardrail cannot guard a generator: what is inside runs after it has returned.")
+        raise InvalidUsage("@cost_guardrail cannot guard a generator: its body runs after the call has returned.")
     for what, template in given.items():
         if isinstance(template, str):
             check_template(f"The {what} of {function.__name__!r}", template, inspect.signature(function))
@@ -117,15 +119,15 @@ def _guarded_sync(function: Callable[..., Any], scope: _Scope) -> Callable[..., 
 
 
 def _resolved(wrapper: Any, function: Callable[..., Any]) -> Any:
-    """Give a wrapper its function's types as such: Prefect would look for their names in this module."""
-    with contextlib.suppress(NameError):  # a name for type checkers only: Prefect could not find it either
+    """Give a wrapper the evaluated annotations of its function, since Prefect would look up their names here."""
+    with contextlib.suppress(NameError):  # a name for type checkers only, which Prefect could not find either
         wrapper.__signature__ = inspect.signature(function, eval_str=True)
         wrapper.__annotations__ = inspect.get_annotations(function, eval_str=True)
     return wrapper
 
 
 def _limits(given: Mapping[str, float | str | None], arguments: dict[str, Any] | None) -> Limits:
-    """Make limits of what a decorator was given; without ``arguments``, of what does not depend on them."""
+    """Return the limits of a decorator. Without ``arguments``, format strings count as no limit."""
     values: dict[str, Any] = dict(given)
     for name, value in given.items():
         if isinstance(value, str):
@@ -143,6 +145,6 @@ def _number(name: str, text: str) -> float | None:
 
 
 def _is_flow(wrapped: Callable[..., Any]) -> bool:
-    """Say whether a guarded function is what Prefect runs as the present flow: then it may return a state."""
+    """Return whether a guarded function is the function of the present flow, which may return a state."""
     context = FlowRunContext.get()
     return bool(context and context.flow and context.flow.fn is wrapped)

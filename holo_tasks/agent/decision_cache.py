@@ -1,4 +1,4 @@
-"""The decision cache, as a Prefect cache policy: the same situation gets the same decision without a call."""
+"""Prefect cache policy for decisions: the same situation gets the same decision without a call."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from prefect.cache_policies import CachePolicy
 
 @dataclass
 class SameDecision(CachePolicy):
-    """Keys a task by its ``situation`` alone: a digest of everything the decision rests on (`Walk.situation`).
+    """Cache policy with the ``situation`` as the key: a digest of everything that a decision depends on.
 
-    Prefect's own policies will not do: their keys hold the run's id, so that a re-run finds nothing, or the
-    arguments, so that another task with the same ones is given this one's result.
+    See `Walk.situation`. Prefect's own policies do not fit. Some have the run's id in their keys, so a re-run finds
+    nothing. Others have only the arguments, so another task with the same arguments gets this result.
     """
 
     def compute_key(

@@ -1,4 +1,4 @@
-"""Working through a list with as many flow runs as there are workers: Prefect hands them out, the list the items."""
+"""`fan_out`: work on a list with several flow runs. Prefect assigns the runs to workers, the list assigns the items."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from holo_tasks.safety.work_items import PRIORITIES, Counts, Priority
 
 LOOK_S = 2.0
 TABLE_S = 60.0
-"""So often the table of a list is made anew: Prefect keeps each of them."""
+"""Seconds between two tables of a list. Prefect stores each of them."""
 IN_VAIN = 3
-"""So many batches one after the other that ended badly, with no item come to an end, are not a matter of chance."""
+"""Number of failed batches in a row, without any finished item, after which a person has to look."""
 
 
 async def fan_out(
@@ -46,17 +46,17 @@ async def fan_out(
     queues: Mapping[Priority, str] | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Counts:
-    """Have runs of a deployment work through a list, at most ``at_once`` at a time; return how the list is in the end.
+    """Work on a list with runs of a deployment, at most ``at_once`` at a time. Return the final counts of the list.
 
-    The deployment's flow gets ``work_list`` and ``most``, and the other ``parameters``, and works on that many
-    items with `WorkList.map`. A run is begun for each ``batch`` of items that are ready, and in the place of each
-    that died while any are, in the work queue that ``queues`` names for the most urgent of them; which items it
-    takes is decided when it takes them. It begins no run twice, whoever tries this flow run again. Ends when every
-    item of the list has come to an end, well or not.
+    The deployment's flow gets ``work_list``, ``most`` and the other ``parameters``. It works on up to ``most`` items
+    with `WorkList.map`, and takes each item only when it is free. A run is started for each ``batch`` of ready items,
+    and to replace a run that died. It goes to the work queue that ``queues`` names for the most urgent ready items. A
+    retry of this flow run starts no run twice. The function returns when every item is finished or has failed.
 
-    What workers had that died goes back to the list meanwhile, and their runs become Crashed, which make room for
-    others: Prefect alone would take them for Running. A batch that reached a limit is the last: those under way end,
-    and `LimitReached` is raised. Some batches one after the other that came to nothing raise `NeedsPerson`.
+    Items of dead workers return to the list, and their runs become Crashed. Prefect alone would keep them as Running.
+
+    Raises `LimitReached` if a batch reached a limit, after the other batches have ended. Raises `NeedsPerson` after
+    some failed batches in a row.
     """
     if batch < 1 or at_once < 1:
         raise InvalidUsage("batch= and at_once= are 1 or more.")
@@ -73,7 +73,7 @@ async def fan_out(
             await batches.look(counts)
             if not batches.under_way and (batches.limit or not counts.open):
                 break
-            # Less than a batch may be left for each of them when some died, and work still for as many as there were.
+            # After deaths less than a batch may be left per run, but there is still work for as many runs as before.
             instead = len(batches.under_way) + batches.died if counts.ready else 0
             wanted = min(at_once, max(math.ceil(counts.ready / batch), instead))
             while not batches.limit and len(batches.under_way) < wanted and await batches.begin(counts):
@@ -88,7 +88,7 @@ async def fan_out(
 
 @dataclass
 class _Batches:
-    """The runs that were begun, and what came of them."""
+    """The runs of the deployment, and their results."""
 
     client: PrefectClient
     deployment: str
@@ -97,7 +97,7 @@ class _Batches:
     parameters: dict[str, Any] = field(default_factory=dict)
     under_way: list[UUID] = field(default_factory=list)
     died: int = 0
-    """How many have died and have none in their place yet."""
+    """Number of dead runs without a replacement."""
     limit: str = ""
     _number: int = 0
     _in_vain: int = 0
@@ -107,7 +107,7 @@ class _Batches:
     _next_table_s: float = 0.0
 
     async def begin(self, counts: Counts) -> bool:
-        """Begin one more; False if that cannot be done now."""
+        """Start one more run. Returns false if Prefect is away."""
         names: tuple[Priority, ...] = get_args(Priority)
         queue = next((self.queues[name] for name in names if name in self.queues and counts.ready_by.get(name)), None)
         try:
@@ -131,13 +131,13 @@ class _Batches:
         return True
 
     async def bury(self, lost: Collection[str]) -> None:
-        """Let Prefect know of those whose process is gone."""
+        """Set the runs of dead processes to Crashed in Prefect."""
         for one in self.under_way:
             if str(one) in lost:
                 await crashed(self.client, str(one))
 
     async def look(self, counts: Counts) -> None:
-        """Drop those that have ended. Raises `NeedsPerson` when they come to nothing."""
+        """Remove the runs that have ended. Raises `NeedsPerson` after `IN_VAIN` failed ones in a row."""
         if counts.ended > self._ended:
             self._in_vain, self._ended = 0, counts.ended
         for one in list(self.under_way):
@@ -165,7 +165,7 @@ class _Batches:
                 )
 
     async def tell(self, counts: Counts, *, at_last: bool = False) -> None:
-        """Show how far the list is."""
+        """Publish the progress of the list in Prefect."""
         if not (all := counts.open + counts.ended):
             return
         await self._tell_of_all(at_last)
@@ -182,20 +182,20 @@ class _Batches:
         get_run_logger().info("%s", words)
 
     async def _tell_of_all(self, at_last: bool) -> None:
-        """Show the figures that `holo-tasks fleet` has of the list, now and then and in the end."""
+        """Publish a table with the list's figures of `holo-tasks fleet`, every `TABLE_S` and at the end."""
         if not flow_run_id() or (time.monotonic() < self._next_table_s and not at_last):
             return
         self._next_table_s = time.monotonic() + TABLE_S
         name = self.parameters["work_list"]
         try:
             seen = await asyncio.to_thread(lambda: look_at_list(Books.here().ledger.store, name))
-        except InvalidUsage:  # the database is away: who needs it says so
+        except InvalidUsage:  # the database is away; the next call that needs it raises
             return
         await publish_table(f"fleet-{name}", figures(seen), f"The list {exact(name)}, at {datetime.now(UTC):%H:%M} UTC")
 
 
 def figures(seen: ListSeen) -> list[dict[str, str | int]]:
-    """Return what there is to know of a list, a row each."""
+    """Return the figures of a list as rows of a table."""
     counts = seen.counts
     rows: list[tuple[str, int]] = [
         ("ready", counts.ready),

@@ -1,4 +1,4 @@
-"""`judge`: a question of judgement, asked of a second and stronger model, with a price and a budget of its own."""
+"""`judge`: ask a second, stronger model for a judgement, with its own price and budget."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Case:
 
 @dataclass(frozen=True)
 class _Still:
-    """A desktop that shows one frame: what is asked about it is about that very picture."""
+    """A desktop that shows one fixed frame, for a question about that frame."""
 
     frame: Frame
 
@@ -76,13 +76,14 @@ async def judge(
     max_cost_usd: float | None = None,
     timeout_seconds: float | None = None,
 ) -> Any:
-    """Ask a model for a judgement and return the verdict as ``returns``, any type pydantic can validate.
+    """Ask a model for a judgement and return the verdict as ``returns``, any type that pydantic can validate.
 
-    ``advisor`` names one of the agent's advisors; without it the sub-goal's own is asked, then the only one there is,
-    then the agent's model. The model is told ``facts`` as `pursue` tells its data, and shown the
-    present screen, or its ``region``, unless ``look`` is false. ``max_cost_usd`` and ``timeout_seconds`` hold for this
-    call alone; it is charged, at the advisor's own price, to all guardrails around it, too. Raises `InvalidUsage` for
-    an advisor that is not there.
+    ``advisor`` names one of the agent's advisors. The default is the sub-goal's advisor, then the only advisor, then
+    the agent's model. The model gets ``facts`` as a data block, like the data of `pursue`. It also gets the present
+    screen, or its ``region``, unless ``look`` is false.
+
+    ``max_cost_usd`` and ``timeout_seconds`` limit this call. The call is also charged to all guardrails around it, at
+    the advisor's price. Raises `InvalidUsage` for an unknown advisor.
     """
     if not question.strip():
         raise InvalidUsage("The question is empty; ask in a sentence what is to be judged.")
@@ -94,7 +95,7 @@ async def judge(
 
 
 async def shows(question: str, frame: Frame) -> bool:
-    """Ask whether something is so on a frame, which is redacted like any other; a `playbooks.recognizing.Ask`."""
+    """Ask a yes-or-no question about a frame, which is redacted first. The recognizer of states calls it."""
     asked = f"{ASKED}\n\nLook at the screen. {question.strip()}"
     case = _Case(asked, bool, _advisor(None), None, True, chances(), frame)
     return bool(await _ask(case, question, Limits()))
@@ -127,7 +128,7 @@ async def _judged(question: str) -> Any:
 
     def read(value: dict[str, Any]) -> BaseModel:
         try:
-            # As JSON, in which a strict type is given what it can be: it has no dates, tuples or decimals.
+            # In JSON mode a strict type accepts texts for dates and decimals, and arrays for tuples.
             return shape.model_validate_json(json.dumps(value))
         except ValidationError as error:
             problems = "; ".join(one.told("reply") for one in problems_of(error)[:3])

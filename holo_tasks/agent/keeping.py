@@ -1,4 +1,4 @@
-"""Keeps beside a playbook what came of following it: how its steps looked and fitted, and what the model did for it."""
+"""Store the results of a replay next to its playbook: counts and sample screens of steps, and proposals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holo_tasks.scripts.step_outcome import Heal
 
 @dataclass
 class Keeping:
-    """What is kept of one replay; ``file`` is the playbook's."""
+    """The results of one replay. ``file`` is the path of the playbook."""
 
     brain: PlaybookBrain
     file: Path
@@ -28,8 +28,7 @@ class Keeping:
     _looks: dict[tuple[str, int], Look] = field(default_factory=dict)
 
     def decided(self, walk: Walk, step: Step) -> None:
-        """Take down the picture on which the playbook found what its step is done to, where that may be shown beside
-        another one."""
+        """Keep the first picture on which the playbook found the target of a step, as its sample screen."""
         given, seen = self.brain.given, walk.seen
         if self.heal == "off" or given is None or given.action is None or not given.action.targets or seen is None:
             return
@@ -42,7 +41,7 @@ class Keeping:
             self._looks[rule.id, place] = Look(rule.id, place, seen.shot.data, at)
 
     async def keep(self, run: Run, healed: Sequence[Healed]) -> None:
-        """Keep it; where that cannot be, the run goes on and its log says so, as a warning if anybody asked for it."""
+        """Write the results. A failure is only logged, as a warning if healing is on."""
         outcomes = tuple(self.brain.outcomes)
         done = [
             (self._models_step(run, one), one.before.data) for one in healed if one.taken is not None and one.before
@@ -52,7 +51,7 @@ class Keeping:
             kept: Kept = await asyncio.to_thread(keep, self.file, self.heal, followed)
         except (InvalidUsage, OSError) as error:
             log = run.log.info if self.heal == "off" else run.log.warning
-            log("What came of the playbook %s could not be kept: %s", self.file, error)
+            log("The results of the playbook %s could not be stored: %s", self.file, error)
             return
         for said in kept.said:
             run.log.warning("%s", said)
@@ -62,7 +61,7 @@ class Keeping:
         assert one.taken is not None
         action = one.misfit.action
         later = self.brain.outcomes[one.number :]
-        # Nothing else is done before what must come of a step is seen; a field has taken what was typed if it shows.
+        # A step with an expected result holds if a later step fitted. Typed text holds if its field shows it.
         fitted = [each for each in later if each.outcome == "fitted"]
         went_on = [each for each in fitted if action.then or each.rule != one.misfit.rule.id]
         by_field = bool(action.targets) and action.targets[0].field is not None

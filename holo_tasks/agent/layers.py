@@ -1,4 +1,7 @@
-"""Who works on a sub-goal, one after the other: the model, a script, the program's API, a person."""
+"""The layers of a sub-goal, tried in order: the model, a script, the program's API, a person.
+
+`Layered` is the work of one `pursue` call.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     from holo_tasks.agent.keeping import Keeping
 
 MOST_ASKED = 3
-"""So often a person is asked about one sub-goal."""
+"""Most questions to a person about one sub-goal."""
 NOTES = 3
 _ACTED = {
     MODEL: "The model has acted",
@@ -52,9 +55,9 @@ _ACTED = {
 
 
 class EffectFound(BaseException):
-    """The effect of a sub-goal was found to be there: its result is what the probe read.
+    """Raised when the probe finds the effect of a sub-goal. ``value`` is the result that the probe returned.
 
-    It ends the sub-goal's body wherever it is, so it is no `Exception` that a body might catch.
+    It ends the sub-goal's body at any point. It is not an `Exception`, so a body does not catch it by accident.
     """
 
     def __init__(self, value: Any) -> None:
@@ -64,11 +67,10 @@ class EffectFound(BaseException):
 
 @dataclass
 class Layered:
-    """A sub-goal that is worked on by its layers; ``layer`` is the one that is at it.
+    """A sub-goal with its layers. ``layer`` is the present one.
 
-    ``probe`` looks whether the effect is there after a layer has acted and given up. ``about`` tells a person
-    the goal's data, which are in ``data``; ``goal`` is the goal alone. ``macros`` are what the model is offered as
-    tools.
+    ``probe`` looks for the effect after a layer has acted and given up. ``goal`` is the goal without its data. ``data``
+    are its values, and ``about`` is their text for a person. ``macros`` are tools for the model.
     """
 
     run: Run
@@ -92,15 +94,16 @@ class Layered:
     def __post_init__(self) -> None:
         self._secrets = self.walk.secrets
         self._task = self.walk.transcript.task
-        self._once = Once(self.options.press_once, self._certainly_not_done)  # over all layers
+        self._once = Once(self.options.press_once, self._certainly_not_done)  # shared by all layers
         self._declare_effects()
         self._check_windows()
 
     async def answer(self) -> Answered[Any]:
-        """Work until a layer has the answer. What the last one ends in is raised; a `GaveUp` before goes to the next.
+        """Try the layers until one has the answer.
 
-        Limits, kills, refusals and faults that concern everybody are for no other layer. Raises `EffectFound` when the
-        answer is what the probe read.
+        The next layer follows after `GaveUp` or a lasting `ModelFailed`. Other errors, such as limits, kills and
+        refusals, are raised at once, and so is the error of the last layer. Raises `EffectFound` if the probe found
+        the effect.
         """
         layers, why, doubt = list(self.options.order), "", ""
         while True:
@@ -112,7 +115,7 @@ class Layered:
                 return await self._by(self.layer, last=not layers)
             except (GaveUp, ModelFailed) as error:
                 if isinstance(error, GaveUp) and why and not layers:
-                    # Whoever takes it over wants to know what the first one made of it, too.
+                    # The person who reads this also needs the first layer's reason.
                     raise GaveUp(f"{error} Before that: {why}", layer=error.layer) from None
                 if error.transient or not layers:
                     raise
@@ -128,20 +131,20 @@ class Layered:
             self._begin_anew(self._facts(why))
 
     async def _by(self, layer: str, *, last: bool) -> Answered[Any]:
-        """Let the model or the script work, with a history of its own, or call the program's API."""
+        """Let the model or the script work with an empty history, or call the program's API."""
         if layer == API:
             assert self.options.api is not None
             changes = self.options.what_it_changes.changes
             return await ApiCall(self.run, self.walk, self.options.api, changes).answered(self.read)
-        if not last or PERSON in self.options.order:  # whoever comes next is asked first
+        if not last or PERSON in self.options.order:  # the next layer comes before a hand-off by this one
             self.walk.doors = replace(self.walk.doors, person=None)
         brain = self._brain(layer)
         self._replay = self._replay_of(brain)
         self._keeping = self._keeping_of(brain)
         executor = self._executor(layer)
         helped = self._helped(brain, executor)
-        self.walk.secrets = self._secrets if brain is None else None  # a script is its author's own words
-        # A script finds its targets on the screen: it is not off as the model may be.
+        self.walk.secrets = self._secrets if brain is None else None  # a script's author may name any secret
+        # A script finds its targets on the screen, so the correction of the model's coordinates is not for it.
         self.walk.doors = replace(self.walk.doors, correction=self.run.outside.correction if brain is None else None)
         await self._tell_surroundings(brain)
         work = partial(
@@ -163,7 +166,7 @@ class Layered:
             await self._closed(brain, helped)
 
     def _helped(self, brain: Brain | None, executor: Executor) -> OneStep | None:
-        """Return what has the model do the steps of a playbook that do not fit, if it is one of the layers."""
+        """Return the helper that gives misfit steps of a playbook to the model. ``None`` without both layers."""
         if not isinstance(brain, PlaybookBrain) or MODEL not in self.options.order:
             return None
         correction = self.run.outside.correction
@@ -171,7 +174,7 @@ class Layered:
         return OneStep(brain, executor, self._decide(brain), self._once, lent)
 
     async def _closed(self, brain: Brain | None, helped: OneStep | None) -> None:
-        """Let go of what decided, and keep what came of a playbook's steps."""
+        """Close the script, and store the results of a playbook's steps."""
         if brain is None:
             return
         await (helped or brain).close()
@@ -184,7 +187,7 @@ class Layered:
             self.run.replayed.append(Replayed(self.walk.number, brain.playbook.name, brain.goal, tuple(brain.outcomes)))
 
     async def _tell_surroundings(self, brain: Brain | None) -> None:
-        """Have the model told what there is on the machine, where the agent is to find out."""
+        """Add the description of the machine to the model's transcript, if discovery is on."""
         if brain is None and self.run.discovery is not None:
             told = await self.run.discovery.told(self.run, self.walk)
             self.walk.transcript = replace(self.walk.transcript, surroundings=told)
@@ -207,7 +210,7 @@ class Layered:
         raise NeedsPerson(f"{MOST_ASKED} times a person was asked, and it is still not done: {why}")
 
     async def _after_person(self, answer: Answer) -> Answered[Any]:
-        """Take up what a person leaves: look, then take the result off the screen, or try again."""
+        """Continue after a person's answer: try again, or read the result from the screen."""
         others = [layer for layer in self.options.order if layer != PERSON] or [MODEL]
         if answer.choice == AGAIN:
             self.walk.presses.forget_all()
@@ -235,7 +238,7 @@ class Layered:
         return await self._read_off(readers[-1], answer)
 
     async def _read_off(self, layer: str, answer: Answer) -> Answered[Any]:
-        """Have the answer read from the screen that a person leaves. Nothing more is done: it is done already."""
+        """Let a layer read the answer from the present screen without acting, because the person has done the work."""
         self._begin_anew(f"{answer.sentence} Do nothing; answer from what the screen shows.")
         walk = self.walk
         await walk.look()
@@ -257,7 +260,10 @@ class Layered:
             raise GaveUp(f"What the screen shows is not the result: {error}.", layer=PERSON) from None
 
     async def _look_for_effect(self, why: str) -> str:
-        """After a layer that acted: return what is in doubt, empty if the effect is certain not to be there."""
+        """Probe after a layer that acted. Return the doubt, empty if the effect is certainly missing.
+
+        Raises `EffectFound` if the effect is there.
+        """
         found = await self._probed(self.probe) if self.probe is not None else None
         if found is None:
             acted = _ACTED.get(self.layer, "Somebody has acted")
@@ -267,7 +273,7 @@ class Layered:
         return ""
 
     async def _certainly_not_done(self) -> bool:
-        """Say whether it is certain that the effect is not there; raise `EffectFound` where it is."""
+        """Return whether the effect is certainly missing. Raises `EffectFound` if it is there."""
         found = await self._probed(self.probe) if self.probe is not None else None
         if found is None or found is NOT_DONE:
             return found is NOT_DONE
@@ -278,26 +284,26 @@ class Layered:
             return await probe()
 
     async def _intents(self) -> int:
-        """Return how many actions are written down for the business item, so far."""
+        """Return the number of intents in the journal of the business item."""
         claim = self.walk.doors.journal
         if not isinstance(claim, Claim):
             return 0
         return len(await asyncio.to_thread(claim.ledger.intents, claim.token, claim.goal))
 
     def _replay_of(self, brain: Brain | None) -> Replay | None:
-        """Return what does a whole playbook as one task; None for whatever decides each step by itself."""
+        """Return the task for a whole playbook, or ``None`` for a layer with a task per step."""
         script = self.options.script
         plan = script.plan if isinstance(script, Script) and brain is not None else None
         return None if plan is None else Replay(self.run, self.walk.number, plan)
 
     def _keeping_of(self, brain: Brain | None) -> Keeping | None:
-        """Return what keeps beside a playbook what comes of following it, where that is wanted."""
+        """Return the store of a playbook's results, or ``None`` if they are not counted."""
         script = self.options.script
         if not isinstance(script, Script) or not isinstance(brain, PlaybookBrain):
             return None
         if not script.counts or script.file is None:
             return None
-        from holo_tasks.agent.keeping import Keeping  # it takes what only playbooks take
+        from holo_tasks.agent.keeping import Keeping  # imports modules that only playbooks need
 
         return Keeping(brain, script.file, script.heal)
 
@@ -332,22 +338,22 @@ class Layered:
             step = await (decide_by_script(walk, brain) if replay is None else replay.decide(walk, brain))
             if self._keeping is not None:
                 self._keeping.decided(walk, step)
-            # A script says of each step whether it is safe to repeat, whatever is written on its target.
+            # A script declares for each step whether it may be repeated, whatever the label of its target.
             heed(walk, brain.intent, self.options.retry_click)
             return step
 
         return decide
 
     def _facts(self, why: str) -> str:
-        """Say in a line what the next layer should know of the one before."""
-        if self.layer == API:  # which may tell what a server said
+        """Return the text about this layer's attempt for the next layer."""
+        if self.layer == API:  # its reason may contain text from a server, so it is quoted as data
             return f"{_ACTED[API]} before and gave up.\n\n{quoted({'why': why})}"
         notes = [entry.step.note for entry in self.walk.transcript.entries if isinstance(entry, Did)]
         noted = "; ".join([note for note in notes if note][-NOTES:])
         return f"The {self.layer} tried this before and gave up: {why}" + (f" Noted: {noted}" if noted else "")
 
     def _begin_anew(self, fact: str) -> None:
-        """Give the next one at it an empty history; steps are counted on."""
+        """Reset the walk for the next layer. The count of steps goes on."""
         self.walk = replace(
             self.walk,
             transcript=Transcript(f"{self._task}\n\n{fact}"),
@@ -363,15 +369,17 @@ class Layered:
         )
 
     def _declare_effects(self) -> None:
-        """Have what has a playbook's effect pressed once, by whichever layer. What a macro is told later may be in its
-        labels, which then are declared when it is called.
+        """Declare the labels of playbooks' effects, so that all layers press them once.
+
+        Labels with a parameter are declared when the macro is called with its values. Raises `InvalidUsage` if a label
+        is also in retry_click=.
         """
         offered = [tool for _, tool in self.macros.tools] if self.macros else []
         labels = [label for script in (self.options.script, *offered) for label in press_once_of(script)]
         if both := set(labels) & set(self.options.retry_click):
             raise InvalidUsage(
-                f"{', '.join(sorted(both))} cannot be both in a playbook's press_once and in retry_click=: what has an "
-                "effect is not clicked again."
+                f"{', '.join(sorted(both))} cannot be both in a playbook's press_once and in retry_click=: a button "
+                "with an effect is not clicked again."
             )
         self._once.declare([label for label in labels if "{" not in label])
 

@@ -1,7 +1,7 @@
-"""Learning by itself: runs that the model has answered become a playbook, which proves itself in its shadow first.
+"""Learn a playbook from runs that the model has answered, and test it in the model's shadow before it is used.
 
-Everything that takes time is done when a run is over and its trace is closed: compiling, and comparing what the
-playbook would have done with what the model did. None of it fails an item, nor a run: what goes wrong is logged.
+Compiling, and comparing the playbook's actions with the model's, happen after a run is over and its trace is closed.
+A fault of learning is logged and fails no item and no run. `learning_of` and `with_learned` are for `subgoal`.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from holo_tasks.scripts.step_outcome import count
 from holo_tasks.vision.control_text import can_read
 
 TAG = 9
-"""How long the end of a name is that tells apart the sub-goals of one title."""
+"""Length of the suffix of a name, which distinguishes sub-goals with the same title."""
 _NOTES = "learning"
-"""Where in the home the runs are noted that nothing was learned from yet."""
+"""Folder in the home with notes about runs that have not been used for learning yet."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class _Note:
-    """A sub-goal that the model has answered: in which trace it is, and the arguments that it was called with."""
+    """A sub-goal that the model has answered: its trace, its number there, and its arguments."""
 
     trace: str
     subgoal: int
@@ -62,9 +62,9 @@ class _Note:
 
 @dataclass
 class Learning:
-    """What one run knows and learns of one sub-goal. ``off`` says why it learns nothing, where it cannot.
+    """The learning of one run about one sub-goal. ``off`` is the reason if it cannot learn, else empty.
 
-    Without ``learn`` it only has done what was learned before, and keeps count of that.
+    Without ``learn`` it only uses the playbook that was learned before, and counts the results.
     """
 
     run: Run
@@ -72,7 +72,7 @@ class Learning:
     learn: Learn | None
     place: str = ""
     public: PublicKey | None = None
-    """Whose signature what is read must bear, if that is not this machine's."""
+    """Key that must have signed the versions. ``None`` stands for this machine's."""
     name: str = ""
     off: str = ""
     version: Version = field(default_factory=Version)
@@ -83,12 +83,16 @@ class Learning:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     def before(self, declared: SubgoalOptions, given: Mapping[str, Any]) -> SubgoalOptions:
-        """Return the options of a call: with the playbook before the model, where one was promoted."""
+        """Return the options of a call, with a promoted playbook before the model."""
         script = self.script(given)
         return declared if script is None else replace(declared, layers=(script, *declared.in_order))
 
     def script(self, given: Mapping[str, Any]) -> Script | None:
-        """Return the playbook with a call's arguments; None where there is none to be used, or they do not fit it."""
+        """Return the playbook with a call's arguments.
+
+        Returns ``None`` without a promoted playbook, if it gave up more often than it fitted, or if the arguments do
+        not fit.
+        """
         version = self.version
         if self.off or self.playbook is None or version.gave_up + self.gave_up > version.fitted + self.fitted:
             return None
@@ -102,7 +106,7 @@ class Learning:
         return script
 
     def heard(self, run: Run, call: Call, answered: int, replayed: int) -> None:
-        """Take in what became of a call, since so many sub-goals of the run were answered and so many replayed."""
+        """Count the result of a call. ``answered`` and ``replayed`` are the lengths of the run's lists before it."""
         resolved, replays = run.resolved[answered:], run.replayed[replayed:]
         layers = {one.subgoal: one.layer for one in resolved}
         for replay in replays:
@@ -114,14 +118,14 @@ class Learning:
             self.noted = [*self.noted, _Note(run.trace, mine[0].subgoal, _plain(call.given))][:MOST]
 
     async def begin(self) -> None:
-        """Look up where the newest version stands."""
+        """Look up the newest version and, if it is promoted, its playbook."""
         try:
             await self._guarded(self._begin)
         finally:
             self.begun.set()
 
     async def finish(self) -> None:
-        """Learn from a run that is over."""
+        """Learn from the run, which is over."""
         await self._guarded(self._finish)
 
     async def _guarded(self, work: Any) -> None:
@@ -129,10 +133,10 @@ class Learning:
             return
         try:
             await asyncio.to_thread(work)
-        except Exception as error:  # an item is done by the model as well: nothing of this may be in its way
+        except Exception as error:  # the model does the item anyway, so learning must not fail it
             said = str(error) if isinstance(error, HoloError) else f"{type(error).__name__}: {error}"
             self.off = said
-            self._log.warning("Nothing is learned of ‘%s’ in this run: %s", self.goal, said)
+            self._log.warning("Nothing is learned about ‘%s’ in this run: %s", self.goal, said)
 
     # in a thread
 
@@ -145,10 +149,10 @@ class Learning:
             self.playbook, _ = self._versions.playbook(self.version)
 
     def _named(self) -> str:
-        """Return the one name at the place that is of this goal. Raises `InvalidUsage` if it cannot be told."""
+        """Return the name of this goal's folder at the place. Raises `InvalidUsage` if several fit."""
         found = [name for name in shelf_at(self.place).folders() if self.goal in ("", name, name[:-TAG])]
         if len(found) > 1:
-            raise InvalidUsage(f"{self.place} has {', '.join(found)}: say which one, learned(place, goal).")
+            raise InvalidUsage(f"{self.place} has {', '.join(found)}: name one with learned(place, goal).")
         return found[0] if found else self.goal or "none"
 
     def _finish(self) -> None:
@@ -161,7 +165,7 @@ class Learning:
                 counts = f"{self.version.gave_up} times, and fitted {self.version.fitted}"
                 self._note("demoted", why=f"it gave up {counts}")
                 self._log.warning(
-                    "The playbook that was learned of ‘%s’ (version %s) gave up %s: the model works before it again.",
+                    "The learned playbook of ‘%s’ (version %s) gave up %s: the model works in its place again.",
                     self.goal, self.version.id, counts,
                 )  # fmt: skip
         if self.learn is None:
@@ -174,30 +178,30 @@ class Learning:
             self._compared(waiting)
 
     def _compiled(self, noted: list[_Note]) -> list[_Note]:
-        """Compile what was noted, once it is enough; return what was not used for that."""
+        """Compile a playbook once there are enough notes. Return the notes that were not used."""
         assert self.learn is not None
         enough, later = noted[: self.learn.after], noted[self.learn.after :]
         if len(enough) < self.learn.after:
             self._keep()
             return []
-        for path in self._files():  # of runs that no playbook can be made of now none can be made later
+        for path in self._files():  # runs that cannot be compiled now cannot be compiled later
             path.unlink(missing_ok=True)
         found = [self._found(note) for note in enough]
         if missing := [note.trace for note, one in zip(enough, found, strict=True) if one is None]:
-            raise InvalidUsage(f"{missing[0]} cannot be learned from: it is not whole, or was changed.")
+            raise InvalidUsage(f"Nothing can be learned from {missing[0]}: it is incomplete or was changed.")
         whole = [one for one in found if one is not None]
         traces = list({trace.uri: trace for trace, _ in whole}.values())
         chosen = [replace(one, data={**_held(note.arguments, one), **one.data}) for note, (_, one) in
                   zip(enough, whole, strict=True)]  # fmt: skip
         made = compiled_of(traces, chosen, self._reader, self.goal)
         if strange := sorted(made.parameters.keys() - enough[0].arguments.keys()):
-            raise InvalidUsage(f"the playbook would need {strange[0]!r}, which is no argument of the sub-goal.")
+            raise InvalidUsage(f"the playbook would need {strange[0]!r}, which is not an argument of the sub-goal.")
         self.version = self._versions.add_version(made.text, self.goal, [one.digest for one in chosen])
         self._log.info("‘%s’ was learned from %d runs: version %s.", self.goal, len(chosen), self.version.id)
         return later
 
     def _compared(self, noted: Sequence[_Note]) -> None:
-        """Compare the version in shadow with what the model did; promote or drop it once enough is known."""
+        """Compare the version in the shadow with the model's actions. Promote or drop it after enough comparisons."""
         assert self.learn is not None
         playbook, _ = self._versions.playbook(self.version)
         for note in noted:
@@ -211,14 +215,14 @@ class Learning:
                 self._log.info("‘%s’, version %s, differs: %s", self.goal, self.version.id, differs)
             if self.version.agreed >= self.learn.shadow and self.version.agreed > self.version.differed:
                 self._note("promoted", run=self.run.run_id)
-                self._log.info("‘%s’, version %s, stands before the model from now on.", self.goal, self.version.id)
+                self._log.info("‘%s’, version %s, works before the model from now on.", self.goal, self.version.id)
                 return
             if self.version.differed >= self.learn.shadow:
                 self._note("dropped", run=self.run.run_id)
                 return
 
     def _found(self, note: _Note) -> tuple[Trace, Recording] | None:
-        """Return a noted sub-goal as its trace tells it; None if the trace is not whole, or does not tell it."""
+        """Return the recording of a noted sub-goal with its trace. ``None`` if the trace is not valid or lacks it."""
         if note.trace not in self._read:
             verdict = verify(open_bundle(note.trace), self._versions.public, Heads(Path(note.trace).name))
             trace = open_trace(note.trace)
@@ -234,7 +238,7 @@ class Learning:
         return sorted(self._folder.glob(f"{self.name}.*.json"))
 
     def _kept(self) -> list[_Note]:
-        """Return what earlier runs have noted, oldest first."""
+        """Return the notes of earlier runs, oldest first."""
         return [_Note(**one) for path in self._files() for one in json.loads(path.read_bytes())]
 
     def _keep(self) -> None:
@@ -268,7 +272,7 @@ class Learning:
 
 
 async def learning_of(run: Run, known: Kept, learn: Learn) -> Learning:
-    """Return what a run knows and learns of a sub-goal; it is looked up once a run."""
+    """Return the learning of a run about a sub-goal. The newest version is looked up once per run."""
     goal = name_of_goal(known.goal)
     name = f"{goal}-{hashlib.sha256(known.same.name.encode()).hexdigest()[: TAG - 1]}"
     return await _begun(run, f"{learn.into}/{name}", Learning(run.whole, goal, learn, str(learn.into), name=name))
@@ -277,9 +281,9 @@ async def learning_of(run: Run, known: Kept, learn: Learn) -> Learning:
 async def with_learned(
     run: Run, declared: SubgoalOptions, given: Mapping[str, Any]
 ) -> tuple[SubgoalOptions, Learning | None]:
-    """Return options with what was learned in the place of a `Learned` among the layers, and what keeps count of it.
+    """Return the options with the learned playbook in place of a `Learned` layer, and the object that counts it.
 
-    Raises `InvalidUsage` where nothing else could do the work, and for what is not signed as it must be.
+    Raises `InvalidUsage` if no layer would be left, or if a version is not signed with the expected key.
     """
     layer = next((one for one in declared.in_order if isinstance(one, Learned)), None)
     if layer is None:
@@ -293,7 +297,7 @@ async def with_learned(
     place = declared.in_order.index(layer)
     layers = [*declared.in_order[:place], *([script] if script else []), *declared.in_order[place + 1 :]]
     if not layers:
-        raise InvalidUsage(f"No version at {layer.place} stands before the model yet: put 'model' behind learned(…).")
+        raise InvalidUsage(f"No version at {layer.place} is promoted yet: put 'model' after learned(…).")
     return replace(declared, layers=layers), found
 
 
@@ -302,18 +306,18 @@ async def _begun(run: Run, key: str, asked: Learning) -> Learning:
     if found is None:
         found = run.whole.learning[key] = asked
         await found.begin()
-    await found.begun.wait()  # several desktops of one run may ask at the same time
+    await found.begun.wait()  # several desktops of one run may call this at the same time
     return found
 
 
 def _plain(given: Mapping[str, Any]) -> dict[str, str | int]:
-    """Return the arguments that a playbook could be told, without what is a secret's."""
+    """Return the texts and integers among the arguments, without those that contain a secret."""
     told = hushed_plain({name: one for name, one in given.items() if isinstance(one, str | int)})
     return {name: one for name, one in told.items() if not isinstance(one, bool) and not is_placeholder(str(one))}
 
 
 def _held(arguments: Mapping[str, str | int], recording: Recording) -> dict[str, str | int]:
-    """Return the arguments that a recording was told, or that were typed in it: others are none of its parameters."""
+    """Return the arguments that occur in the goal or the typed texts of a recording. Others are no parameters."""
     typed = [str(step.arguments.get(TYPING[step.tool], "")) for step in recording.steps if step.tool in TYPING]
     said = [recording.goal, recording.title, *typed]
     return {name: one for name, one in arguments.items() if any(str(one) in text for text in said)}

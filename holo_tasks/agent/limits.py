@@ -1,4 +1,4 @@
-"""`limits`: ceilings on money, actions, time and calls for a block of code."""
+"""`limits`: limits on cost, actions, time and calls of a block of code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from holo_tasks.safety.scrubbing import check_open
 
 R = TypeVar("R")
 POLL_INTERVAL_S = 0.5
-"""How often the clock of a scope that stands still is looked at."""
+"""Interval in which a scope's clock is read while it is stopped."""
 
 
 def limits(
@@ -40,15 +40,15 @@ def limits(
     name: str = "limits",
     budget: str | None = None,
 ) -> LimitScope:
-    """Limit what everything inside a block of code may spend, as `cost_guardrail` does for a function.
+    """Limit everything inside a block of code, as `cost_guardrail` does for a function.
 
         async with limits(max_cost_usd=0.50, timeout_seconds=60):
             await pursue("Read the newest message.")
 
-    Limits nest: what is spent inside is charged to all scopes around it. Money, actions and calls count over retries
-    and re-runs, under the ``name`` of the block and its place in the flow run; ``budget`` names one to share with other
-    flows and workers. ``async with`` also stops what hangs at the deadline; ``with`` checks the deadline at each step.
-    Raises `LimitReached` when a limit is reached, and `InvalidUsage` without any limit.
+    Limits nest: the cost inside is charged to all scopes around it. Cost, actions and calls count over retries and
+    re-runs, under the ``name`` of the block and its place in the flow run. ``budget`` names a budget that other flows
+    and workers share. ``async with`` cancels the block at the deadline. ``with`` checks the deadline at each step.
+    Raises `LimitReached` at a limit, and `InvalidUsage` without any limit.
     """
     given = Limits(max_cost_usd, max_actions, timeout_seconds, max_calls_per_5_minutes)
     if given == Limits():
@@ -59,7 +59,7 @@ def limits(
 
 
 class LimitScope(AbstractContextManager[Guard], AbstractAsyncContextManager[Guard]):
-    """A block of code under limits; it can be entered again, and then counts as another one of its name."""
+    """A block of code under limits. Each entry counts separately, under the same name with another number."""
 
     def __init__(self, name: str, limits: Limits, budget: str | None = None) -> None:
         self.name, self.limits, self.budget = name, limits, budget
@@ -95,9 +95,9 @@ class LimitScope(AbstractContextManager[Guard], AbstractAsyncContextManager[Guar
 
 @contextmanager
 def limited(name: str, limits: Limits, budget: str | None = None, *, numbered: bool = False) -> Iterator[Guard]:
-    """Open a scope by the name of what runs in it; what an earlier attempt at the same spent under it counts.
+    """Open a scope of this name. The costs of earlier attempts under the same name count.
 
-    Calls of one function within a business item share what they may spend; with ``numbered`` each time is another one.
+    Calls of one function within a business item share the budget. With ``numbered``, each entry has its own.
     """
     key = _key(name, numbered=numbered) if budget is None else f"shared:{budget}"
     with guarded(f"‘{name}’", limits, key) as guard, not_untouched(guard):
@@ -110,7 +110,7 @@ def limited(name: str, limits: Limits, budget: str | None = None, *, numbered: b
 
 
 def _key(name: str, *, numbered: bool) -> str:
-    """Name the budget of a scope so that a later attempt finds it again; empty to take it from the scope around."""
+    """Return a key for a scope's budget that later attempts also get. Empty for the budget of the scope around it."""
     here, around = current_subgoal(), current_guard()
     if here is not None and here.token:
         if numbered and around is not None:
@@ -125,7 +125,7 @@ def _key(name: str, *, numbered: bool) -> str:
 
 @asynccontextmanager
 async def deadline(guard: Guard) -> AsyncIterator[None]:
-    """Cancel what runs inside at the scope's own deadline, which moves on while a person has the screen."""
+    """Cancel the block at the scope's own deadline. The deadline moves while a person has the screen."""
     if guard.limits.timeout_seconds is None:
         yield
         return
@@ -154,6 +154,6 @@ async def deadline(guard: Guard) -> AsyncIterator[None]:
 
 
 async def before_deadline(guard: Guard, work: Awaitable[R]) -> R:
-    """Await something, but not past the scope's own deadline."""
+    """Await ``work`` until the scope's own deadline. Raises `LimitReached` there."""
     async with deadline(guard):
         return await work

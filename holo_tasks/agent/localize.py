@@ -1,4 +1,4 @@
-"""`localize`: where something is on the screen, as a task that any flow with an agent can use."""
+"""`localize`: find an element on the screen, as a task for every flow with an agent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from holo_tasks.safety.scrubbing import hushed_plain
 from holo_tasks.set_of_mark.marker import Marker
 
 Who: TypeAlias = Literal["any", "model"]
-"""Who may say where something is: whoever knows, or the model only."""
+"""Source of a place: any source, or the model only."""
 WHICH = (
     "Elements of the user interface are outlined on this screenshot, each with a number on a tag. Give the number of "
     "one element, or 0 if it is not outlined. The element is: {}"
@@ -50,23 +50,22 @@ async def localize(
     marks: bool = False,
     by: Who = "any",
 ) -> Point:
-    """Return the screen pixel at which to click what is described, on the present screen.
+    """Return the screen pixel at which to click the described element, on the present screen.
 
-    What is described by what it is and what it is called, as “the Search button” or “the field Reference”, costs no
-    call where it can be found without one: as the program tells of its elements, else as it is read, if there is one
-    such element only and the picture agrees. Everything else is for the model, and so is this with ``by="model"``.
-    The trace says who it was (`Located.by`).
+    A description by role and name, such as “the Search button” or “the field Reference”, may cost no call. The element
+    is then found in the accessibility tree, else by OCR, if exactly one element fits and the picture agrees. Otherwise,
+    and with ``by="model"``, the model is asked. The trace has the source (`Located.by`).
 
-    What comes from outside goes into ``data``, as in `pursue`, and the description speaks of it by name. ``region``
-    shows the model only that part of the screen, in screen pixels. With ``marks``, elements found by OCR
-    and by their edges are numbered on the picture and the model chooses a number (set-of-mark prompting). Needs an
-    open agent; is charged to it. Raises `ModelFailed` if the model does not name a place, or says there is none.
+    Put values from outside into ``data``, as in `pursue`, and refer to them by name. ``region`` limits the picture to
+    a part of the screen, in screen pixels. With ``marks``, elements found by OCR and by their edges are numbered on
+    the picture, and the model chooses a number (set-of-mark prompting). Needs an open agent, which is charged. Raises
+    `ModelFailed` if the model names no place.
     """
     if not description.strip():
         raise InvalidUsage("There is nothing to locate: describe the element in a few words.")
     if by not in get_args(Who):
         raise InvalidUsage(f'by= is "any" or "model", not {by!r}.')
-    # By context: what was asked so far outlives the task when that is retried.
+    # Passed by context, so that the count of questions goes on when the task is retried.
     block = f"\n\n{quoted(hushed_plain(plain(data)))}" if data else ""
     token = _search.set(_Search(region, marks, block, chances(), by))
     try:

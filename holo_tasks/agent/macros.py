@@ -1,4 +1,4 @@
-"""Playbooks as tools of the model: what it is offered, and what is done when it calls one."""
+"""Playbooks as tools of the model (macros): their definition, and their execution when the model calls one."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ from holo_tasks.scripts.script import Script
 
 @runtime_checkable
 class Tool(Protocol):
-    """What the model can be offered beside its own tools: a `Script` of a playbook."""
+    """A tool that can be offered to the model, such as a `Script` of a playbook."""
 
     def macro(self) -> Macro:
-        """Return it as a model knows it."""
+        """Return the definition of the tool for the model."""
         ...
 
     @property
     def layer(self) -> str:
-        """What it is called where it is told who did something."""
+        """Name of the layer for its actions in traces and reports."""
         ...
 
     def given(self, values: Any) -> Scripted:
-        """Return the script with these values; raise `InvalidUsage` if they do not fit."""
+        """Return the script with these values. Raises `InvalidUsage` if they do not fit."""
         ...
 
 
 @dataclass(frozen=True)
 class Macros:
-    """The playbooks that the model of a sub-goal may call, and how they are done: as the layer of a script is."""
+    """The playbooks that the model of a sub-goal may call."""
 
     run: Run
     options: SubgoalOptions
@@ -59,16 +59,16 @@ class Macros:
     tools: Sequence[tuple[Macro, Tool]] = ()
 
     def offered_to(self, model: Model) -> Model:
-        """Return the model with these tools beside its own."""
+        """Return the model with these tools in addition to its own."""
         if not self.tools:
             return model
         return replace(model, dialect=model.dialect.offering([macro for macro, _ in self.tools]))
 
     async def do(self, walk: Walk, call: MacroCall, once: Once, most_steps: int) -> tuple[str, bool]:
-        """Do what the model has called; return what it is told of that, and whether it went wrong.
+        """Run the playbook that the model called. Return the reply for the model, and whether it is an error.
 
-        It passes the very doors that the model's own actions pass, and counts as they do. Only that it gives up is told
-        to the model: limits, refusals, kills and faults end the sub-goal.
+        The playbook's actions pass the same checks as the model's actions, and count like them. Only a `GaveUp` becomes
+        a reply. Limits, refusals, kills and faults end the sub-goal.
         """
         tool = next(tool for macro, tool in self.tools if macro.name == call.name)
         try:
@@ -78,7 +78,7 @@ class Macros:
             return f"{call.name} was not begun: {error}", True
         once.declare(press_once_of(given))
         aside, begun, layer = walk.aside(call.name), walk.step, tool.layer
-        # By context, not as parameters: Prefect looks for task results inside those, field by field.
+        # The work is passed by context: Prefect searches parameters for task results, field by field.
         mark = _sequence.set(lambda: self._sequence(aside, brain, layer, once, most_steps))
         try:
             with stepping(aside), tags(f"layer:{layer}"):
@@ -115,7 +115,7 @@ class Macros:
         )
 
     def _guide(self, brain: Brain) -> AnyGuide:
-        """Return what clears the screen for it: where the sub-goal begins and ends does not hold for a part of it."""
+        """Return a guide that clears interruptions. The sub-goal's first and last state do not apply to a macro."""
         if self.options.known_screens is None:
             return Unguided()
         return Guide(self.options.known_screens, expect=lambda: brain.intent.expect)
@@ -123,7 +123,7 @@ class Macros:
 
 @dataclass(frozen=True)
 class _Left:
-    """What ends the sub-goal's body, and is no failure of the task."""
+    """An exception that ends the sub-goal's body without failing the task."""
 
     error: BaseException
 
@@ -133,29 +133,29 @@ _sequence: ContextVar[Callable[[], Awaitable[Answered[str]]]] = ContextVar("holo
 
 @step_as_task(acts=True, title="{number} · {what}")
 async def _macro(number: int, what: str) -> Answered[str] | GaveUp | _Left:
-    """Do a whole sequence as one task: its steps are in the trace. That it gives up is no failure of the task."""
+    """Run a whole playbook as one task. Its steps are in the trace. A `GaveUp` does not fail the task."""
     try:
         return await _sequence.get()()
     except GaveUp as error:
         return error
     except (asyncio.CancelledError, Exception):
         raise
-    except BaseException as left:  # such as that the effect was found to be there
+    except BaseException as left:  # such as `EffectFound`
         return _Left(left)
 
 
 def press_once_of(script: object) -> tuple[str, ...]:
-    """Return what is written on what has the effect of a playbook; nothing for whatever is none."""
+    """Return the labels of the buttons that have a playbook's effect. Empty if ``script`` is not a playbook."""
     return script.press_once if isinstance(script, Script) else ()
 
 
 def macros_of(run: Run, options: SubgoalOptions, perform: Perform, tools: Sequence[Any]) -> Macros:
-    """Return what a sub-goal offers its model as tools. Raises `InvalidUsage` for what cannot be offered."""
+    """Return the tools of a sub-goal. Raises `InvalidUsage` if one is not a playbook, or if no layer is the model."""
     for tool in tools:
         if not isinstance(tool, Tool):
             raise InvalidUsage(f"tools= holds Script(…) of playbooks, not {tool!r}.")
     if tools and MODEL not in options.order:
-        raise InvalidUsage("tools= are offered to the model, which is none of the layers= here: add 'model'.")
+        raise InvalidUsage("tools= are for the model, which is not among the layers= here: add 'model'.")
     offered = [(tool.macro(), tool) for tool in tools]
     check_macros([macro for macro, _ in offered])
     return Macros(run, options, perform, offered)

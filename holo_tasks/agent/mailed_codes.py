@@ -1,4 +1,4 @@
-"""`mailed_codes`: the one-time codes that a program sends by mail, each taken once."""
+"""`mailed_codes`: read one-time codes from mails, each once."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from holo_tasks.run.run import running_here
 LOOK_S = 2.0
 LONGEST_S = 900.0
 EARLY_S = 60.0
-"""A letter's date may be so much earlier than it was asked for: clocks differ."""
+"""Seconds by which a mail's date may precede the request, because clocks differ."""
 MOST_CHARACTERS = 20_000
-"""So much of a letter is searched."""
+"""Number of characters of a mail that are searched."""
 CODE = r"\b(\d{6})\b"
 
 
 class Mailbox(Protocol):
-    """Where letters come, as a `HoloMailbox` block is one."""
+    """A mailbox, such as a `HoloMailbox` block."""
 
     async def letters(self, since: date | None = None) -> list[Letter]: ...
 
 
 class MailedCodes:
-    """Waits for letters that come from now on. Made by `mailed_codes`."""
+    """Reader of the codes in new mails. `mailed_codes` creates it."""
 
     def __init__(self, mailbox: Mailbox, sender: str, pattern: str, within_s: float) -> None:
         self._mailbox = mailbox
@@ -42,21 +42,22 @@ class MailedCodes:
         self._seen: set[str] = set()
         self._asked = datetime.now(UTC)
         if self._pattern.groups != 1:
-            raise InvalidUsage(f"The pattern of a mailed code has one group, which is the code: {exact(pattern)}.")
+            raise InvalidUsage(f"The pattern of a mailed code needs one group, which is the code: {exact(pattern)}.")
         if getaddresses([self._sender]) != [("", self._sender)] or "@" not in self._sender:
-            raise InvalidUsage("Codes come from one sender, given by the whole address: sender='codes@example.com'.")
+            raise InvalidUsage("sender= must be one whole address, such as sender='codes@example.com'.")
         if not 0 < within_s <= LONGEST_S:
-            raise InvalidUsage(f"A code is waited for from 0 to {LONGEST_S:g} seconds.")
+            raise InvalidUsage(f"within_seconds= must be above 0 and at most {LONGEST_S:g}.")
 
     async def begin(self) -> None:
-        """Note which letters are there: none of them is what is waited for."""
+        """Note the mails that are there already, which do not count."""
         self._seen = {letter.source for letter in await self._letters()}
         self._asked = datetime.now(UTC)
 
     async def code(self) -> str:
-        """Return the code of the next letter, which is kept out of trace, logs and pictures from then on.
+        """Wait for the next mail with a code, and return the code. Each mail is used once.
 
-        Raises `GaveUp` where none comes in time, or letters with different codes do. A letter is used once.
+        From then on the code is removed from traces, logs and pictures. Raises `GaveUp` if no code arrives in time, or
+        if mails with different codes arrive.
         """
         end_s = asyncio.get_running_loop().time() + self._within_s
         while True:
@@ -80,7 +81,7 @@ class MailedCodes:
             await asyncio.sleep(min(LOOK_S, left_s))
 
     def _in(self, letter: Letter) -> str:
-        """Return the code in a letter that is from the sender, new, and younger than what asked for it."""
+        """Return the code in a mail if the mail is new, from the sender, and not older than the request. Else empty."""
         if letter.source in self._seen or letter.date is None or letter.problems:
             return ""
         if letter.date < self._asked - timedelta(seconds=EARLY_S):
@@ -98,13 +99,13 @@ class MailedCodes:
 async def mailed_codes(
     mailbox: Mailbox, *, sender: str, pattern: str = CODE, within_seconds: float = 120
 ) -> AsyncIterator[MailedCodes]:
-    """Take codes out of letters that come after this is entered: enter it, have the code sent, then ask for `code`.
+    """Read codes from mails that arrive inside the block: enter it, let the program send the code, then call `code`.
 
-    ``mailbox`` is a `HoloMailbox`, ``sender`` the whole address that the letter is from, ``pattern`` a regular
-    expression whose one group is the code. A letter counts if it was not there before, its date is not earlier, and
-    one code is in its text. Who else reads the mailbox for the same codes has to wait: give the login a seat.
+    ``mailbox`` is a `HoloMailbox`. ``sender`` is the whole address of the sender. ``pattern`` is a regular expression
+    with one group, which is the code. A mail counts if it is new, its date is not before the request, and its text has
+    exactly one code. Only one reader of a mailbox may wait for the same codes: give the log-in a seat.
 
-    A program asks again for a code that was refused, and `code` then waits for the next letter.
+    If a program refuses a code and sends another one, call `code` again. It waits for the next mail.
     """
     codes = MailedCodes(mailbox, sender, pattern, within_seconds)
     await codes.begin()

@@ -1,4 +1,4 @@
-"""Where an element is that is named plainly: as its program tells, else as it is read, and never against the pixels."""
+"""Find an element by role and name without a model: in the accessibility tree, else by OCR, confirmed by the pixels."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from holo_tasks.vision.control_text import ScreenText, can_read
 
 By: TypeAlias = Literal["accessibility", "text", "model"]
 WITH_LABELS = frozenset({"text field", "password field", "spin button", "combo box"})
-"""Roles of what is called as a label beside it says."""
+"""Roles whose name is on a label next to the element."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """Where the element is that was named, and who said so; None, and ``why``, where only the model can say."""
+    """The place of a named element and its source. ``at`` is ``None`` if the model is needed; ``why`` says why."""
 
     at: Point | None = None
     by: By = "model"
@@ -29,10 +29,10 @@ class Named:
 
 
 async def named_element(walk: Walk, description: str) -> Named:
-    """Return where the one element is that a description names by role and name.
+    """Return the place of the element that a description names by role and name.
 
-    If it does not, if there is none or more than one, or where program and picture do not agree, it is for the model.
-    What may be known outside is all that is gone by, as the answer leaves this machine.
+    The model is needed if the description has no role and name, if not exactly one element fits, or if the program and
+    the picture disagree. Only the redacted frame and elements are used, because the result leaves this machine.
     """
     target, seen = plain_target(description), walk.seen
     if target is None or seen is None or not can_read():
@@ -60,7 +60,7 @@ async def named_element(walk: Walk, description: str) -> Named:
 
 
 async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: str) -> str:
-    """Say why the picture does not show the element where its program tells it: its name on it, or its label."""
+    """Return why the picture does not show the element in its box: no name on it, or no label. Empty if it does."""
     from holo_tasks.vision.element_check import ElementCheck, agrees
 
     check = ElementCheck()
@@ -74,7 +74,7 @@ async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: st
 
 
 def _read(frame: Frame, target: PlainTarget, shown: Box) -> Point | None:
-    """Return where the name is read, if it is at one place only."""
+    """Return the center of the one text line with this name. ``None`` if there is no line or several."""
     from PIL import Image
 
     from holo_tasks.vision.ocr_reader import shared_reader

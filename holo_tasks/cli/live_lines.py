@@ -92,7 +92,7 @@ class Aloud:
             self._say(f"it waits {until(handoff.expires_at)}; answer with:", f" {_command(handoff)}")
             self._say(f"the choices are {words(handoff.choices)}")
             if handoff.live:
-                self._say("the desktop in a browser, for whoever has this link:", f" {handoff.live}")
+                self._say("the desktop in a browser, for everyone with this link:", f" {handoff.live}")
 
     async def tick(self) -> None:
         """Update the line on a terminal every second until this is cancelled."""

@@ -104,14 +104,14 @@ def in_words(told: dict[str, Any]) -> str:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse what is plainly wrong."""
+    """Raise `InvalidUsage` for wrong options."""
     if options.app is not None and not options.app.strip():
         raise InvalidUsage("--app is empty; give the command that starts the program.")
     if options.app is not None and options.accessibility:
         raise InvalidUsage("--accessibility is for --display only; the elements of a program of --app are read anyway.")
     if options.out is not None and not options.out.name:
         raise InvalidUsage(f"--out must name a file, not {str(options.out)!r}.")
-    _desktop(options)  # making one checks what it is made of
+    _desktop(options)  # its constructor checks the other options
 
 
 def _desktop(options: argparse.Namespace) -> Desktop:

@@ -107,7 +107,7 @@ def _check(options: argparse.Namespace) -> None:
         raise InvalidUsage("Pictures cannot be read here: pip install 'prefect-holo[rehearsal]'.")
     if wrong := next((name for name in named_values(options.param, "--param") if not is_name(name)), None):
         raise InvalidUsage(NO_NAME.format(wrong))
-    _desktop(options)  # making one checks what it is made of
+    _desktop(options)  # its constructor checks the other options
 
 
 def _is_own(options: argparse.Namespace) -> bool:

@@ -66,7 +66,7 @@ async def test_a_run_anchors_its_opening_every_200_records_and_its_end(home: Pat
     verdict = verify_trace(trace.uri, public(home), None, home)
     assert (verdict.verdict, verdict.anchored and verdict.anchored["last"]) == ("VALID", 451)
     assert verdict.head == trace.head.sha256
-    assert "heads that were anchored" in in_words(verdict)
+    assert "anchored heads" in in_words(verdict)
 
 
 async def test_replacing_the_whole_trace_is_detected(home: Path, event: Any) -> None:
