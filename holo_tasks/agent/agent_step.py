@@ -150,7 +150,7 @@ async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
 
 
 def ending_as_killed(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-    """Make the task of a killed run end with the error `Killed` instead of a bare cancellation."""
+    """Make a cancelled task of a killed run raise the exception of `as_killed`, so that its state becomes Killed."""
 
     @wraps(function)
     async def told(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -82,7 +82,7 @@ async def fan_out(
             await asyncio.sleep(LOOK_S)
         await batches.tell(counts, at_last=True)
     if batches.limit:
-        raise LimitReached(f"A batch of {exact(name)} has reached a limit, and no more are begun: {batches.limit}")
+        raise LimitReached(f"A batch of {exact(name)} has reached a limit, and no more are started: {batches.limit}")
     return counts
 
 
@@ -160,8 +160,8 @@ class _Batches:
             self._in_vain += 1
             if self._in_vain >= IN_VAIN:
                 raise NeedsPerson(
-                    f"{IN_VAIN} batches have come to nothing one after the other, the last as {state.name}: "
-                    f"{state.message} No more are begun; look at their runs, then run this one again."
+                    f"{IN_VAIN} batches in a row have failed, the last as {state.name}: "
+                    f"{state.message} No more are started; look at their runs, then run this one again."
                 )
 
     async def tell(self, counts: Counts, *, at_last: bool = False) -> None:

@@ -38,25 +38,25 @@ async def named_element(walk: Walk, description: str) -> Named:
     if target is None or seen is None or not can_read():
         return Named()
     frame, shown = seen.redacted, seen.shot.area
-    elements, told = walk.doors.elements, "Nobody asked the programs."
+    elements, told = walk.doors.elements, "The programs were not asked."
     if elements is not None:
         tree = await elements.known(seen.masks)
         found = {each.id: each for role in target.roles for each in tree.find(role, target.name, shown)}
         if len(found) > 1:
-            return Named(why=f"{len(found)} elements are called so.")
+            return Named(why=f"{len(found)} elements have this name.")
         if len(found) == 1 and tree.complete:
             (element,) = found.values()
             if why := await _disagrees(frame, tree, element, target.name):
-                return Named(why=f"A program tells of it at {element.box}, but {why}.")
+                return Named(why=f"A program reports it at {element.box}, but {why}.")
             return Named(element.box.center, "accessibility")
-        told = "No program tells of it for certain."
+        told = "No program reports it for certain."
     at = await asyncio.to_thread(_read, frame, target, shown) if BUTTONS & set(target.roles) else None
     if at is None:
         return Named(why=f"{told} It was not read at one place either.")
     reader = ScreenText()
     if _is(target.name, await reader.on_target(frame, at)) and await reader.field_at(frame, at) is None:
         return Named(at, "text")
-    return Named(why=f"{told} Where it was read there is no button for certain.")
+    return Named(why=f"{told} The place where it was read is not certain to be a button.")
 
 
 async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: str) -> str:
@@ -68,9 +68,9 @@ async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: st
         return why
     if element.role in WITH_LABELS:
         field = await ScreenText().labelled(frame, element.box.center, (name,))
-        return "" if field is not None and field.intersects(element.box) else "its label is not beside it"
+        return "" if field is not None and field.intersects(element.box) else "its label is not next to it"
     same = agrees(name, await asyncio.to_thread(check.read, frame, element.box, room=True))
-    return "" if same else "its name is not to be read there"
+    return "" if same else "its name was not read there"
 
 
 def _read(frame: Frame, target: PlainTarget, shown: Box) -> Point | None:

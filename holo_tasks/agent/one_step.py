@@ -1,4 +1,7 @@
-"""Where a playbook does not fit, the model gets that one step; then the playbook goes on where it fits again."""
+"""Let the model do a step of a playbook that does not fit. The playbook goes on as soon as it fits again.
+
+`OneStep` decides in place of the playbook.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,11 @@ from holo_tasks.scripts.rules import conditions_in_words
 from holo_tasks.scripts.step_outcome import Outcome, StepOutcome
 
 MOST_CALLS = 4
-"""So often the model is asked for one step."""
+"""Most calls of the model for one step."""
 MOST_TIMES = 2
-"""So often the model gets the same step in a sub-goal."""
+"""Most times that the model gets the same step in a sub-goal."""
 RESUME_S, PAUSE_S = 3.0, 0.5
-"""What comes of the model's action is waited for so long, and looked for so often, before it is asked again."""
+"""Longest wait for the playbook to fit after the model's action, and the interval of the checks."""
 DONE = "done"
 MOST_SAID = 200
 _TASK = """\
@@ -71,8 +74,11 @@ answer."""
 
 @dataclass(frozen=True)
 class Lent:
-    """What the model works with while a step is its own: the goal in words, with and without the answer's shape, the
-    data, the secrets that it may have typed, what its coordinates are corrected by, and what it may click once more."""
+    """The context for the model while it does a step.
+
+    ``task`` is the ``goal`` with the shape of the answer. ``secrets`` may be typed by name. ``retry_click`` has the
+    labels that may be clicked again.
+    """
 
     goal: str
     task: str
@@ -84,8 +90,9 @@ class Lent:
 
 @dataclass(frozen=True)
 class Healed:
-    """A step that the model did, or whose way it cleared: what it did last and on which picture; ``number`` outcomes of
-    steps were known by then.
+    """A step that the model did, or whose way it cleared.
+
+    ``taken`` is its last action and ``before`` the picture before that. ``number`` outcomes of steps were known then.
     """
 
     misfit: Misfit
@@ -97,7 +104,7 @@ class Healed:
 
 @dataclass
 class _Help:
-    """A step that the model is at: its calls, and the last of its actions with the picture it was decided on."""
+    """A step that the model is doing: its calls so far, and its last action with the picture before it."""
 
     misfit: Misfit
     error: DoesNotFit
@@ -111,10 +118,10 @@ class _Help:
 
 @dataclass
 class OneStep:
-    """Decides by the playbook and, where that does not fit, by the model until it fits again.
+    """Decides by the playbook, and by the model while the playbook does not fit.
 
-    ``once`` holds back what may have had an effect, for whoever works on the sub-goal after this. ``answered`` says
-    that the model gave the answer itself. ``healed`` are the steps that the model did.
+    ``once`` keeps later layers from pressing buttons that may have had an effect. ``answered`` is true if the model
+    gave the answer. ``healed`` are the steps that the model did.
     """
 
     brain: PlaybookBrain
@@ -133,7 +140,7 @@ class OneStep:
         self.brain.late_s = LATE_S
 
     async def decide(self, walk: Walk, answer_only: bool) -> Step:
-        """Return the next step, the playbook's or the model's. Raises `GaveUp` where neither gets on."""
+        """Return the next step of the playbook or of the model. Raises `GaveUp` if neither can go on."""
         while True:
             if self._help is None:
                 try:
@@ -146,15 +153,17 @@ class OneStep:
                 return step
 
     async def close(self) -> None:
-        """Note what became of the step that the model was at when the sub-goal ended."""
+        """Close the playbook. If the model has answered, record its step first."""
         if self._help is not None and self._help.answering:
             self.answered = True
             self.brain.done_by_other(self._outcome(self._help))
         await self.brain.close()
 
     async def _begin(self, walk: Walk, error: DoesNotFit) -> None:
-        """Give the model a step. Raises the error where it is for nobody: it is about another item, nothing of what
-        the playbook knows is there, or the model had this step before.
+        """Give the misfit step to the model.
+
+        Raises ``error`` if the misfit is about another item, if the screen has nothing that the playbook knows, or if
+        the model has had this step too often.
         """
         misfit = error.misfit
         key = misfit.rule.id, misfit.place
@@ -162,7 +171,7 @@ class OneStep:
         if misfit.of_other_item or not (misfit.near or misfit.done) or self._times[key] > MOST_TIMES:
             raise error
         labels = self.brain.pressed(misfit)
-        if misfit.cause == "effect":  # nobody knows what came of it: whoever comes next does not press it either
+        if misfit.cause == "effect":  # the press may have had its effect, so later layers do not repeat it
             self.once.hold_back(self.brain.written_on(misfit.action))
         self._help = _Help(misfit, error, Once(labels, pressed=set(labels)), walk.transcript)
         self._lend(walk, Transcript(self._told(misfit)), self.lent.secrets, self.lent.correction, MODEL)
@@ -171,7 +180,7 @@ class OneStep:
         walk.begin()
 
     async def _end(self, walk: Walk, resumed: Resumed) -> None:
-        """Have the playbook go on."""
+        """Return control to the playbook, and record the step."""
         help_, misfit = self._at(), self._at().misfit
         outcome = self._outcome(help_)
         self.brain.done_by_other(outcome)
@@ -182,7 +191,7 @@ class OneStep:
         self._lend(walk, help_.script, None, None, PLAYBOOK)
         await walk.record(events.LayerChanged(source=MODEL, target=PLAYBOOK, reason="The playbook fits again."))
         if self.lent.correction is not None:
-            await walk.look()  # as a script sees it, which is not off
+            await walk.look()  # the playbook needs a picture without the model's correction
 
     def _lend(
         self,
@@ -192,19 +201,19 @@ class OneStep:
         correction: Correction | None,
         layer: str,
     ) -> None:
-        """Have the walk be one of the layer that goes on with it."""
+        """Set the walk's transcript, secrets and correction for the layer that goes on."""
         walk.transcript, walk.secrets = transcript, secrets
         walk.safe_to_repeat, walk.held, walk.waits_on = self.lent.retry_click, (), True
         walk.doors = replace(walk.doors, correction=correction)
         self.executor.layer, self.executor.act = layer, act_as_task if layer == MODEL else self._act
 
     async def _resumes(self, walk: Walk) -> bool:
-        """Have the playbook go on if it fits again; what the model did may take its time to show."""
+        """Return whether the playbook fits again, and let it go on then. Wait up to `RESUME_S` after an action."""
         help_ = self._at()
-        if help_.answering:  # what it answered was not taken
+        if help_.answering:  # its answer was rejected
             help_.answering = False
             return False
-        if help_.misfit.action.ask_model is not None:  # it is the model's to the end
+        if help_.misfit.action.ask_model is not None:  # the model does the rest of the goal
             return False
         taken = None if _failed(walk) else help_.taken
         acted = taken is not None and not isinstance(taken.call, WaitCall)
@@ -221,7 +230,7 @@ class OneStep:
             walk.show()
 
     async def _by_model(self, walk: Walk, answer_only: bool) -> Step | None:
-        """Return what the model does next of the step; None where it says that it is done, and the playbook fits."""
+        """Return the model's next step. ``None`` if it says that the step is done, and the playbook fits."""
         help_ = self._at()
         while help_.calls < MOST_CALLS:
             step = await decide_as_task(walk, answer_only)
@@ -249,7 +258,7 @@ class OneStep:
         raise self._given_up(f"the model did not get it done in {MOST_CALLS} calls")
 
     async def _said(self, walk: Walk, said: str) -> None:
-        """Take the model's word that a step is done; raise `GaveUp` where it says why not, or nothing fits after it."""
+        """Accept the answer "done" if the playbook fits then. Raises `GaveUp` otherwise, or for another answer."""
         help_ = self._at()
         if said.strip().strip(".!\"'").casefold() != DONE or help_.misfit.cause == "effect":
             raise self._given_up(f"the model says: {said.strip()[:MOST_SAID]}")
@@ -274,7 +283,7 @@ class OneStep:
         return StepOutcome(misfit.rule.id, misfit.place, said, outcome, "model", help_.calls, "" if as_planned else why)
 
     def _told(self, misfit: Misfit) -> str:
-        """Return what the model is told of a step: in the playbook's own words, the item's values apart."""
+        """Return the task for the model: the step in the playbook's words, and the values as a data block."""
         lent = self.lent
         if misfit.action.answers:
             return _ANSWER.format(goal=lent.task, why=misfit.why)
@@ -293,13 +302,13 @@ class OneStep:
 
 
 def _failed(walk: Walk) -> bool:
-    """Say whether nothing was done of the step that was decided last."""
+    """Return whether the last decided step failed or was not performed."""
     told = next((entry for entry in reversed(walk.transcript.entries) if isinstance(entry, Told)), None)
     return told is None or told.is_error
 
 
 def points_of(step: Step, shot: Shot) -> tuple[Point, ...]:
-    """Return where a step goes, in pixels of the picture that it was decided on."""
+    """Return the points of a step's action, in pixels of the picture that it was decided on."""
     with suppress(UnusableReply):
         gesture = to_gesture(step.tool_call, shot)
         return tuple(Point(at.x - shot.area.left, at.y - shot.area.top) for at in _aims(gesture))

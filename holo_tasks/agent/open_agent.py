@@ -1,4 +1,7 @@
-"""Bring up what a run needs besides a desktop, and take it down again."""
+"""Open a run on a desktop: trace, model, budget, kill switch, redaction. `open_agent` is the context manager.
+
+`open_agents` and the block `HoloAgent` use it.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ from holo_tasks.vision.spot_text import SpotText
 
 TITLE_CHARACTERS = 200
 SILENT_S = 5.0
-"""A run that takes longer to bring its evidence where it goes says what it waits for."""
+"""Seconds of delivering the evidence after which a warning is logged."""
 
 logger = logging.getLogger(__name__)
 
@@ -107,21 +110,22 @@ async def open_agent(
     aloud: Listener | None = None,
     run_id: str = "",
 ) -> AsyncIterator[Run]:
-    """Open a run on a desktop that is up, with the usual doors: looks only, unless ``RunOptions(allow="act")``.
+    """Open a run on a started desktop. It sends no input unless ``RunOptions(allow="act")`` is given.
 
-    ``options`` say what it may do and spend, and whom it asks. The model is the one of ``profile`` at ``endpoint``,
-    ``advisors`` are further ones, by name, that `judge` can ask. The evidence goes to ``destination``. ``secrets`` are
-    what the desktop may type by name, for their values to be kept out of everything that leaves, and to be looked for
-    on the screen if its redaction reads it; those of the desktop itself unless they are given. ``aloud`` is told what a
-    person who waits for this run may want to know. ``began_s`` is when the work began that a kill of everything is to
-    stop, on the monotonic clock: now, by default. ``run_id`` is for whoever has to know the run's id before it begins.
+    ``options`` have its rules, limits and hand-offs. The model is the one of ``profile`` at ``endpoint``. ``advisors``
+    are further models by name, for `judge`. The evidence goes to ``destination``.
 
-    The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
+    ``secrets`` may be typed by name, by default those of the desktop. Their values are removed from everything that
+    leaves the process, and masked on the screen if the redaction reads it. ``aloud`` is a listener for a person who
+    watches this run. ``began_s`` is the begin of the work on the monotonic clock, by default now: a kill of all runs
+    stops work that began before it. ``run_id`` sets the id of the run.
+
+    At the end of the block the trace is closed, and delivered or kept in the spool. A kill cancels the task
     (`asyncio.CancelledError`).
     """
     options = options or RunOptions()
-    reuse()  # a flow's process sees thousands of pictures
-    close_process()  # keys and values of secrets are here, and the program that is driven may be of the same user
+    reuse()  # memory settings for a process with thousands of pictures
+    close_process()  # this process holds keys and secrets, and the desktop's program may belong to the same user
     prefect_url, limits, redaction = get_current_settings().api.url, options.limits, options.redaction
     if endpoint.local_only:
         enter_late(os.environ, prefect_url)
@@ -223,14 +227,14 @@ async def open_agent(
 def elements_of(
     desktop: Desktop, redaction: Redaction | None, values: Mapping[str, str], codes: Codes = NO_CODES
 ) -> Elements | None:
-    """Return what asks programs for their elements, if the desktop can be asked; what they say is redacted, too."""
+    """Return the redacted reader of the accessibility tree, or ``None`` if the desktop has none."""
     if not isinstance(desktop, TellsElements):
         return None
     return Elements(desktop, tell_for(redaction, values, codes), unseen=redaction is None)
 
 
 def discovery_of(options: RunOptions, values: Mapping[str, str], codes: Codes = NO_CODES) -> Discovery | None:
-    """Return what finds out what there is, if anything does; what it tells is redacted as a screen is."""
+    """Return the discovery of the machine's inventory, redacted like a screen. ``None`` if it is off."""
     redaction = options.redaction
     if options.finds_out is None:
         return None
@@ -241,21 +245,22 @@ def discovery_of(options: RunOptions, values: Mapping[str, str], codes: Codes = 
 def _without_values(
     scrubber: Scrubber, key: str, title: str, model: Model, advisors: Mapping[str, Model]
 ) -> tuple[str, Model, Mapping[str, Model]]:
-    """Return title and models that keep the values of secrets to themselves; a key that holds one is refused.
+    """Return the title and the models with a filter for the values of secrets.
 
-    Also where there is no secret yet: a code that comes by mail is one from then on.
+    The filter is also set without any secret, because a code that arrives by mail becomes one. Raises `InvalidUsage` if
+    ``key`` contains the value of a secret.
     """
     hush_logs()
     if scrubber.holds(key):
         raise InvalidUsage(
-            f"The token or key holds the value of a secret ({exact(scrubber.text(key))}); it would be kept."
+            f"The token or key holds the value of a secret ({exact(scrubber.text(key))}), and it would be stored."
         )
     hidden = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
     return scrubber.text(title), scrubbed(model, scrubber), hidden
 
 
 async def _tell_of_before(home: Path, rules: Rules) -> None:
-    """Log what earlier runs have left to be filed, and what cannot be read of the rules."""
+    """File the dead-letter notes of earlier runs, and log that. Warn if rules need OCR that is not installed."""
     for noted in await asyncio.to_thread(file_noted, home):
         logger.warning("%s", noted)
     if said := unread_text_warning(rules):
@@ -264,7 +269,7 @@ async def _tell_of_before(home: Path, rules: Rules) -> None:
 
 @dataclass
 class _Listed:
-    """A run on the list of runs, once it is open."""
+    """Holder of the run on the list of runs, set once it is open."""
 
     run: Run | None = None
 
@@ -273,11 +278,11 @@ class _Listed:
 async def _listed(
     book: RunBook, recorder: TraceRecorder, title: str, model: str, limit_micro: int | None
 ) -> AsyncIterator[_Listed]:
-    """Keep a run on the list: that it began and how it ended. Its trace is closed and delivered as this is left."""
+    """Record the begin and the end of a run on the list of runs. The trace is closed and delivered at the end."""
     listed = _Listed()
 
     async def ended(status: Status, reason: str, steps: int, spent_micro: int | None) -> None:
-        with contextlib.suppress(InvalidUsage):  # a list for people: the trace says how the run ended
+        with contextlib.suppress(InvalidUsage):  # the list is for people only; the trace has the end of the run
             await asyncio.to_thread(
                 lambda: book.ended(recorder.run_id, status=status, reason=reason, steps=steps, spent_micro=spent_micro)
             )
@@ -312,7 +317,7 @@ async def _listed(
 
 
 def _log() -> logging.Logger | logging.LoggerAdapter[logging.Logger]:
-    """Return the flow run's log, or the module's where there is none."""
+    """Return the flow run's logger, or the module's outside of a flow run."""
     try:
         return get_run_logger()
     except MissingContextError:
@@ -321,7 +326,7 @@ def _log() -> logging.Logger | logging.LoggerAdapter[logging.Logger]:
 
 @cache
 def warn_if_open(prefect_url: str | None) -> None:
-    """Log it, once, if anybody can say yes where a person is asked."""
+    """Log a warning, once per process, if the Prefect API accepts answers of hand-offs without a log-in."""
     if prefect_url is not None:
         which, found = f"at {shown(prefect_url)}", is_open(prefect_url)
     else:
@@ -332,7 +337,7 @@ def warn_if_open(prefect_url: str | None) -> None:
 
 
 async def close_aloud(recorder: TraceRecorder) -> Delivery:
-    """Close a trace; say so where that takes a while: a bucket that hangs is waited for, for minutes."""
+    """Close and deliver a trace. Log a warning after `SILENT_S`, since a bucket that hangs is awaited for minutes."""
     waits = "The run is over and waits for its evidence to arrive in %s, for two minutes at most."
     word = asyncio.get_running_loop().call_later(SILENT_S, lambda: _log().warning(waits, recorder.uri))
     try:
@@ -342,7 +347,7 @@ async def close_aloud(recorder: TraceRecorder) -> Delivery:
 
 
 def tell_head(recorder: TraceRecorder, delivery: Delivery) -> None:
-    """Log the head of a closed trace: what the server keeps of the flow run's log is apart from the trace, too."""
+    """Log the head of a closed trace. Prefect's server stores the log, so the head is kept outside the trace."""
     head = recorder.head
     with contextlib.suppress(MissingContextError):
         log = get_run_logger()

@@ -1,4 +1,4 @@
-"""Bring up a run with several desktops, and work on a list of items on them."""
+"""Open a run with several desktops, and work on items on them. `open_agents` returns `Agents`."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 MOST_DESKTOPS = 100
 TRIES = 2
-"""How often an item is begun whose desktop breaks each time before anything was done: it may be what breaks it."""
+"""Most tries of an item whose desktop breaks before any action, since the item itself may be the cause."""
 
 
 class Agents:
-    """Several agents of one run, one on each desktop; `map` gives them work. All are part of ``run``."""
+    """The agents of one ``run``, one per desktop. `map` works on items with them."""
 
     def __init__(self, run: Run, stations: Stations, desktops: int) -> None:
         self.run = run
@@ -56,17 +56,19 @@ class Agents:
     async def map(
         self, work: Callable[[T], Awaitable[R]], items: Iterable[T] | AsyncIterable[T]
     ) -> AsyncGenerator[Outcome[T, R], None]:
-        """Work on each item, on whichever desktop is free, and yield what came of it as it ends: see `Outcome`.
+        """Work on each item on the next free desktop, and yield its `Outcome` when it ends.
 
-        ``work`` is best a sub-goal with a key: then each item has a flow run and a conversation of its own, and is done
-        once. Items are begun in their order, and taken from ``items`` when a desktop is free, so that list may be
-        endless; several maps at once share the desktops. What goes wrong with an item is its ``error``, and the others
-        go on. The item on a desktop that broke is begun again, once, on another one, if nothing was done for it: if no
-        input was sent, or the work only looks (``effect=None``). Else its error says so.
+        ``work`` should be a sub-goal with a key: each item then has its own flow run and conversation, and is done
+        once. Items are started in order. Each is taken from ``items`` when a desktop is free, so the iterable may be
+        endless. Several maps share the desktops.
 
-        When a limit of the whole flow is reached, or database, Prefect or evidence are away, no more items are begun;
-        those under way are told as they end, and then that error is raised. So it is if no desktop can be started. Who
-        leaves the loop early has no more items begun; those under way end before the agents are left.
+        An error of an item is in its outcome, and the others go on. If the desktop of an item breaks, the item is tried
+        once more on another one, provided that no input was sent or the work only looks (``effect=None``).
+
+        If a limit of the whole flow is reached, if a service (database, Prefect, evidence) is away, or if no desktop
+        starts, no more items are started. The outcomes of the items under way are yielded, and then the error is
+        raised. After the loop is left early, no more items are started, and those under way end before the agents are
+        closed.
         """
         here = running_here()
         if here is not None and here.front is self.run:
@@ -89,12 +91,12 @@ class Agents:
                 self._maps.remove(mapped)
 
     async def finish(self) -> None:
-        """Begin no more items, and wait for those under way."""
+        """Start no more items, and wait for those under way."""
         for mapped in self._maps:
             await mapped.finish()
 
     async def stop(self) -> None:
-        """Stop the items under way."""
+        """Cancel the items under way."""
         await asyncio.gather(*(mapped.stop() for mapped in self._maps))
 
     async def _worked_on(self, work: Callable[[T], Awaitable[R]], number: int, item: T) -> Outcome[T, R]:
@@ -112,7 +114,7 @@ class Agents:
 
 
 async def _tried(station: Station, call: Callable[[], Awaitable[R]], number: int) -> tuple[R | None, Exception | None]:
-    """Work on an item; return what came of it, or what stopped it. A run that is stopped as a whole is cancelled."""
+    """Work on an item. Return its result or its error. A stop of the whole run raises `asyncio.CancelledError`."""
     task = asyncio.ensure_future(station.work(call, number))
     station.switch.begin(task)
     try:
@@ -136,13 +138,13 @@ async def _over(task: asyncio.Task[Any]) -> None:
 
 
 def scopes_around(guard: Guard | None) -> set[str]:
-    """Return the names of the scopes around this code; ``guard`` is the innermost one where no other is known."""
+    """Return the names of the scopes around this code. ``guard`` is the default for the innermost one."""
     inner = current_guard() or guard
     return {scope.name for scope in inner.lineage()} if inner else set()
 
 
 def ends_all(error: Exception, around: set[str]) -> bool:
-    """Say whether what stopped one item would stop all others, too. ``around`` are the scopes that all share."""
+    """Return whether an item's error would stop all other items. ``around`` has the names of the shared scopes."""
     if isinstance(error, LimitReached):
         return error.scope in around
     return isinstance(error, EvidenceFailed | StoreLost | Unavailable | httpx.HTTPError)
@@ -169,13 +171,14 @@ async def open_agents(
     began_s: float | None = None,
     same: str = "",
 ) -> AsyncIterator[Agents]:
-    """Open a run on so many desktops; ``start`` brings one up, and ``end`` takes it down again.
+    """Open a run with up to ``desktops`` desktops. ``start`` starts one, and ``end`` stops it.
 
-    They are started as they are needed; ``held_for`` tells what one may be used for as long as it holds, as its seat.
-    So many ``spares`` are kept started for when one breaks or is to be new.
-    ``fresh="item"`` gives every item a desktop that nobody has used, "flow" keeps a desktop from item to item, and
-    "never" keeps it for the next run whose ``start`` is the ``same``, too, as long as the event loop runs. All else is
-    as with `open_agent`: one run, with one trace, one list of limits and one switch that stops it.
+    A desktop is started when it is needed. ``held_for`` returns the claims, such as a seat, that a desktop needs while
+    it is used. ``spares`` more desktops are kept started, to replace one.
+
+    ``fresh="item"`` gives every item an unused desktop. "flow" keeps a desktop from item to item. "never" also keeps
+    it for the next run with the ``same`` key, while the event loop runs. The other parameters are those of
+    `open_agent`: there is one run, with one trace, one set of limits and one kill switch.
     """
     check_desktops(desktops, spares, fresh)
     everything, stations = AllDesktops(), None
@@ -209,7 +212,7 @@ async def open_agents(
 
 
 def check_desktops(desktops: int, spares: int, fresh: str) -> None:
-    """Raise `InvalidUsage` for what cannot be."""
+    """Raise `InvalidUsage` for a value out of range."""
     if not 1 <= desktops <= MOST_DESKTOPS:
         raise InvalidUsage(f"desktops= is from 1 to {MOST_DESKTOPS}, not {desktops}.")
     if not 0 <= spares <= desktops:

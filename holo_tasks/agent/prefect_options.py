@@ -1,4 +1,4 @@
-"""Prefect's own options of flows and tasks: which of them sub-goals and agent steps take, and why not the others."""
+"""The options of Prefect's flows and tasks that sub-goals and agent steps accept, and reasons against the others."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ LOOKING_OPTIONS = frozenset(
         "retry_jitter_factor",
     }
 )
-"""Of a step that only looks or asks, besides."""
-_ACTS = "nobody knows what a failed one did. The flow around may have retries: what is done under a key is skipped"
-_KEPT = "what a sub-goal comes to is kept in the ledger under its key=, and Prefect would find it by the order of calls"
+"""Further options for a step that does not act."""
+_ACTS = "the effect of a failed attempt is unknown. The flow around may have retries: work done under a key is skipped"
+_KEPT = "the ledger stores the result of a sub-goal under its key=, but Prefect would find it by the order of calls"
 _NO_FLOW_OPTION = {
     "cache_result_in_memory": _KEPT,
     "flow_run_name": "title= is the name of its runs, without the values of secrets",
-    "name": "its function's name is what its results are kept by; title= is the name of its runs",
+    "name": "its results are stored under its function's name; title= is the name of its runs",
     "persist_result": _KEPT,
     "result_serializer": _KEPT,
     "result_storage": _KEPT,
     "retries": f"a sub-goal acts, and {_ACTS}",
     "retry_delay_seconds": f"a sub-goal acts, and {_ACTS}",
     "timeout_seconds": "write limits=Limits(timeout_seconds=…): that clock stands still while a person has the screen",
-    "validate_parameters": "what is done is known by the arguments as they are given",
+    "validate_parameters": "finished work is recognized by the arguments of the call, before any conversion",
 }
-_TWICE = "the second time, nothing would happen"
+_TWICE = "the second call would do nothing"
 _NO_ACTING_OPTION = {
     **dict.fromkeys(LOOKING_OPTIONS, f"a step that acts cannot be cached or kept: {_TWICE}"),
     **dict.fromkeys(
@@ -50,9 +50,9 @@ _NO_ACTING_OPTION = {
     ),
 }
 _NO_TASK_OPTION = {
-    "name": "its function's name is what it is called by; title= is the name of its runs",
-    "persist_result": "what a step returns may hold what a screen says: it is kept only by a cache_policy=",
-    "retry_condition_fn": "which faults pass by themselves is told by the error (`HoloError.transient`)",
+    "name": "its function's name is its name; title= is the name of its runs",
+    "persist_result": "its result may contain text of a screen: it is stored only with a cache_policy=",
+    "retry_condition_fn": "the error says whether a fault is transient (`HoloError.transient`)",
     "task_run_name": "title= is the name of its runs, without the values of secrets",
 }
 _OLD = {
@@ -68,13 +68,13 @@ _OLD = {
 
 
 def check_flow_options(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the options of a sub-goal's flow. Raises `InvalidUsage` for one that would break a promise, and why."""
+    """Return the options of a sub-goal's flow. Raises `InvalidUsage` with the reason for an unsafe option."""
     check_names("subgoal", given, _OLD)
     return _checked("@subgoal", given, FLOW_OPTIONS, _NO_FLOW_OPTION)
 
 
 def check_task_options(given: Mapping[str, Any], *, acts: bool) -> Mapping[str, Any]:
-    """Return the options of an agent step's task. Raises `InvalidUsage` for one that would break a promise, and why."""
+    """Return the options of an agent step's task. Raises `InvalidUsage` with the reason for an unsafe option."""
     if acts:
         return _checked("@agent_step", given, TASK_OPTIONS, _NO_TASK_OPTION | _NO_ACTING_OPTION)
     return _checked("@agent_step", given, TASK_OPTIONS | LOOKING_OPTIONS, _NO_TASK_OPTION)

@@ -1,4 +1,4 @@
-"""One goal pursued on the screen, by layer after layer, as a part of the sub-goal around it."""
+"""`pursue`: work on one goal on the screen, layer by layer, as part of the sub-goal around it."""
 
 from __future__ import annotations
 
@@ -63,29 +63,30 @@ async def pursue(
     options: SubgoalOptions | None = None,
     tools: Sequence[Tool] = (),
 ) -> Any:
-    """Let the agent work on a goal until it answers; return the answer as ``returns``.
+    """Let the agent work on a goal until it answers. Return the answer as ``returns``.
 
-    The goal is an instruction, so write it yourself. What comes from mails, files, screens or a list that others write
-    goes into ``data``, by name, and the goal speaks of it by that name:
+    The goal is an instruction, so write it yourself. Put values from mails, files, screens or other people's lists into
+    ``data``, and refer to them by name in the goal:
 
         pursue("Open the transaction and read its amount.", data={"transaction": reference}, returns=Record)
 
-    The model is told the data apart from the goal: quoted as JSON between marks that nothing in it can write, bounded,
-    with what is invisible made visible and secrets' placeholders made harmless. A model may still be fooled by what it
-    reads, there as on the screen: rules say what it may do.
+    The model gets the data as a block of its own: JSON between marks that the data cannot contain, with a bounded
+    length, visible control characters and disabled placeholders of secrets. Data or the screen may still mislead a
+    model, so limit its actions by rules.
 
-    Only the author of the goal names secrets: the model may have those typed that the goal names, as
-    ``{{secret:NAME}}``, or, where the options give ``secrets``, those alone. It never may have one typed because the
-    screen or the data name it. Without ``secrets``, raises `InvalidUsage` if an argument of the sub-goal has
-    brought the name in.
+    Only the author of the goal can name secrets. The model may type the secrets that the goal names as
+    ``{{secret:NAME}}``, or only those in ``secrets`` of the options, if given. Names on the screen or in the data never
+    count. Without ``secrets``, raises `InvalidUsage` if an argument of the sub-goal brought a name into the goal.
 
-    ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
-    fit is sent back, as often as a reply that is none. ``max_steps`` is for each layer. ``region`` shows the model only
-    that part of the screen, in screen pixels. ``options`` are those of the sub-goal around, but for what they say
-    otherwise: the screens, the layers, the labels of the effect, the secrets. What is written down of its actions is as
-    that sub-goal says. ``tools`` are playbooks that the model may call beside its own tools, each as
-    ``Script("file.yaml", "goal")``: a call does the whole sequence, and what comes of it is told to the model, which
-    gives the values unless the script has them. Raises a `HoloError` whose status says how it ended.
+    ``returns`` is any type that pydantic can validate. The model gets its JSON schema. An answer that does not fit is
+    returned to the model for correction, like an unusable reply.
+
+    ``max_steps`` limits each layer. ``region`` limits the picture to a part of the screen, in screen pixels.
+    ``options`` may override the screens, layers, labels of the effect and secrets of the sub-goal around this call. Its
+    journal stays the same. ``tools`` are playbooks that the model may call, each as ``Script("file.yaml", "goal")``. A
+    call runs the whole playbook, and the model gets the result. The model gives the values that the script lacks.
+
+    Raises a `HoloError` whose status says how the work ended.
     """
     run = current_run()
     text = goal.strip()
@@ -118,7 +119,7 @@ async def pursue(
     await walk.record(_opened(run, here, f"{text}\n\n{block}".strip(), options, macros))
     ended = _Ended()
     async with run.screen_alone():
-        spent_before = guard.spent_micro - run.spent_inside  # others may have spent while this one waited
+        spent_before = guard.spent_micro - run.spent_inside  # other calls may have spent during the wait
         try:
             with not_untouched(guard, alone=not has_token(here)):
                 found = await layered.answer()
@@ -141,7 +142,7 @@ async def pursue(
 
 @dataclass
 class _Ended:
-    """How a sub-goal ended."""
+    """The end of a sub-goal: status, reason and answer."""
 
     status: events.Status = "answered"
     reason: str = ""
@@ -149,7 +150,7 @@ class _Ended:
 
 
 def _doors(run: Run, options: SubgoalOptions, macros: Macros) -> Doors:
-    """Return the outside world of a sub-goal, whose model has macros beside its own tools."""
+    """Return the stages of a sub-goal's steps. Its model has the macros as additional tools."""
     doors = run.doors(reads=bool(options.retry_click or options.script or options.press_once or macros.tools))
     return replace(doors, model=macros.offered_to(doors.model))
 
@@ -170,12 +171,12 @@ def _opened(run: Run, here: Subgoal, goal: str, options: SubgoalOptions, macros:
 
 
 def _version(script: object) -> str:
-    """Return a playbook's goal and version, empty for what is none or was read from no file."""
+    """Return a playbook's goal and version. Empty if ``script`` is not a playbook from a file."""
     return f"{script.name} {script.version}" if isinstance(script, Script) and script.version else ""
 
 
 async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layered, ended: _Ended, spent_before: int) -> None:
-    """Add up what a sub-goal took, and write down how it ended."""
+    """Add a sub-goal's steps and cost to the run, and record its end."""
     guard = walk.guard
     steps, layer = layered.walk.step, layered.layer if ended.status == "answered" else ""
     run.whole.steps += steps
@@ -198,16 +199,16 @@ async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layered, ended: _
 
 
 def _secrets_of(goal: str, secrets: Sequence[str] | None, here: Subgoal) -> frozenset[str]:
-    """Return the secrets that the model may have typed. Raises `InvalidUsage` if the author may not have named them."""
-    # A goal that holds a value is told with its name in its place.
+    """Return the secrets that the model may type. Raises `InvalidUsage` if an argument may have named them."""
+    # In the model's text, the value of a secret is replaced by its name.
     allowed = names_in(hushed(goal)) if secrets is None else frozenset(secrets)
     strange = sorted(names_in(goal) - allowed)
     if strange and secrets is not None:
         strange = sorted(set(strange) - _named_by_arguments(goal, here))
     if strange:
-        raise InvalidUsage(f"The goal names the secret {strange[0]!r}, and secrets= does not: put it there, too.")
+        raise InvalidUsage(f"The goal names the secret {strange[0]!r}, but secrets= does not: add it there.")
     if secrets is not None or not is_placeholder(goal):
-        return allowed  # where the author says which, no argument can bring in another
+        return allowed  # an explicit list cannot be extended by arguments
     for name, value in here.data.items():
         if any(is_placeholder(text) and text.strip() in goal for text in strings_in(value)):
             raise UnfitItem(f"The goal holds the argument {name!r}, which is data: leave it out, and name it.")
@@ -222,23 +223,24 @@ def _secrets_of(goal: str, secrets: Sequence[str] | None, here: Subgoal) -> froz
 
 
 def _arguments(goal: str, here: Subgoal) -> Iterator[tuple[str, Any]]:
-    """Yield what a goal was made with. Whoever gave all of it as one argument is its author."""
+    """Yield the arguments of the sub-goal, without an argument that is the whole goal and so comes from its author."""
     for name, value in here.arguments.items():
         if not (isinstance(value, str) and value.strip() == goal):
             yield name, value
 
 
 def _named_by_arguments(goal: str, here: Subgoal) -> frozenset[str]:
-    """Return what looks like the names of secrets in a goal's arguments, and is only text there."""
+    """Return the names of secrets in the arguments of the sub-goal, where they are only text."""
     values = [*here.data.values(), *(value for _, value in _arguments(goal, here))]
     return frozenset().union(*(names_in(text) for value in values for text in strings_in(value)))
 
 
 async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:
-    """Do what was declared to clear something or to get somewhere: a script, or an async function such as a sub-goal.
+    """Run the declared work of an interruption, a way or a probe: a script, or an async function such as a sub-goal.
 
-    It is no step of the story, and nothing of the sub-goal around it holds for it but the business token. What comes up
-    in ``screens`` meanwhile is cleared first, but in a sub-goal, which has those that it declares itself.
+    It does not count as a step of the progress line. Of the sub-goal around it, it keeps only the business token and
+    the advisor. Interruptions in ``screens`` are cleared during the work, but not in a nested sub-goal, which declares
+    its own.
     """
     around = current_subgoal()
     token, advisor = (around.token, around.advisor) if around else ("", "")
@@ -250,7 +252,7 @@ async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:
 
 
 def task_text(goal: str, progress: str, returns: Any, data: str = "") -> str:
-    """Write the task message: the goal, the data, where it stands in the story, and the shape of the answer."""
+    """Return the task message: the goal, the data, the progress line, and the schema of the answer."""
     parts = [goal, data] if data else [goal]
     if progress:
         parts.append(f"Progress: {progress}")
@@ -261,7 +263,7 @@ def task_text(goal: str, progress: str, returns: Any, data: str = "") -> str:
 
 
 def reader_for(returns: Any) -> AnswerReader[Any]:
-    """Return what turns an answer's text into ``returns``."""
+    """Return a function that parses an answer as ``returns``. It raises `ValueError` for a wrong answer."""
     if returns is str:
         return lambda text: text
     adapter: TypeAdapter[Any] = TypeAdapter(returns)

@@ -1,4 +1,4 @@
-"""`recover_to`: bring the program to a declared state, by the declared ways."""
+"""`recover_to`: bring the program to a declared state by the declared ways."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from holo_tasks.run.subgoal_options import MODEL
 
 
 async def recover_to(state: str, *, screens: Screens | None = None) -> None:
-    """Bring the program to a state: wait for it, then take the ways of ``screens``, those of the sub-goal by default.
+    """Bring the program to a state. Wait for it first, then take the ways of ``screens``.
 
-    Raises `GaveUp`, which is a `NeedsPerson`, if it does not get there.
+    The default are the screens of the sub-goal. Raises `GaveUp`, a kind of `NeedsPerson`, if the state is not reached.
     """
     run, here = current_run(), current_subgoal()
     screens = screens or (here.options.known_screens if here else None)
     if screens is None:
-        raise InvalidUsage("There are no screens declared here; give recover_to(…, screens=Screens(…)).")
+        raise InvalidUsage("No screens are declared here; give recover_to(…, screens=Screens(…)).")
     screens.state(state)
     run.watch(screens)
     async with run.screen_alone():

@@ -1,4 +1,4 @@
-"""A playbook's replay is one task in Prefect: what its steps are is in the trace, how far it is in an artifact."""
+"""Run the replay of a playbook as one Prefect task. Its steps are in the trace, and its progress is in an artifact."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from holo_tasks.safety.scrubbing import hushed
 from holo_tasks.scripts.plan import Plan, percent_of, picture_of
 
 EVERY_S = 1.0
-"""How often Prefect is told at most how far a replay is."""
+"""Shortest time between two updates of the progress in Prefect."""
 
 
 @dataclass
 class Replay:
-    """One replay of a playbook: which of its rules were followed, in order, and whether it came to its answer."""
+    """One replay of a playbook, with the rules that it followed, in order, and whether it answered."""
 
     run: Run
     subgoal: int
@@ -37,7 +37,7 @@ class Replay:
     followed: list[str] = field(default_factory=list)
     answered: bool = False
     left: BaseException | None = None
-    """What it ended by without an answer, and is no failure of the task."""
+    """The exception that ended it without failing the task, such as `GaveUp`."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def decide(self, walk: Walk, brain: Brain) -> Step:
@@ -50,12 +50,12 @@ class Replay:
         return step
 
     async def act(self, walk: Walk, step: Step) -> str:
-        """Do what a step asks for."""
+        """Perform the action of a step."""
         with stepping(walk):
             return await walk.act(step)
 
     async def through(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Have the whole replay done as one task, named after the playbook's goal; return what it comes to."""
+        """Run the replay ``work`` as one task that is named after the playbook's goal, and return its result."""
         mark = _replay.set((self, work))
         try:
             with tags(f"layer:{PLAYBOOK}"):
@@ -67,7 +67,7 @@ class Replay:
         return found
 
     async def tell(self) -> None:
-        """Tell Prefect how far it is while it goes on, and what it came to at its end."""
+        """Publish the progress in Prefect until the end, then a diagram of the followed rules."""
         what = f"{self.plan.name}, sub-goal {self.subgoal}"
         key = f"{self.run.run_id}-{self.subgoal}"
         told, ended = 0.0, False
@@ -93,19 +93,19 @@ _replay: ContextVar[tuple[Replay, Callable[[], Awaitable[Any]]]] = ContextVar("h
 
 @step_as_task(acts=True, title="playbook · {name}")
 async def _replayed(name: str) -> Any:
-    """Follow the playbook to its end. It is never begun again by itself: nobody knows what a failed one did."""
+    """Run the replay to its end. The task has no retries, because the effect of a failed replay is unknown."""
     replay, work = _replay.get()
     replay.run.do_aside(replay.tell())
     try:
         found = await work()
         replay.answered = True
         return found
-    except GaveUp as error:  # somebody else may go on; if nobody does, the run says so
+    except GaveUp as error:  # the next layer goes on; if there is no other layer, the run fails
         replay.left = error
         return Completed(name="Gave up", message=hushed(str(error)), data=None)
     except (asyncio.CancelledError, Exception):
         raise
-    except BaseException as left:  # such as that the effect was found to be there
+    except BaseException as left:  # such as `EffectFound`
         replay.left = left
         return None
     finally:
@@ -113,7 +113,7 @@ async def _replayed(name: str) -> Any:
 
 
 async def _either(over: asyncio.Event, seconds: float) -> None:
-    """Wait until something is over, but no longer than this."""
+    """Wait for an event, up to ``seconds``."""
     try:
         await asyncio.wait_for(over.wait(), seconds)
     except TimeoutError:

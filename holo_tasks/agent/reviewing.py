@@ -1,4 +1,4 @@
-"""A person decides in Prefect on what is proposed where a playbook does not fit: the flow run waits, with a form."""
+"""`review_proposals`: a person decides in Prefect on the proposed changes of a playbook, in a form of a paused run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ APPLY, REJECT, LEAVE = "apply", "reject", "leave it open"
 POLL_S = 1.0
 DAY_S = 86_400.0
 WIDE, NARROW, QUALITY = 900, 420, 60
-"""How wide the pictures are on the artifact's page, and in the form."""
+"""Width of the pictures in the artifact and in the form, in pixels, and their JPEG quality."""
 Became = Literal["applied", "rejected", "left open", "decided elsewhere", "cannot be applied"]
 
 logger = logging.getLogger("holo_tasks.review")
@@ -37,7 +37,7 @@ logger = logging.getLogger("holo_tasks.review")
 
 @dataclass(frozen=True)
 class Reviewed:
-    """What became of a proposal, and what the person said of it, or why it could not be applied."""
+    """The decision on a proposal. ``reason`` is the person's note, or why the proposal cannot be applied."""
 
     id: str
     step: str
@@ -47,15 +47,15 @@ class Reviewed:
 
 
 async def review_proposals(file: Path, timeout_seconds: float = DAY_S) -> list[Reviewed]:
-    """Have a person decide on each open proposal of a playbook, in the flow run around this.
+    """Let a person decide on each open proposal of a playbook, in the present flow run.
 
-    It is paused for each one, with a form that shows what would change and the screen as it was and is; an artifact
-    shows the same in large. What is decided in a shell meanwhile counts, too. Raises `InvalidUsage` outside of a flow
-    run, and for a file that is no playbook.
+    The run is paused for each proposal, with a form that shows the change and both screens. An artifact shows the same
+    in large. A decision in a shell meanwhile counts, too. Raises `InvalidUsage` outside of a flow run, or if the file
+    is not a playbook.
     """
     inside = flow_run_id()
     if not inside:
-        raise InvalidUsage("There is no flow run here that could be paused: call this in a flow.")
+        raise InvalidUsage("review_proposals() pauses a flow run: call it in a flow.")
     folder = HealingFolder(file)
     await asyncio.to_thread(load_playbook, file)
     until_s, found = time.monotonic() + timeout_seconds, list[Reviewed]()
@@ -72,7 +72,7 @@ async def review_proposals(file: Path, timeout_seconds: float = DAY_S) -> list[R
 
 
 async def _asked(folder: HealingFolder, one: Proposal, inside: str, place: str, until_s: float) -> Reviewed:
-    """Ask about one proposal, until somebody has decided on it or the time is up."""
+    """Ask about one proposal until it is decided or the time is up."""
     message = f"May a step of {folder.file.name} be found another way? ({place})"
     pausing = Pausing(
         f"review-{one.id}-{uuid4().hex}",
@@ -80,7 +80,7 @@ async def _asked(folder: HealingFolder, one: Proposal, inside: str, place: str, 
         page(folder, one, NARROW),
         message,
         note="Why; it is kept with the proposal.",
-        asks="Apply it if what is marked on the new picture is what the step was for.",
+        asks="Apply it if the mark on the new picture is on the target of the step.",
     )
     pausing.begin([inside], max(1.0, until_s - time.monotonic()))
     try:
@@ -108,7 +108,7 @@ def _settled(folder: HealingFolder, one: Proposal, answer: Answer | None) -> Rev
 
 
 def page(folder: HealingFolder, one: Proposal, width: int) -> str:
-    """Return Markdown that says what would change and why, with both pictures and the place on each."""
+    """Return Markdown with the proposed change, its reason, and both pictures with the marked place."""
     checked = "verified" if one.verified else "not verified: look at the pictures"
     runs = "1 run" if one.times == 1 else f"{one.times} runs"
     shell = f"holo-tasks playbook review {folder.file.name}"
@@ -123,7 +123,7 @@ def page(folder: HealingFolder, one: Proposal, width: int) -> str:
 
 
 def _line(line: str) -> str:
-    """Return a line of a diff with its sign in front, as Markdown's readers color it, and no end of the block."""
+    """Return a line of a diff with its sign first, so that viewers color it, and without marks of a code block."""
     plain = line.replace("```", "'''").replace("\n", " ")
     body = plain.strip()
     return f"{body[0]} {body[1:].strip()}" if body[:1] in ("+", "-") else f"  {body}"
@@ -132,8 +132,8 @@ def _line(line: str) -> str:
 def _pictures(folder: HealingFolder, one: Proposal, width: int) -> Sequence[str]:
     found = []
     for name, called, point in (
-        ("old", "The screen as the step was found before", one.old_point),
-        ("new", "The screen now, and what the model did the step on", one.point if one.kind == "target" else None),
+        ("old", "The screen on which the step fitted before", one.old_point),
+        ("new", "The screen now, with the target that the model used", one.point if one.kind == "target" else None),
     ):
         path = folder.picture(one, name)
         rings = [] if point is None else [Ring(*point)]

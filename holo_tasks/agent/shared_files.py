@@ -1,4 +1,4 @@
-"""`shared_files`: files that a sub-goal is given in a folder of its desktop, and those that programs save there."""
+"""`shared_files`: give files to the programs of a desktop in a shared folder, and receive the files that they save."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOME = "files"
 
 
 class SharedFiles:
-    """The folder that a desktop's programs and the agent share, in one block of a flow. Made by `shared_files`."""
+    """The folder that a desktop's programs and the flow share. `shared_files` creates it."""
 
     def __init__(self, run: Run, shared: SharedFolder, before: dict[str, Sign]) -> None:
         self._run, self._shared = run, shared
@@ -50,18 +50,18 @@ class SharedFiles:
         most_mb: int = MOST_MB,
         may_be_empty: bool = False,
     ) -> SharedFile:
-        """Wait for a file to be whole, and return it: copied to where no program gets at it, each file once.
+        """Wait for a complete file, and return a copy that the desktop's programs cannot reach. Each file counts once.
 
-        ``pattern`` is one of file names, as a shell's (``"*.pdf"``); it never leads out of the folder. A file counts
-        that came or changed since this block was entered. It is whole when its name is not one that browsers and office
-        programs give to what they are still writing, when nobody has it open to write, and when it stays as it is.
-        Files of the same bytes are one; with others that fit and are whole at the same time, too, nobody can tell which
-        is meant, and `GaveUp` is raised.
+        ``pattern`` is a shell pattern for the file name, such as ``"*.pdf"``. It never matches outside the folder. A
+        file counts if it is new or has changed since the block was entered. It is complete if its name is not a
+        temporary one of browsers or office programs, if no process has it open for writing, and if it no longer
+        changes. Files with equal bytes count as one.
 
-        The copy goes ``into`` a folder of yours, or one of ``HOLO_HOME``, and stays there. With ``keep`` it is also
-        kept with the evidence. ``most_mb`` bounds its size. What came of it is recorded, with the digest of its bytes.
+        The copy goes ``into`` a folder of yours, or one of ``HOLO_HOME``, and stays there. With ``keep`` the trace
+        keeps it, too. ``most_mb`` limits its size. The trace has its name and the SHA-256 of its bytes.
 
-        Raises `GaveUp`, with what was seen instead, where none comes in time; deadlines and kills end the wait at once.
+        Raises `GaveUp` if no file arrives in time, or if several different files fit. Deadlines and kills end the wait
+        at once.
         """
         wanted = Wanted(pattern, None, most_mb, may_be_empty, keep)
         return (await self._wait(wanted, timeout_seconds, into))[0]
@@ -77,13 +77,13 @@ class SharedFiles:
         most_mb: int = MOST_MB,
         may_be_empty: bool = False,
     ) -> list[SharedFile]:
-        """Wait until so many files are whole, as in `wait`, and return them by name; more of them are refused."""
+        """Wait for ``count`` complete files, as in `wait`, and return them by name. Raises `GaveUp` if more fit."""
         wanted = Wanted(pattern, count, most_mb, may_be_empty, keep)
         return await self._wait(wanted, timeout_seconds, into)
 
     async def _wait(self, wanted: Wanted, timeout_s: float, into: Path | str | None) -> list[SharedFile]:
         if not 0 < timeout_s <= LONGEST_S:
-            raise InvalidUsage(f"A file is waited for from 0 to {LONGEST_S:g} seconds, not {timeout_s!r}.")
+            raise InvalidUsage(f"timeout_seconds= must be above 0 and at most {LONGEST_S:g}, not {timeout_s!r}.")
         run = self._run
         if run.suspended is not None:
             raise run.suspended
@@ -97,7 +97,7 @@ class SharedFiles:
         return [await self._taken(one, keep=wanted.keep) for one in arriving]
 
     async def _taken(self, arrived: Arrived, *, keep: bool) -> SharedFile:
-        """Write down what arrived, and keep it with the evidence if that is wanted; from then on it is known."""
+        """Record a file, and add it to the trace with ``keep``. It does not count again."""
         run, copied = self._run, arrived.copied
         found = SharedFile(copied.path, safe_name(arrived.entry.name), copied.size, copied.sha256)
         if keep:
@@ -116,7 +116,7 @@ class SharedFiles:
         return found
 
     async def _give(self, give: Sequence[Given], most_mb: int, *, read_only: bool) -> None:
-        """Copy files into the folder, each under a safe name, and write that down."""
+        """Copy files into the folder under safe names, and record that."""
         for one in give:
             source = Path(one.path if isinstance(one, SharedFile) else one).expanduser()
             name = safe_name(one.name if isinstance(one, SharedFile) else source.name)
@@ -143,26 +143,28 @@ class SharedFiles:
 async def shared_files(
     give: Sequence[Given] = (), *, read_only: bool = False, most_mb: int = MOST_MB
 ) -> AsyncIterator[SharedFiles]:
-    """Share a folder of the desktop with its programs: what you ``give`` is in it, and what they save there arrives.
+    """Share a folder with the desktop's programs. It contains copies of ``give``, and receives files that they save.
 
         async with shared_files(give=["/data/letter.odt"]) as files:
             await pursue("Open the given file, and save it as a PDF.")
             letter = await files.wait("*.pdf")
 
-    Each file is copied, under its own name made safe; with ``read_only`` the program cannot write into the copy.
-    `pursue` tells the model inside where the folder is, and the names of what was given, as data; what is in a file
-    never goes to a model from here. Programs find the folder in ``HOLO_FILES``, and one that is closed in has it as
-    ``Downloads`` of its home, too. When this is left, whatever came meanwhile is removed from the folder: what was
-    waited for lies elsewhere by then. One block at a time uses the folder of a desktop.
+    Each file is copied under a safe form of its name. With ``read_only`` the program cannot write to the copy.
+    Inside the block `pursue` gives the model the folder's path and the names of the given files, as data. The contents
+    of files never go to a model. Programs find the path in ``HOLO_FILES``. A closed-in program also has the folder as
+    ``Downloads`` in its home.
 
-    Raises `InvalidUsage` where the screen is another machine's, which sees no folder of this one.
+    At the end of the block all new files are deleted from the folder; the files that were waited for are copies
+    elsewhere. Only one block at a time can use the folder of a desktop.
+
+    Raises `InvalidUsage` for the screen of another machine, which has no access to folders of this one.
     """
     run = current_run()
     if isinstance(give, str | Path | SharedFile) or len(give) > MOST_FILES:
         raise InvalidUsage(f"give= is a list of up to {MOST_FILES} files.")
     if far := getattr(run.desktop, "far", ""):
         raise InvalidUsage(
-            f"The desktop shows the screen of another machine ({far}), which sees no folder of this one."
+            f"The desktop shows the screen of another machine ({far}), which has no access to folders of this one."
         )
     if not isinstance(run.desktop, SharesFiles):
         raise InvalidUsage("This desktop shares no folder: use one that is started here, such as a VirtualDesktop.")
@@ -180,14 +182,14 @@ async def shared_files(
 
 
 def _attached(copied: Copied, name: str) -> Attachment:
-    """Return a file as the evidence keeps it; one that holds the value of a secret in plain sight is refused."""
+    """Return a file for the trace. Raises `RedactionFailed` if it contains the value of a secret as plain text."""
     data = copied.path.read_bytes()
     for encoding in ("utf-8", "utf-16-le"):
         text = data.decode(encoding, errors="replace")
         if hushed(text) != text:
             copied.path.unlink()
             raise RedactionFailed(
-                f"The file ‘{name}’ holds the value of a secret, which no evidence may: wait for it without keep."
+                f"The file ‘{name}’ contains the value of a secret and cannot be kept as evidence: wait without keep."
             )
     return Attachment(data, copied.sha256)
 
@@ -201,12 +203,12 @@ def _there(shared: SharedFolder) -> dict[str, Sign]:
     try:
         return {one.name: one.sign for one in listed(shared)}
     except foreign_folder.TooMany:
-        raise InvalidUsage(f"There are too many files in {shared.path}, before anything was given: clear it.") from None
+        raise InvalidUsage(f"{shared.path} has too many files before any file was given: clear it.") from None
 
 
 async def _clear(shared: SharedFolder, kept: set[str]) -> None:
     def clear() -> None:
-        with suppress(DesktopFailed), foreign_folder.opened(shared) as folder:  # it goes with its desktop
+        with suppress(DesktopFailed), foreign_folder.opened(shared) as folder:  # gone if its desktop is gone
             foreign_folder.clear(folder, kept)
 
     await asyncio.to_thread(clear)

@@ -1,4 +1,7 @@
-"""A run's desktops, each with what belongs to it: its doors, what was typed on it, and what lets its input through."""
+"""The desktops of a run, each with its own stages of a step, typed fields and switch for input.
+
+`Stations` lends a desktop (`Station`) to one item at a time. `open_agents` uses it.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ from holo_tasks.safety.typed_fields import TypedFields
 from holo_tasks.vision.control_text import ScreenText
 
 Fresh: TypeAlias = Literal["item", "flow", "never"]
-"""When a desktop is new: for each item, for each flow, or, as long as it works, not even for that."""
+"""When a desktop is replaced: after each item, after each flow, or only when it breaks."""
 
 
 @dataclass(eq=False)
 class Station:
-    """One desktop of several, and the part of the run that is worked on there: one item at a time."""
+    """One desktop of several, with its part of the run. It works on one item at a time."""
 
     screen: LazyDesktop
     run: Run
@@ -50,13 +53,13 @@ class Station:
         self.switch.renew(until_s)
 
     async def work(self, call: Callable[[], Awaitable[Any]], number: int) -> Any:
-        """Work on an item, in a task of its own: what is lost here does not stop what is done on other desktops."""
+        """Work on an item in the present task. A lost claim on this desktop does not stop the others."""
         here, whole = self.run, self.run.whole
         try:
             with within(here), guarded(f"item {number}", Limits()) as self.scope:
                 return await call()
         finally:
-            # Who looks at what was answered since an item began finds nothing of the others.
+            # The lists of this desktop are moved at the end of each item, so that they never contain other items.
             whole.resolved += here.resolved
             whole.replayed += here.replayed
             here.resolved.clear()
@@ -64,20 +67,20 @@ class Station:
 
     @property
     def untouched(self) -> bool:
-        """Whether nothing was done for the present item that could be done twice, by what was written down of it."""
+        """Whether the journal has no action for the present item, so that it can be started again."""
         claims = [claim for claim in self.switch.seen if isinstance(claim, Claim)]
         return not any(claim.begun or claim.earlier for claim in claims)
 
     @property
     def acted(self) -> bool:
-        """Whether any input was sent for the present item, or may have been."""
+        """Whether input was or may have been sent for the present item."""
         return bool(self.scope and self.scope.actions)
 
 
 class Stations:
-    """So many desktops, given to one item each. Whoever waits longest is next.
+    """A pool of desktops, each lent to one item at a time, in the order of the requests.
 
-    A desktop that broke, or that ``fresh`` says is to be new, is replaced; the others never wait for that.
+    A desktop is replaced if it breaks, or if ``fresh`` requires it. The others do not wait for that.
     """
 
     def __init__(
@@ -97,16 +100,16 @@ class Stations:
         self.fresh: Fresh = "flow"
 
     def open(self, desktops: int, fresh: Fresh) -> None:
-        """Let so many be used."""
+        """Allow the use of ``desktops`` desktops."""
         self.fresh = fresh
         for _ in range(desktops):
             self._free.release()
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[Station]:
-        """Have a desktop to oneself; it is started when it is first looked at."""
+        """Lend a desktop for the block. It is started when it is first used."""
         async with self._free:
-            for idle in [one for one in self._idle if one.stopped_alone]:  # it lost its seat while nobody used it
+            for idle in [one for one in self._idle if one.stopped_alone]:  # it lost its seat while it was idle
                 self._idle.remove(idle)
                 self._retire(idle)
             station = self._idle.pop() if self._idle else await self._new()
@@ -119,12 +122,12 @@ class Stations:
                     self._idle.append(station)
 
     def check_start(self) -> None:
-        """Raise what keeps desktops from coming up, if the last one did not."""
+        """Raise the error of the last start if it failed."""
         if self._spares.failed is not None:
             raise self._spares.failed
 
     async def close(self) -> None:
-        """Take all desktops down, but for those that another run may have."""
+        """Stop all desktops except those that the next run may use."""
         for station in list(self._all):
             self._retire(station, keep=station in self._idle and not station.screen.latched)
         await self._spares.close()
@@ -166,7 +169,7 @@ class Stations:
         return station
 
     def _retire(self, station: Station, *, keep: bool = False) -> None:
-        """Take a desktop down that nobody is to use here any more; its place is free at once."""
+        """Remove a desktop from the pool, and stop it or keep it for the next run. Its place is free at once."""
         self._everything.leave(station)
         self._all.remove(station)
         desktop = station.screen.up
@@ -175,5 +178,5 @@ class Stations:
 
 
 def broke(error: BaseException | None) -> bool:
-    """Say whether an error tells that the desktop itself is of no use any more."""
+    """Return whether an error means that the desktop can no longer be used."""
     return isinstance(error, DesktopFailed)

@@ -1,4 +1,4 @@
-"""`@step`: a step without a screen, such as a request or a mail, which is done at most once for each key."""
+"""`@step`: a step without a screen, such as a request or a mail, that is done at most once per key."""
 
 from __future__ import annotations
 
@@ -34,25 +34,26 @@ def step(
     probe: Callable[..., Awaitable[Any]] | None = None,
     ledger: str | None = None,
 ) -> StepDecorator:
-    """Make an async function a step of a flow: a Prefect task that is done at most once for each ``key``.
+    """Make an async function a step of a flow: a Prefect task that is done at most once per ``key``.
 
-    For what a flow does beside the screen and must not do twice: a request that creates something, a mail, a payment.
-    ``key`` and ``title`` are format strings over the arguments. The key names the business item, and what was done
-    under it is kept in the same ledger as sub-goals are: a later call with the same arguments, in this run or another
-    one, returns the result of the first without a task run; with other arguments it raises `TokenConflict`. ``inputs``
-    names the arguments that count for that; all do unless it is given. A key of arguments that are all None is no key.
+    It is for work without a screen that must not be repeated: a request that creates something, a mail, a payment.
+    ``key`` and ``title`` are format strings over the arguments. The key identifies the business item, and the result is
+    stored in the ledger, like a sub-goal's. A later call with the same arguments, in any run, returns that result
+    without a task run. With other arguments it raises `TokenConflict`. ``inputs`` names the arguments that are
+    compared, by default all. If all arguments in the key are None, there is no key.
 
-    Before the function is called an intent is written down. Whoever finds one that did not come to an end, because the
-    process was killed or the function raised, calls ``probe`` with the same arguments: it returns the result if the
-    effect is there, `NOT_DONE` if it is certain that it is not, and None if it cannot tell. Without a certain word
-    nothing is repeated: `NeedsPerson`, and the item is on the list of `holo-tasks runs` until somebody has looked.
-    ``repeatable`` says that doing it twice does no harm, as with a row that is written by its key: then it is simply
-    done again. It is never retried by itself. ``ledger`` is a name by which the work is known, as in `subgoal`.
+    An intent is written before the function is called. If the process dies or the function raises, the next attempt
+    calls ``probe`` with the same arguments. The probe returns the result if the effect is there, `NOT_DONE` if it is
+    certainly not there, and None if it cannot tell. Without a certain result nothing is repeated: `NeedsPerson` is
+    raised, and the item stays on the dead-letter list until a person has looked.
 
-    Works inside an agent and without one. The result is kept as JSON, by the function's return annotation.
+    ``repeatable`` says that a second execution does no harm, as with a row that is written by its key. Then it is done
+    again without a probe. A step has no automatic retries. ``ledger`` is a fixed name of the work, as in `subgoal`.
+
+    A step works with or without an open agent. The result is stored as JSON, by the function's return annotation.
     """
     if repeatable and probe is not None:
-        raise InvalidUsage("A step that may be repeated is not looked for first: give repeatable= or probe=.")
+        raise InvalidUsage("A repeatable step needs no probe: give either repeatable= or probe=.")
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         if not inspect.iscoroutinefunction(function):
@@ -78,7 +79,7 @@ def step(
                     await attempt.intend()
                 return await function(*args, **kwargs)
 
-            # What may be repeated is a part of the sub-goal around it.
+            # A repeatable step uses the journal of the sub-goal around it.
             journal = current_journal() if repeatable else None
             return cast("R", await attempt.once(lambda: attempt.kept(work, journal)))
 
@@ -96,14 +97,14 @@ def step(
             await books.skip(found.call.token, kept.goal, found.call.title, found.done)
             return cast("R", found.result)
 
-        unless_done.known = kept  # type: ignore[attr-defined]  # as a sub-goal has it
+        unless_done.known = kept  # type: ignore[attr-defined]  # the attribute of a sub-goal
         return unless_done
 
     return decorate
 
 
 def _check_run(run: Run | None) -> None:
-    """Begin nothing in a run that is being stopped, or that Prefect has suspended."""
+    """Raise if the run is being stopped, or if Prefect has suspended it."""
     if run is None:
         return
     if run.suspended is not None:

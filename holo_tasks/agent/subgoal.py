@@ -1,4 +1,4 @@
-"""Sub-goals: async subflows with a fresh history, a progress line and, if wanted, a business token."""
+"""`@subgoal`: async subflows with an empty history, a progress line and, with a key, a business item."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 _PREFECTS_OWN = frozenset({"return_state", "wait_for"})
-"""Of a call that asks Prefect for more than the result a flow run is made always."""
+"""Keyword arguments of a call to Prefect. With one of them a flow run is created even if the result is known."""
 
 
 class SubgoalFlow(HushedFlow[P, R]):
-    """The flow of a sub-goal. No flow run is made for a call whose result is known."""
+    """The flow of a sub-goal. A call whose result is in the ledger creates no flow run."""
 
     def __init__(
         self, known: Kept, function: Callable[..., Any], options: Mapping[str, Any], *, only_looks: bool = False
     ) -> None:
         flow_options = dict(check_flow_options(options))
         self.run_tags = frozenset(flow_options.pop("tags", ()))
-        # What a sub-goal came to is kept in the ledger by business item: Prefect would match results by
-        # call order, which gives one sub-goal another's result when a retry plans differently.
+        # The ledger stores results by business item. Prefect would match results by call order, so a retry with
+        # another plan would give one sub-goal the result of another.
         super().__init__(
             fn=function,
             name=known.goal,
@@ -68,7 +68,7 @@ class SubgoalFlow(HushedFlow[P, R]):
         self.known, self._options, self.only_looks = known, dict(options), only_looks
 
     def with_options(self, **flow_options: Any) -> SubgoalFlow[P, R]:
-        """Return the same sub-goal with other options of Prefect's; what is known under its key stays known."""
+        """Return the same sub-goal with other options of Prefect. Results under its key stay valid."""
         made: SubgoalFlow[P, R] = SubgoalFlow(
             self.known, self.fn, {**self._options, **flow_options}, only_looks=self.only_looks
         )
@@ -103,7 +103,7 @@ class SubgoalFlow(HushedFlow[P, R]):
 
 
 class SubgoalCall(Protocol[P, R_co]):
-    """A sub-goal as it is called: with the signature of its function."""
+    """Type of a sub-goal for callers, with the signature of its function."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R_co]: ...
 
@@ -113,7 +113,7 @@ class SubgoalCall(Protocol[P, R_co]):
 
 
 class Decorator(Protocol):
-    """Keeps the wrapped function's signature."""
+    """Decorator that keeps the signature of an async function."""
 
     def __call__(self, function: Callable[P, Awaitable[R]], /) -> SubgoalCall[P, R]: ...
 
@@ -155,32 +155,33 @@ def subgoal(
     learn: bool | Learn = False,
     **flow_options: Any,
 ) -> Any:
-    """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
+    """Make an async function a sub-goal: a subflow that is named after its goal, with its own history.
 
-    ``title`` and ``key`` are format strings over the function's arguments. With a ``key`` the result is
-    kept in the ledger under that business item: a later call with the same arguments returns it without a
-    model call or an input event; with other arguments it raises `TokenConflict`. A key of arguments that are all None
-    is no key. ``inputs`` names the arguments that count for that; all do unless it is given. Another function of that
-    name gets `TokenConflict`, too. Which function it is tell its name and the place of its file: the package, else the
-    folder, without the commit that Git has checked out there. ``ledger`` is a name that stays where those change, as
-    with releases that each have a folder of their own, and that tells apart what one function makes several of.
-    ``data`` names the arguments that come from outside, such as what a mail says: each `pursue` directly inside is told
-    them as its `pursue(data=…)`, so the goal speaks of them by name and does not hold them. Whatever the argument, what
-    it adds to the title is cleaned and bounded.
-    ``advisor`` names the model that `judge` asks inside, also in sub-goals inside this one that name none.
+    ``title`` and ``key`` are format strings over the function's arguments. With a ``key`` the result is stored in the
+    ledger under that business item. A later call with the same arguments returns it without a model call or input.
+    With other arguments, or from another function of that name, it raises `TokenConflict`. ``inputs`` names the
+    arguments that are compared, by default all. If all arguments in the key are None, there is no key.
 
-    Under a key every action is written down before it is tried, and ``effect`` says what becomes of an attempt that was
-    interrupted after it acted: see `Effect`. With ``effect=None`` the sub-goal only looks things up, and is done again.
+    A function is identified by its name and the place of its file: the package, else the folder, without the commit
+    that Git has checked out there. ``ledger`` is a fixed name instead. Use it if each release has its own folder, or
+    if one function creates several sub-goals.
 
-    ``screens``, ``layers`` and ``secrets`` hold for each `pursue` inside that does not say otherwise: see
-    `SubgoalOptions`. On known screens, what comes up is cleared and what works is waited for before every decision.
-    Without ``secrets`` the model may have those typed that the goal names.
+    ``data`` names the arguments from outside, such as the text of a mail. Each `pursue` directly inside gets them as
+    its ``data``, so the goal refers to them by name. The text of any argument in the title is cleaned and shortened.
+    ``advisor`` names the model for `judge`, also in nested sub-goals that name none.
 
-    With ``learn`` the sub-goal becomes a playbook by itself: after some runs that the model has answered one is
-    compiled, and once it has agreed with the model in some more, it stands before the model. See `Learn`.
+    Under a key every action gets an intent in the journal. ``effect`` decides about an attempt that was interrupted
+    after an action: see `Effect`. With ``effect=None`` the sub-goal only looks, and is done again.
 
-    ``limits`` hold for each call, its retries and re-runs together, as under `cost_guardrail`. ``flow_options`` are
-    those of Prefect's flows, and ``tags``; what would break a promise, such as ``retries``, raises `InvalidUsage`.
+    ``screens``, ``layers`` and ``secrets`` apply to each `pursue` inside that does not override them: see
+    `SubgoalOptions`. On known screens, interruptions are cleared and busy programs are awaited before each decision.
+    Without ``secrets`` the model may type the secrets that the goal names.
+
+    With ``learn`` a playbook is compiled after some runs that the model has answered. When it has agreed with the model
+    in some further runs, it works before the model. See `Learn`.
+
+    ``limits`` apply to each call, including its retries and re-runs, as with `cost_guardrail`. ``flow_options`` are
+    options of Prefect's flows, and ``tags``. Raises `InvalidUsage` for an unsafe option, such as ``retries``.
     """
     check_flow_options(flow_options)
     options = SubgoalOptions(screens=screens, layers=layers, effect=effect, secrets=secrets)
@@ -190,7 +191,7 @@ def subgoal(
 
     def decorate(function: Callable[P, Awaitable[R]]) -> SubgoalFlow[P, R]:
         if not any(map(inspect.iscoroutinefunction, (function, inspect.unwrap(function)))):
-            raise InvalidUsage(f"{function.__name__!r} is under @subgoal, which is awaited: make it `async def`.")
+            raise InvalidUsage(f"@subgoal goes on an async function: make {function.__name__!r} `async def`.")
         signature = inspect.signature(function)
         for what, template in (("title", title), ("key", key)):
             check_template(f"The {what} of {function.__name__!r}", template, signature)
@@ -212,7 +213,7 @@ def subgoal(
 
 @dataclass(frozen=True)
 class _Defined:
-    """What a sub-goal is declared to be; ``data`` are the arguments from outside."""
+    """The declaration of a sub-goal. ``data`` has the names of the arguments from outside."""
 
     known: Kept
     options: SubgoalOptions
@@ -222,7 +223,7 @@ class _Defined:
     learn: Learn | None
 
     async def worked_on(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
-        """Work on a call of the sub-goal; return its result, or a state of Prefect's that holds what went wrong."""
+        """Work on a call of the sub-goal. Return its result, or a failed Prefect state with its error."""
         known, call, around, run = self.known, self.known.call(args, kwargs), current_subgoal(), current_run()
         options, learning = await self._options(run, call)
         here = self._here(call, around, args, kwargs, options.called(args, kwargs, call.given))
@@ -248,7 +249,7 @@ class _Defined:
         try:
             return _completed(await attempt.once(under_claim), here.resolved)
         except HoloError as error:
-            return failed_state(error)  # Prefect raises the error to whoever awaits the result
+            return failed_state(error)  # Prefect raises the error in the caller
         except Pause as suspended:
             await surely(leave_suspended(suspended))
             raise
@@ -257,10 +258,10 @@ class _Defined:
                 learning.heard(run, call, answered, replayed)
 
     async def _options(self, run: Run, call: Call) -> tuple[SubgoalOptions, Learning | None]:
-        """Return how this call is worked on, and what learns from it: with what was learned before the model."""
+        """Return the options of this call, with a learned playbook before the model, and the object that learns."""
         if self.learn is None and not any(isinstance(layer, Learned) for layer in self.options.in_order):
             return self.options, None
-        from holo_tasks.agent.learning import learning_of, with_learned  # what reads pictures takes long to load
+        from holo_tasks.agent.learning import learning_of, with_learned  # imports OCR, which takes long to load
 
         if self.learn is None:
             return await with_learned(run, self.options, call.given)
@@ -268,9 +269,9 @@ class _Defined:
         return learning.before(self.options, call.given), learning
 
     def _here(self, call: Call, around: Subgoal | None, args: Any, kwargs: Any, options: SubgoalOptions) -> Subgoal:
-        """Return what is told inside of this call."""
+        """Return the context for the code inside this call."""
         probe, screens = self.options.what_it_changes.probe, self.options.known_screens
-        # Where the work begins and ends, and who does it, does not hold for a look at what came of it.
+        # The probe does not use the route and the layers of the sub-goal, only its screens.
         looking = (
             (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {call.title}", screens))
             if probe
@@ -299,16 +300,16 @@ class _Defined:
 
 
 def _learn_of(given: bool | Learn, options: SubgoalOptions) -> Learn | None:
-    """Return how a sub-goal learns, None if it does not; raise `InvalidUsage` where its layers have no place for it."""
+    """Return the settings of learning, or ``None``. Raises `InvalidUsage` if layers= has no model or has a script."""
     if not isinstance(given, bool | Learn):
         raise InvalidUsage(f"learn= is True, or Learn(into=…, after=…, shadow=…), not {given!r}.")
     if given and (MODEL not in options.order or {*SCRIPTED} & {*options.order}):
-        raise InvalidUsage("learn= makes a script that stands before the model: layers= has the model, and no script.")
+        raise InvalidUsage("learn= makes a script that works before the model: layers= needs the model and no script.")
     return (Learn() if given is True else given) or None
 
 
 def _completed(found: Any, layers: Sequence[str]) -> Any:
-    """Return a sub-goal's result in a state that says which layer came to it; Prefect hands the result on."""
+    """Return a sub-goal's result in a Prefect state that names the layers that found it."""
     context = FlowRunContext.get()
     by = " + ".join(dict.fromkeys(layers))
     if not by or context is None:
@@ -318,19 +319,19 @@ def _completed(found: Any, layers: Sequence[str]) -> Any:
 
 
 def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
-    """Say whether a sub-goal's result for these arguments is in the ledger already.
+    """Return whether the ledger has a sub-goal's result for these arguments.
 
-    Raises `TokenConflict` if its key was used with other inputs, `InvalidUsage` for work without a key.
+    Raises `TokenConflict` if its key was used with other inputs, and `InvalidUsage` for work without a key.
     """
     run, spec = current_run(), cast("Kept | None", getattr(work, "known", None))
     if spec is None or spec.token is None:
-        raise InvalidUsage("Only a sub-goal with a key can be known to be done.")
+        raise InvalidUsage("is_done() needs a sub-goal or a step with a key.")
     call = spec.call(args, kwargs)
     return run.ledger.find(call.token, spec.goal, call.inputs, spec.same) is not None
 
 
 def _next_of_story(title: str) -> str:
-    """Begin the next step of the story that this is a part of; return its line, if it is one."""
+    """Begin the next step of the progress, log its line and return it. Empty if there is no progress."""
     story = current_progress()
     line = story.step(title) if story else ""
     if line:
@@ -339,7 +340,7 @@ def _next_of_story(title: str) -> str:
 
 
 async def _check_ready(ready: Callable[[], Awaitable[bool]], goal: str, token: str) -> None:
-    """Raise `NeedsPerson` unless the screen is where work begins that was interrupted."""
+    """Raise `NeedsPerson` unless the precondition of interrupted work holds."""
     with journalled(None), progress(1):
         if await ready():
             return
@@ -358,8 +359,8 @@ async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:
 
 
 def _named_arguments(signature: inspect.Signature, data: Sequence[str]) -> frozenset[str]:
-    """Return the names of arguments that a sub-goal declares as data; raise `InvalidUsage` for one it does not have."""
+    """Return the names in ``data=``. Raises `InvalidUsage` for a name that is not an argument."""
     names = frozenset((data,) if isinstance(data, str) else data)
     for name in sorted(names - signature.parameters.keys()):
-        raise InvalidUsage(f"data= names arguments of the function; there is no {name!r}.")
+        raise InvalidUsage(f"data= names arguments of the function; {name!r} is not one.")
     return names

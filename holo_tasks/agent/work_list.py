@@ -1,4 +1,4 @@
-"""`WorkList`: a list of business items that flows on many machines work through, each item by one of them."""
+"""`WorkList`: a list of business items for flows on many machines. Each item is worked on by one of them."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ R = TypeVar("R")
 LONGEST_NAME, LONGEST_PAYLOAD = 300, 100_000
 MOST_TRIES = 3
 LOOK_S = 1.0
-"""How often is looked for items that become ready, where the end of a list is waited for."""
+"""Interval of the checks for ready items with ``to_the_end``."""
 logger = logging.getLogger("holo_tasks")
 
 
 class WorkList:
-    """A list of business items, by its name, in the database that all machines share (`HOLO_DATABASE_URL`).
+    """A named list of business items in the database that all machines share (`HOLO_DATABASE_URL`).
 
-    Items are added by anybody, each once by its key, and worked on by `map`, in whatever flow runs do that, on as many
-    machines: each item is one worker's at a time. ``work`` is the sub-goal (or step) with a key that is to be done; if
-    it is given, what is added is checked against its arguments, and an item's key is the one that it comes to.
+    Any process may add items; each key is added once. Flow runs on any number of machines work on them with `map`. Only
+    one worker has an item at a time. ``work`` is a sub-goal or a step with a key. If it is given, added items are
+    checked against its arguments, and its key becomes the default key of an item.
 
-    A try that came to nothing is made again after ``pause_s``, and after four times as long each time.
+    A failed try is repeated after ``pause_s`` seconds. Each further pause is four times as long.
     """
 
     def __init__(self, name: str, work: Callable[..., Awaitable[Any]] | None = None, *, pause_s: float = 15.0) -> None:
@@ -74,15 +74,15 @@ class WorkList:
         deadline: datetime | str | None = None,
         most_tries: int = MOST_TRIES,
     ) -> bool:
-        """Put an item on the list; False if it was there already. ``payload`` are the arguments of the work, by name.
+        """Put an item on the list. Returns false if it is there already. ``payload`` has the arguments of the work.
 
-        Raises `TokenConflict` if the key was used for another payload, `InvalidUsage` for what no work can be given,
-        or what holds the value of a secret: a payload is kept, and read by whoever may read the database.
+        Raises `TokenConflict` if the key was used for another payload. Raises `InvalidUsage` if the payload does not
+        fit the work, or contains the value of a secret: payloads are stored in the database as plain text.
         """
         return await self.add_all([self.item(payload, key, priority, deadline, most_tries)]) == 1
 
     async def add_all(self, items: Iterable[NewItem]) -> int:
-        """Put many items on the list, all or none; return how many were not there yet. `item` makes them."""
+        """Put many items on the list, all or none. Return the number of new ones. `item` creates them."""
         new = await asyncio.to_thread(list, items)
         return await awaited(lambda: asyncio.to_thread(_store().add, self.name, new))
 
@@ -95,9 +95,9 @@ class WorkList:
         deadline: datetime | str | None = None,
         most_tries: int = MOST_TRIES,
     ) -> int:
-        """Put each row of a table on the list, as `read_rows` returns them; ``key`` is a format string over columns.
+        """Put the rows of a table on the list, as `read_rows` returns them. ``key`` is a format string over columns.
 
-        All are added or, if one does not fit, none; returns how many were not there yet.
+        If a row does not fit, none is added. Returns the number of new items.
         """
         given = [dict(row) for row in rows]
         new = []
@@ -117,7 +117,7 @@ class WorkList:
         deadline: datetime | str | None = None,
         most_tries: int = MOST_TRIES,
     ) -> NewItem:
-        """Return an item for `add_all`, checked."""
+        """Check an item and return it for `add_all`."""
         if priority not in get_args(Priority):
             raise InvalidUsage(f"priority= is one of {', '.join(map(repr, get_args(Priority)))}, not {priority!r}.")
         if not 1 <= most_tries <= 100:
@@ -125,7 +125,7 @@ class WorkList:
         try:
             plain = to_jsonable_python(dict(payload))
         except (PydanticSerializationError, ValueError, TypeError) as error:
-            raise UnfitItem(f"A payload is what JSON can hold: {first_line(error)}.") from None
+            raise UnfitItem(f"The payload cannot be written as JSON: {first_line(error)}.") from None
         text = check_open(f"The payload of {exact(key) or 'an item'}", json.dumps(plain, ensure_ascii=False))
         if len(text) > LONGEST_PAYLOAD:
             raise UnfitItem(f"The payload of {exact(key) or 'an item'} is too long: {len(text)} characters.")
@@ -135,25 +135,25 @@ class WorkList:
         return NewItem(_fit("The key of an item", key), plain, priority, _due(deadline), most_tries)
 
     async def counts(self) -> Counts:
-        """Return how far the list is."""
+        """Return the counts of the list."""
         return await awaited(lambda: asyncio.to_thread(_store().counts, self.name))
 
     async def find(self, key: str) -> Listed | None:
-        """Return an item as it stands; None if it was never on the list."""
+        """Return an item with its present state, or ``None`` if it was never on the list."""
         return await awaited(lambda: asyncio.to_thread(_store().find, self.name, key))
 
     async def return_lapsed(self) -> int:
-        """Put back what workers had that are gone; return how many items. Call it again now and then.
+        """Return the items of dead workers to the list. Returns their number. Call it again from time to time.
 
-        Whose process ran on this machine is known to be gone at once. One on another machine is watched from the first
-        call on, and is known to be gone once it has said nothing for ten seconds: no clock is asked.
+        A dead process on this machine is recognized at once. A worker on another machine is watched from the first call
+        on, and counts as dead after ten seconds without a renewal. Clocks of machines are not compared.
         """
         self._lapsed = lapsed = self._lapsed or _store()
         return await asyncio.to_thread(lapsed.return_lapsed, self.name)
 
     @property
     def lost(self) -> set[str]:
-        """The flow runs of workers that `return_lapsed` found to be gone."""
+        """The ids of the flow runs of dead workers that `return_lapsed` found."""
         return set() if self._lapsed is None else set(self._lapsed.lost)
 
     async def map(
@@ -165,18 +165,18 @@ class WorkList:
         at_once: int = 1,
         to_the_end: bool = False,
     ) -> AsyncGenerator[Outcome[Taken, R], None]:
-        """Work on the items of the list that are ready, the most urgent first, and yield what came of each as it ends.
+        """Work on the ready items of the list, the most urgent first, and yield the outcome of each when it ends.
 
-        ``work`` is a sub-goal or a step with a key: what is done under it is done once, whoever takes the item. It is
-        called with the item's payload as its arguments. With several ``agents`` an item is worked on on whichever
-        desktop is free, as by `Agents.map`; without, ``at_once`` at a time. It ends when nothing is ready, after
-        ``most`` items, or ``to_the_end`` when every item of the list has come to an end, here or elsewhere.
+        ``work`` is a sub-goal or a step with a key, so that each item is done once. It is called with the item's
+        payload as its arguments. With ``agents`` an item goes to the next free desktop, as in `Agents.map`. Without,
+        ``at_once`` items are worked on at a time. The loop ends when no item is ready, after ``most`` items, or, with
+        ``to_the_end``, when every item of the list has ended, here or elsewhere.
 
-        What came of an item is noted on the list. `BusinessFailure` (and whatever else says that the item itself is
-        wrong) is final. What only a person knows more of waits for one, in `holo-tasks runs`. All else is technical:
-        the item is tried again, later and by whoever is free, as often as it may be. What ends the whole run, as one of
-        its limits, counts for no item: those under way go back to the list. On a machine that is being drained
-        (`holo-tasks drain`) no more items are taken: those under way end, and so does this.
+        The list stores the result of each item. `BusinessFailure`, or another error of the item itself, is final. An
+        item that needs a person waits on the dead-letter list (`holo-tasks runs`). Other errors are technical: the item
+        is tried again later, by any worker, up to its number of tries. An error that ends the whole run, such as a
+        limit, does not count for an item, and the items under way return to the list. On a machine that is being
+        drained (`holo-tasks drain`) no more items are taken, and the loop ends after those under way.
         """
         mine = _Worker(self.name, _Work.of(work), WorkItems(Books.here().ledger.store), Books.here(), self._pause_s)
         async with mine.at_work():
@@ -191,7 +191,7 @@ class WorkList:
 
 @dataclass(frozen=True)
 class _Work:
-    """What is done with items, and which arguments it takes."""
+    """The work on items, with its ledger entry and argument types."""
 
     call: Callable[..., Awaitable[Any]]
     kept: Kept
@@ -202,13 +202,13 @@ class _Work:
         kept = getattr(work, "known", None)
         if not isinstance(kept, Kept) or not kept.token:
             raise InvalidUsage(
-                "Items of a list are worked on by a sub-goal or a step with a key, @subgoal(key=…): without one nobody "
-                "knows what a worker did that died."
+                "Items of a list need a sub-goal or a step with a key, @subgoal(key=…): without one the effects of a "
+                "dead worker are unknown."
             )
         return cls(work, kept, bool(getattr(work, "only_looks", False)))
 
     def arguments(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments that a payload is; raise `UnfitItem` for what does not fit."""
+        """Return the arguments in a payload, converted to their types. Raises `UnfitItem` if they do not fit."""
         try:
             self.kept.signature.bind(**payload)
         except TypeError as error:
@@ -223,16 +223,16 @@ class _Work:
         return given
 
     def token(self, given: Mapping[str, Any]) -> str:
-        """Return the business token that the work is done under."""
+        """Return the business key of the work for these arguments. Raises `UnfitItem` if it is empty."""
         token = self.kept.call((), given).token
         if not token:
-            raise UnfitItem(f"The key of {self.kept.goal!r} comes to nothing with this payload.")
+            raise UnfitItem(f"The key of {self.kept.goal!r} is empty with this payload.")
         return token
 
 
 @dataclass
 class _Worker:
-    """One `map` at work on a list: it holds a claim for all items that it has."""
+    """One `map` at work on a list. It holds one claim for all its items."""
 
     name: str
     work: _Work
@@ -251,7 +251,7 @@ class _Worker:
         self.around = scopes_around(run.guard if run else None)
         async with self.books.ledger.at_work(new_worker(flow_run_id()), GOAL) as self.claim:
             if run is not None:
-                run.switch.take_up(self.claim)  # who was given up for dead stops at once
+                run.switch.take_up(self.claim)  # a worker that lost its claim stops at once
             try:
                 yield
             finally:
@@ -262,7 +262,7 @@ class _Worker:
     async def taken(
         self, most: int | None, return_lapsed: Callable[[], Awaitable[int]], *, to_the_end: bool
     ) -> AsyncIterator[Taken]:
-        """Take items, one when it is asked for."""
+        """Yield items; each is taken from the list when the consumer asks for it."""
         assert self.claim is not None
         take, number = partial(self.items.take, self.name, self.claim, flow_run_id()), 0
         while not self._leaving and (most is None or number < most):
@@ -295,7 +295,7 @@ class _Worker:
         return FairMap(taken, alone, at_once=at_once, ends=lambda error: ends_all(error, self.around)).outcomes()
 
     async def told(self, told: Outcome[Taken, Any]) -> None:
-        """Note what stopped an item."""
+        """Store an item's error on the list."""
         error, item = told.error, told.item
         if error is None or ends_all(error, self.around):
             return
@@ -307,15 +307,15 @@ class _Worker:
             note = partial(self.items.failed, item, "person", status, why)
         else:
             note = partial(self.items.tried, item, status, why, self.pause_s * 4**item.tries)
-        with suppress(Killed):  # it is another worker's by now, who notes what comes of it there
+        with suppress(Killed):  # another worker has taken the item over, and stores its result
             if await awaited(lambda: asyncio.to_thread(note)) == "ready":
-                # Nobody has to see to it: it is not for the list of what waits for a person.
+                # The item is tried again, so it is removed from the dead-letter list.
                 with suppress(HoloError):
                     token = self.work.token(self.work.arguments(item.payload))
                     await self.books.settle(token, self.work.kept.goal)
 
     async def over(self) -> None:
-        """Take no more items, and wait for those under way."""
+        """Take no more items, and wait until those under way have ended."""
         self._leaving = True
         if self._under_way:
             await self._idle.wait()
@@ -328,7 +328,7 @@ class _Worker:
             if (token := self.work.token(given)) != item.key:
                 await asyncio.to_thread(self.items.name_token, item, token)
             found = await self.work.call(**given)
-            with suppress(Killed):  # another worker has it by now, and finds it done
+            with suppress(Killed):  # another worker has taken the item over, and finds its result
                 await surely(self._done(item))
             return found
         finally:
@@ -344,27 +344,27 @@ class _Worker:
             await asyncio.to_thread(self.items.leave, claim)
         except Killed:
             pass
-        except InvalidUsage as error:  # whoever looks for lapsed workers puts back what this one had
+        except InvalidUsage as error:  # `return_lapsed` returns this worker's items later
             logger.warning("%s", error)
 
 
 def _for_a_person(error: Exception) -> bool:
-    """Say whether no further try of a machine's helps."""
+    """Return whether only a person can resolve an error."""
     half_done = isinstance(error, HoloError) and error.half_done
     return half_done or isinstance(error, NeedsPerson | PolicyRefused | LimitReached)
 
 
 @lru_cache(maxsize=64)
 def _kinds(work: Callable[..., Any]) -> dict[str, TypeAdapter[Any]]:
-    """Return what can read the arguments of a function, by name."""
+    """Return the type adapters of a function's arguments, by name."""
     annotations = inspect.get_annotations(inspect.unwrap(getattr(work, "fn", work)), eval_str=True)
     return {name: _reader_of(kind) for name, kind in annotations.items() if name != "return"}
 
 
 def _reader_of(kind: Any) -> TypeAdapter[Any]:
     try:
-        return TypeAdapter(kind, config=ConfigDict(coerce_numbers_to_str=True))  # as a workbook has numbers of reports
-    except PydanticUserError:  # a model, which says that itself
+        return TypeAdapter(kind, config=ConfigDict(coerce_numbers_to_str=True))  # workbooks have numbers for texts
+    except PydanticUserError:  # a model has its own configuration
         return TypeAdapter(kind)
 
 
@@ -379,7 +379,7 @@ def _fit(what: str, text: str) -> str:
 
 
 def _due(deadline: datetime | str | None) -> str:
-    """Return a deadline as it is kept: RFC 3339, UTC."""
+    """Return a deadline as RFC 3339 text in UTC, empty without one. Raises `UnfitItem` for a wrong time."""
     if deadline is None or deadline == "":
         return ""
     try:

@@ -1,4 +1,4 @@
-"""`write_rows`: the step of a flow that keeps a workbook, as a Prefect task."""
+"""`write_rows`: a Prefect task that writes rows into a workbook."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NAME = HushedName("rows of {workbook.path.name}")
 
 @task(name="write rows", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
 async def write_rows(workbook: Workbook, rows: Sequence[Mapping[str, object]]) -> int:
-    """Write rows into a workbook, all of them or none; return how many were new.
+    """Write rows into a workbook, all or none. Return the number of new ones.
 
-    A row is known by the workbook's key column, so writing it twice adds nothing: a re-run may give all rows again, and
-    one that somebody has deleted comes back. Many at once cost what one does.
+    The workbook's key column identifies a row, so a second write updates it. A re-run may pass all rows again; deleted
+    ones come back. Many rows at once take as long as one.
     """
     return await asyncio.to_thread(workbook.upsert_many, rows)

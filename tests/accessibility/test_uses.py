@@ -238,7 +238,7 @@ async def test_3_localize_asks_nobody(stage: Stage) -> None:
     field_of = await named_element(await stage.walk(), "the field Name")
     assert field_of.by == ("accessibility" if stage.tells else "model")
     blind = await named_element(await stage.walk(Told(stage.desktop)), "the field Name")
-    assert blind == Named(why="No program tells of it for certain. It was not read at one place either.")
+    assert blind == Named(why="No program reports it for certain. It was not read at one place either.")
 
 
 async def test_4_guards_know_the_button_under_the_pointer_and_the_one_with_the_keyboard(stage: Stage) -> None:

@@ -80,7 +80,7 @@ async def test_who_may_not_click_measures_nothing_and_says_so(tmp_path: Path) ->
                 async with agent(model, desktop, tmp_path, allow=allow):
                     found = await calibrate()
                 assert (found.path.samples if found.path else 0) == samples, "what was refused is not kept for others"
-                assert ("the rules do not let the agent click" in str(found.notes)) == (not samples)
+                assert ("the rules do not allow them" in str(found.notes)) == (not samples)
         async with agent(model, PaintedDesktop(), tmp_path):
             with pytest.raises(InvalidUsage, match="cannot be calibrated"):
                 await calibrate()

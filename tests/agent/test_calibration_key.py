@@ -184,7 +184,7 @@ async def test_what_something_lay_above_is_measured_again(
     await calibrated(monkeypatch)
     assert measuring.anew == [False, True]
     measuring.anew.clear()
-    measuring.found = ("Where clicks land was not measured, since the rules do not let the agent click: no.",)
+    measuring.found = ("Clicks were not measured, because the rules do not allow them: no.",)
     await calibrated(monkeypatch)
     assert measuring.anew == [False]
 

@@ -129,7 +129,7 @@ async def test_after_equal_runs_and_as_many_in_its_shadow_the_playbook_stands_be
     behind = await Night(tmp_path, saving(layers=[learned(place), "model"])).over(ORDERS[5])
     assert (behind.opened, behind.calls) == ([""], 5)
     alone = await Night(tmp_path, saving(layers=learned(place))).over(ORDERS[5])
-    assert "stands before the model yet" in alone.found[0]
+    assert "is promoted yet" in alone.found[0]
 
 
 def test_a_note_that_is_not_signed_or_is_of_another_goal_is_refused(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_a_playbook_that_differs_in_its_shadow_is_dropped(tmp_path: Path) 
         (lambda: Learn(after=0), "a number from 1 to 100"),
         (lambda: Learn(shadow=True), "a number from 1 to 100"),
         (lambda: saving("yes"), "learn= is True, or Learn"),
-        (lambda: saving(True, layers="person"), "layers= has the model, and no script"),
+        (lambda: saving(True, layers="person"), "layers= needs the model and no script"),
         (lambda: learned(""), "takes the folder or s3://BUCKET/PREFIX"),
     ],
 )

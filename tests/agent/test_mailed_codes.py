@@ -86,9 +86,9 @@ async def test_nobody_looks_past_the_time_for_a_code(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"pattern": r"\d{6}"}, "has one group"),
+        ({"pattern": r"\d{6}"}, "needs one group"),
         ({"sender": "portal"}, "whole address"),
-        ({"within_seconds": 0}, "waited for from 0"),
+        ({"within_seconds": 0}, "within_seconds= must be above 0"),
     ],
 )
 async def test_what_cannot_be_meant_is_refused(wrong: dict[str, object], why: str) -> None:

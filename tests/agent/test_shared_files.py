@@ -251,7 +251,7 @@ async def test_one_sub_goal_at_a_time_uses_the_folder(desktop: SharingDesktop, t
 async def test_a_screen_of_another_machine_sees_no_folder_of_this_one(desktop: SharingDesktop, tmp_path: Path) -> None:
     desktop.far = "erp.example"
     async with opened(desktop, tmp_path):
-        with pytest.raises(InvalidUsage, match="sees no folder of this one"):
+        with pytest.raises(InvalidUsage, match="has no access to folders of this one"):
             async with shared_files():
                 pytest.fail("it began")
 

@@ -167,7 +167,7 @@ def test_a_command_says_at_once_whom_it_waits_for_and_goes_on(cli: CommandLine, 
         os.close(theirs)
         (waiting,) = until(handoffs.waiting)
         said = ""
-        while "has this link" not in said:
+        while "with this link" not in said:
             said += heard(terminal)
         answer = ("--choice", "done", "--note", "the big one", "--by", "ada")
         resumed = cli("handoff", "resume", waiting.id, *answer)

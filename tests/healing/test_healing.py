@@ -201,7 +201,7 @@ async def test_an_unwritable_folder_does_not_end_the_run(
     caplog.set_level("INFO", "kept")
     await Keeping(brain, file, heal).keep(heard, ())
     ((_, _, said),) = caplog.record_tuples
-    assert (caplog.records[0].levelname, "could not be kept" in said, heard.healing) == (level, True, [])
+    assert (caplog.records[0].levelname, "could not be stored" in said, heard.healing) == (level, True, [])
 
 
 def test_a_script_is_counted_only_with_a_heal_option(file: Path) -> None:
