@@ -147,5 +147,5 @@ async def test_a_playbook_that_was_changed_meanwhile_is_left_as_it_is(prefect: s
 
 
 async def test_without_a_flow_run_nobody_can_be_asked(file: Path) -> None:
-    with pytest.raises(InvalidUsage, match="no flow run"):
+    with pytest.raises(InvalidUsage, match="pauses a flow run"):
         await reviewing.review_proposals(file)
