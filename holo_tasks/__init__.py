@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from holo_tasks.scripts.hands import Hands
     from holo_tasks.scripts.script import Script, screens_of
 
-_HOMES = {
+_MODULES = {
     "Agents": "agent.open_agents",
     "open_agent": "agent.open_agent",
     "open_agents": "agent.open_agents",
@@ -260,6 +260,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'holo_tasks' has no attribute {name!r}")
-    return getattr(import_module(f"holo_tasks.{_HOMES[name]}"), name)
+    return getattr(import_module(f"holo_tasks.{_MODULES[name]}"), name)

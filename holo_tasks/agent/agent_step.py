@@ -50,7 +50,7 @@ class Decision(BaseModel):
 
 
 @dataclass(frozen=True)
-class _NothingSent:
+class _NoInputSent:
     error: ScreenChanged
 
 
@@ -193,12 +193,12 @@ async def decide_scripted(number: int, screen: str) -> Step:
 
 
 @step_as_task(acts=True, title="{number} · {what}")
-async def act(number: int, what: str) -> str | _NothingSent:
+async def act(number: int, what: str) -> str | _NoInputSent:
     """Perform the action of the present step, once. A screen that changed before the input does not fail the task."""
     try:
         return await _walking().act(_step.get())
     except ScreenChanged as error:
-        return _NothingSent(error)
+        return _NoInputSent(error)
 
 
 async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
@@ -242,7 +242,7 @@ async def act_as_task(walk: Walk, step: Step, by: str = "") -> str:
     try:
         with stepping(walk):
             done = await act(walk.step, f"{by}{label(step.tool_call)}")
-        if isinstance(done, _NothingSent):
+        if isinstance(done, _NoInputSent):
             raise done.error
         return done
     finally:

@@ -31,7 +31,7 @@ _calling: ContextVar[Callable[[], Awaitable[Any]]] = ContextVar("holo_api_call")
 
 
 @dataclass(frozen=True)
-class _Said:
+class _CallResult:
     """The result of a call. The class keeps Prefect from searching the value, and a task that gave up from failing."""
 
     value: Any = None
@@ -39,12 +39,12 @@ class _Said:
 
 
 @step_as_task(acts=True, title="{number} · api · {what}")
-async def call_api(number: int, what: str) -> _Said:
+async def call_api(number: int, what: str) -> _CallResult:
     """Call a program's API, once. A `GaveUp` becomes a result, so the task does not fail."""
     try:
-        return _Said(await _calling.get()())
+        return _CallResult(await _calling.get()())
     except GaveUp as error:
-        return _Said(gave_up=named(hushed(str(error)), REASON_CHARACTERS))
+        return _CallResult(gave_up=named(hushed(str(error)), REASON_CHARACTERS))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class ApiCall:
         if self.changes:
             self.walk.guard.count_action()
 
-    async def _called(self) -> _Said:
+    async def _called(self) -> _CallResult:
         """Make the call, until the first deadline of the scopes around it."""
         calling = _calling.set(self.api.answer)
         try:

@@ -208,7 +208,7 @@ async def _with_toolkits(calibration: Calibration) -> Calibration:
         pairs = [
             (_in_own_pixels(_content(tree, one, window.box), application.scale), window.box)
             for one in told
-            for window in _called(windows, one)
+            for window in _windows_of(windows, one)
         ]
         factor = toolkit_factor(application.name, pairs)
         if factor is not None:
@@ -218,7 +218,7 @@ async def _with_toolkits(calibration: Calibration) -> Calibration:
     return replace(calibration, toolkits=tuple(found), notes=tuple(notes))
 
 
-def _called(windows: Sequence[Window], one: Element) -> list[Window]:
+def _windows_of(windows: Sequence[Window], one: Element) -> list[Window]:
     """Return the window of an element as a list of one, or an empty list if none or several windows match."""
     found = [window for window in windows if window.pid == one.pid and window.title == one.name and one.box.area]
     return found if len(found) == 1 else []

@@ -100,10 +100,10 @@ class _Batches:
     """Number of dead runs without a replacement."""
     limit: str = ""
     _number: int = 0
-    _in_vain: int = 0
+    _failed_in_a_row: int = 0
     _ended: int = 0
     _artifact: UUID | None = None
-    _told: float = -1.0
+    _last_percent: float = -1.0
     _next_table_s: float = 0.0
 
     async def begin(self, counts: Counts) -> bool:
@@ -139,7 +139,7 @@ class _Batches:
     async def look(self, counts: Counts) -> None:
         """Remove the runs that have ended. Raises `NeedsPerson` after `IN_VAIN` failed ones in a row."""
         if counts.ended > self._ended:
-            self._in_vain, self._ended = 0, counts.ended
+            self._failed_in_a_row, self._ended = 0, counts.ended
         for one in list(self.under_way):
             try:
                 state = (await self.client.read_flow_run(one)).state
@@ -157,8 +157,8 @@ class _Batches:
             self.died += state.is_crashed()
             if (state.name or "").startswith("Limit"):
                 self.limit = str(state.message)
-            self._in_vain += 1
-            if self._in_vain >= IN_VAIN:
+            self._failed_in_a_row += 1
+            if self._failed_in_a_row >= IN_VAIN:
                 raise NeedsPerson(
                     f"{IN_VAIN} batches in a row have failed, the last as {state.name}: "
                     f"{state.message} No more are started; look at their runs, then run this one again."
@@ -168,11 +168,11 @@ class _Batches:
         """Publish the progress of the list in Prefect."""
         if not (all := counts.open + counts.ended):
             return
-        await self._tell_of_all(at_last)
+        await self._publish_figures(at_last)
         percent = round(100 * counts.ended / all, 1)
-        if percent == self._told or not flow_run_id():
+        if percent == self._last_percent or not flow_run_id():
             return
-        self._told = percent
+        self._last_percent = percent
         unwell = counts.failed + counts.exhausted + counts.person
         words = f"{counts.done:,} of {all:,} done, {counts.taken:,} under way, {unwell:,} without a result"
         if self._artifact is None:
@@ -181,7 +181,7 @@ class _Batches:
             await update_progress(self._artifact, percent, words)
         get_run_logger().info("%s", words)
 
-    async def _tell_of_all(self, at_last: bool) -> None:
+    async def _publish_figures(self, at_last: bool) -> None:
         """Publish a table with the list's figures of `holo-tasks fleet`, every `TABLE_S` and at the end."""
         if not flow_run_id() or (time.monotonic() < self._next_table_s and not at_last):
             return

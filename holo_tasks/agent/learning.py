@@ -191,7 +191,7 @@ class Learning:
             raise InvalidUsage(f"Nothing can be learned from {missing[0]}: it is incomplete or was changed.")
         whole = [one for one in found if one is not None]
         traces = list({trace.uri: trace for trace, _ in whole}.values())
-        chosen = [replace(one, data={**_held(note.arguments, one), **one.data}) for note, (_, one) in
+        chosen = [replace(one, data={**_used_arguments(note.arguments, one), **one.data}) for note, (_, one) in
                   zip(enough, whole, strict=True)]  # fmt: skip
         made = compiled_of(traces, chosen, self._reader, self.goal)
         if strange := sorted(made.parameters.keys() - enough[0].arguments.keys()):
@@ -316,7 +316,7 @@ def _plain(given: Mapping[str, Any]) -> dict[str, str | int]:
     return {name: one for name, one in told.items() if not isinstance(one, bool) and not is_placeholder(str(one))}
 
 
-def _held(arguments: Mapping[str, str | int], recording: Recording) -> dict[str, str | int]:
+def _used_arguments(arguments: Mapping[str, str | int], recording: Recording) -> dict[str, str | int]:
     """Return the arguments that occur in the goal or the typed texts of a recording. Others are no parameters."""
     typed = [str(step.arguments.get(TYPING[step.tool], "")) for step in recording.steps if step.tool in TYPING]
     said = [recording.goal, recording.title, *typed]

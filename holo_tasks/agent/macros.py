@@ -87,7 +87,7 @@ class Macros:
             _sequence.reset(mark)
             walk.back_from(aside)
             await brain.close()
-        if isinstance(ended, _Left):
+        if isinstance(ended, _BodyExit):
             raise ended.error
         taken = walk.step - begun
         if isinstance(ended, GaveUp):
@@ -122,7 +122,7 @@ class Macros:
 
 
 @dataclass(frozen=True)
-class _Left:
+class _BodyExit:
     """An exception that ends the sub-goal's body without failing the task."""
 
     error: BaseException
@@ -132,7 +132,7 @@ _sequence: ContextVar[Callable[[], Awaitable[Answered[str]]]] = ContextVar("holo
 
 
 @step_as_task(acts=True, title="{number} · {what}")
-async def _macro(number: int, what: str) -> Answered[str] | GaveUp | _Left:
+async def _macro(number: int, what: str) -> Answered[str] | GaveUp | _BodyExit:
     """Run a whole playbook as one task. Its steps are in the trace. A `GaveUp` does not fail the task."""
     try:
         return await _sequence.get()()
@@ -141,7 +141,7 @@ async def _macro(number: int, what: str) -> Answered[str] | GaveUp | _Left:
     except (asyncio.CancelledError, Exception):
         raise
     except BaseException as left:  # such as `EffectFound`
-        return _Left(left)
+        return _BodyExit(left)
 
 
 def press_once_of(script: object) -> tuple[str, ...]:

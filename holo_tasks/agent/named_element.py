@@ -54,7 +54,7 @@ async def named_element(walk: Walk, description: str) -> Named:
     if at is None:
         return Named(why=f"{told} It was not read at one place either.")
     reader = ScreenText()
-    if _is(target.name, await reader.on_target(frame, at)) and await reader.field_at(frame, at) is None:
+    if _is_name(target.name, await reader.on_target(frame, at)) and await reader.field_at(frame, at) is None:
         return Named(at, "text")
     return Named(why=f"{told} The place where it was read is not certain to be a button.")
 
@@ -80,11 +80,11 @@ def _read(frame: Frame, target: PlainTarget, shown: Box) -> Point | None:
     from holo_tasks.vision.ocr_reader import shared_reader
 
     picture = Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
-    lines = [line for line in shared_reader().read(picture).sight.lines if _is(target.name, line.text)]
+    lines = [line for line in shared_reader().read(picture).sight.lines if _is_name(target.name, line.text)]
     return lines[0].box.center if len(lines) == 1 and shown.contains(lines[0].box.center) else None
 
 
-def _is(name: str, read: str) -> bool:
+def _is_name(name: str, read: str) -> bool:
     from holo_tasks.vision.element_check import agrees
 
     return agrees(name, read)

@@ -174,14 +174,14 @@ class OneStep:
         if misfit.cause == "effect":  # the press may have had its effect, so later layers do not repeat it
             self.once.hold_back(self.brain.written_on(misfit.action))
         self._help = _Help(misfit, error, Once(labels, pressed=set(labels)), walk.transcript)
-        self._lend(walk, Transcript(self._told(misfit)), self.lent.secrets, self.lent.correction, MODEL)
+        self._lend(walk, Transcript(self._task_text(misfit)), self.lent.secrets, self.lent.correction, MODEL)
         await walk.record(events.LayerChanged(source=PLAYBOOK, target=MODEL, reason=misfit.sentence))
         await walk.look()
         walk.begin()
 
     async def _end(self, walk: Walk, resumed: Resumed) -> None:
         """Return control to the playbook, and record the step."""
-        help_, misfit = self._at(), self._at().misfit
+        help_, misfit = self._current(), self._current().misfit
         outcome = self._outcome(help_)
         self.brain.done_by_other(outcome)
         self.healed.append(Healed(misfit, resumed, help_.taken, help_.before, len(self.brain.outcomes)))
@@ -209,7 +209,7 @@ class OneStep:
 
     async def _resumes(self, walk: Walk) -> bool:
         """Return whether the playbook fits again, and let it go on then. Wait up to `RESUME_S` after an action."""
-        help_ = self._at()
+        help_ = self._current()
         if help_.answering:  # its answer was rejected
             help_.answering = False
             return False
@@ -231,7 +231,7 @@ class OneStep:
 
     async def _by_model(self, walk: Walk, answer_only: bool) -> Step | None:
         """Return the model's next step. ``None`` if it says that the step is done, and the playbook fits."""
-        help_ = self._at()
+        help_ = self._current()
         while help_.calls < MOST_CALLS:
             step = await decide_as_task(walk, answer_only)
             assert walk.seen is not None
@@ -259,7 +259,7 @@ class OneStep:
 
     async def _said(self, walk: Walk, said: str) -> None:
         """Accept the answer "done" if the playbook fits then. Raises `GaveUp` otherwise, or for another answer."""
-        help_ = self._at()
+        help_ = self._current()
         if said.strip().strip(".!\"'").casefold() != DONE or help_.misfit.cause == "effect":
             raise self._given_up(f"the model says: {said.strip()[:MOST_SAID]}")
         resumed = await self.brain.resume(walk, help_.misfit, help_.taken, said_done=True)
@@ -268,10 +268,10 @@ class OneStep:
         await self._end(walk, resumed)
 
     def _given_up(self, why: str) -> GaveUp:
-        error = self._at().error
+        error = self._current().error
         return GaveUp(f"{error} The model had this one step: {why}.", layer=PLAYBOOK)
 
-    def _at(self) -> _Help:
+    def _current(self) -> _Help:
         assert self._help is not None
         return self._help
 
@@ -282,7 +282,7 @@ class OneStep:
         outcome: Outcome = "fitted" if as_planned else "healed"
         return StepOutcome(misfit.rule.id, misfit.place, said, outcome, "model", help_.calls, "" if as_planned else why)
 
-    def _told(self, misfit: Misfit) -> str:
+    def _task_text(self, misfit: Misfit) -> str:
         """Return the task for the model: the step in the playbook's words, and the values as a data block."""
         lent = self.lent
         if misfit.action.answers:

@@ -60,7 +60,7 @@ class WorkList:
     """
 
     def __init__(self, name: str, work: Callable[..., Awaitable[Any]] | None = None, *, pause_s: float = 15.0) -> None:
-        self.name = _fit("The name of a list", name)
+        self.name = _checked_text("The name of a list", name)
         self._work = None if work is None else _Work.of(work)
         self._pause_s = pause_s
         self._lapsed: WorkItems | None = None
@@ -132,7 +132,7 @@ class WorkList:
         if self._work is not None:
             token = self._work.token(self._work.arguments(plain))
             key = key or token
-        return NewItem(_fit("The key of an item", key), plain, priority, _due(deadline), most_tries)
+        return NewItem(_checked_text("The key of an item", key), plain, priority, _due(deadline), most_tries)
 
     async def counts(self) -> Counts:
         """Return the counts of the list."""
@@ -372,7 +372,7 @@ def _store() -> WorkItems:
     return WorkItems(Books.here().ledger.store)
 
 
-def _fit(what: str, text: str) -> str:
+def _checked_text(what: str, text: str) -> str:
     if not text.strip() or len(text) > LONGEST_NAME or not text.isprintable():
         raise UnfitItem(f"{what} is a text of 1 to {LONGEST_NAME} characters in one line, not {text[:60]!r}.")
     return check_open(what, text)

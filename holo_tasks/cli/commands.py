@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     load_less()
     ended: list[int] = []
     if arguments is None:  # the process belongs to this command and does nothing afterwards
-        atexit.register(_leave_at_once, ended)
+        atexit.register(_exit_fast, ended)
     given = list(sys.argv[1:] if arguments is None else arguments)
     prepare_streams()
     narrow_umask()
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
-def _leave_at_once(ended: Sequence[int]) -> None:
+def _exit_fast(ended: Sequence[int]) -> None:
     """End the process with `os._exit` if its exit code is known, which saves most of a second of interpreter shutdown.
 
     Handlers that are registered first run last, so the handlers of other libraries have run. After a traceback
@@ -104,7 +104,7 @@ def exit_code(given: Sequence[str]) -> int:
     except HoloError as error:
         return _fail(error, given)
     except BaseException as error:
-        if not _from_outside(error):
+        if not _is_interruption(error):
             raise
         return _fail(Killed("The command was stopped from outside."), given)
 
@@ -116,7 +116,7 @@ def carry_out(given: Sequence[str]) -> int:
     return COMMANDS[options.command](options)
 
 
-def _from_outside(error: BaseException) -> bool:
+def _is_interruption(error: BaseException) -> bool:
     """Return whether a signal stopped this command.
 
     The exceptions of asyncio and of Prefect's SIGTERM handler are compared by name, since importing them takes long.

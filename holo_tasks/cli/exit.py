@@ -22,7 +22,7 @@ PATIENCE_S, MOST_PATIENCE_S = 2.0, 60.0
 """Wait for Prefect to accept the final state: the interval between checks of the server, and the longest wait."""
 EXIT_S = 5.0
 """Wait for Prefect to send its remaining events while the interpreter ends."""
-_left: list[asyncio.Future[Any]] = []
+_left_running: list[asyncio.Future[Any]] = []
 
 
 async def until_told(flow: Awaitable[T], known: asyncio.Event, answers: Callable[[], bool]) -> T | None:
@@ -43,7 +43,7 @@ async def until_told(flow: Awaitable[T], known: asyncio.Event, answers: Callable
     while not task.done():
         await asyncio.wait({task}, timeout=PATIENCE_S)
         if not task.done() and (time.monotonic() >= until_s or not await asyncio.to_thread(answers)):
-            _left.append(task)
+            _left_running.append(task)
             return None
     if cancelled is not None and not known.is_set():
         raise cancelled
@@ -56,20 +56,20 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     try:
         return runner.run(work)
     finally:
-        if not _left:
+        if not _left_running:
             runner.close()
 
 
 def leave(code: int) -> NoReturn:
     """End this process with an exit code. A regular exit that takes longer than `EXIT_S` is forced."""
     release_streams()
-    if _left:
+    if _left_running:
         os._exit(code)
     if "prefect" in sys.modules:
-        threading.Thread(target=_insist, args=(code,), daemon=True).start()
+        threading.Thread(target=_exit_later, args=(code,), daemon=True).start()
     sys.exit(code)
 
 
-def _insist(code: int) -> None:
+def _exit_later(code: int) -> None:
     time.sleep(EXIT_S)
     os._exit(code)

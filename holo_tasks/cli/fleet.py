@@ -24,17 +24,17 @@ def fleet(home: Path, name: str | None, *, as_json: bool) -> str:
     """Return the overview as a text, or as one JSON object. ``name`` limits it to one list."""
     store = store_at(home)
     # A look must not create a database: before the first run there is no file.
-    seen = _as_it_is(look(store, name), store, home) if _is_there(store) else Fleet()
+    seen = _with_present_runs(look(store, name), store, home) if _exists(store) else Fleet()
     if as_json:
         return json.dumps(_plain(seen))
     return "\n".join([*_lists(seen.lists, name), *_errors(seen.lists), *_seats(seen.seats), *_runs(seen.runs)])
 
 
-def _is_there(store: Store) -> bool:
+def _exists(store: Store) -> bool:
     return not store.local or Path(store.place).exists()
 
 
-def _as_it_is(seen: Fleet, store: Store, home: Path) -> Fleet:
+def _with_present_runs(seen: Fleet, store: Store, home: Path) -> Fleet:
     """Add this machine's name to its runs. With a local database, drop the runs whose process is gone."""
     here = {run.run_id for run in running(home)}
     runs = (replace(run, machine=socket.gethostname()) if run.row.run_id in here else run for run in seen.runs)

@@ -29,9 +29,9 @@ LOST = "Hand-off {0.id} needs no answer any more: its run {0.run_id} is gone. Ru
 
 def listed(*, as_json: bool) -> str:
     """Return the open hand-offs as a text or a JSON array. The links give access to the desktops."""
-    found = _as_they_are(Handoffs(store_at(holo_home())).waiting())
+    found = _with_lost_marked(Handoffs(store_at(holo_home())).waiting())
     if as_json:
-        return json.dumps([_told(one) for one in found], ensure_ascii=False)
+        return json.dumps([_fields(one) for one in found], ensure_ascii=False)
     return "\n\n".join(map(_described, found))
 
 
@@ -41,18 +41,18 @@ def resume(id: str, *, choice: str | None = None, note: str = "", by: str | None
     Raises `InvalidUsage` if it waits for no answer, or does not offer this choice.
     """
     handoffs = Handoffs(store_at(holo_home()))
-    (found,) = _as_they_are([handoffs.find(id)])
+    (found,) = _with_lost_marked([handoffs.find(id)])
     if found.state == "open" and found.lost:
         raise InvalidUsage(LOST.format(found))
     said = _chosen(found, choice)
     who = user_name() if by is None else by
     if found.suspended and found.state in ("open", "expired"):
-        return _begun_again(handoffs, found, said, note, who)
+        return _resume_flow_run(handoffs, found, said, note, who)
     handoffs.answer(found.id, said, note=note, by=who)
     return f"{found.id}: ‘{printable(said)}’; run {found.run_id} goes on."
 
 
-def _as_they_are(found: list[Handoff]) -> list[Handoff]:
+def _with_lost_marked(found: list[Handoff]) -> list[Handoff]:
     """Mark hand-offs as lost whose run had its process on this machine, in this home, and is gone.
 
     With a shared database, runs elsewhere are recognized as gone by their missing renewals.
@@ -65,7 +65,7 @@ def _as_they_are(found: list[Handoff]) -> list[Handoff]:
     return [replace(one, lost=True) if one in gone else one for one in found]
 
 
-def _begun_again(handoffs: Handoffs, found: Handoff, choice: str, note: str, by: str) -> str:
+def _resume_flow_run(handoffs: Handoffs, found: Handoff, choice: str, note: str, by: str) -> str:
     """Answer the hand-off of a suspended flow run. Prefect checks the deadline and starts the run again."""
     from holo_tasks.handoff.resume import resume_suspended  # Prefect takes seconds to load
 
@@ -105,7 +105,7 @@ def _described(handoff: Handoff) -> str:
     return "\n    ".join(map(printable, lines))
 
 
-def _told(handoff: Handoff) -> dict[str, Any]:
+def _fields(handoff: Handoff) -> dict[str, Any]:
     return {
         "id": handoff.id,
         "since": handoff.opened_at,

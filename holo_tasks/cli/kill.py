@@ -33,16 +33,16 @@ def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
         raise InvalidUsage("--run is empty, so it names no run; say which one to stop, or --all.")
     here, doubts = _under_way(home)
     meant = here if run_id is None else [run for run in here if run_id in (run.run_id, run.flow_run_id)]
-    if run_id is not None and not (meant or doubts) and _elsewhere(home) is None:
+    if run_id is not None and not (meant or doubts) and _shared_requests(home) is None:
         raise unknown(run_id, here)
     unwritten = _ask_here(home, meant, reason, everything=run_id is None)
     if unwritten:
         meant = _end_processes(home, meant, here)
     # The files come before the database, which takes long to load and may not answer.
-    others, doubt = _ask_elsewhere(home, run_id, reason)
+    others, doubt = _ask_other_machines(home, run_id, reason)
     doubts += doubt
     if unwritten and run_id is None:
-        doubts.append(_untold(home, unwritten, told=bool(meant or others or doubts)))
+        doubts.append(_unreached_doubt(home, unwritten, told=bool(meant or others or doubts)))
     stopped = _stopped_here(home, meant)
     if others is None:
         return Stopped(stopped.lines, (*doubts, *stopped.doubts))
@@ -65,16 +65,16 @@ def _end_processes(home: Path, meant: list[Running], here: list[Running]) -> lis
     return ended
 
 
-def _ask_elsewhere(home: Path, run_id: str | None, reason: str) -> tuple[tuple[Kills, int] | None, list[str]]:
+def _ask_other_machines(home: Path, run_id: str | None, reason: str) -> tuple[tuple[Kills, int] | None, list[str]]:
     """Request other machines to stop runs. Return the requests with this one's number, or ``None``, and doubts."""
     try:
-        others = _elsewhere(home)
+        others = _shared_requests(home)
         return (None if others is None else (others, others.ask(run_id or "", reason))), []
     except (InvalidUsage, OSError) as error:
         return None, [f"Other machines were not asked to stop: {error}"]
 
 
-def _untold(home: Path, unwritten: str, *, told: bool) -> str:
+def _unreached_doubt(home: Path, unwritten: str, *, told: bool) -> str:
     """Return the doubt if no request can be written. Raises `InvalidUsage` if no run was reached at all."""
     if not told:
         raise InvalidUsage(f"{home} cannot be written ({unwritten}); set HOLO_HOME.")
@@ -118,7 +118,7 @@ def _ask_here(home: Path, meant: list[Running], reason: str, *, everything: bool
     return ""
 
 
-def _elsewhere(home: Path) -> Kills | None:
+def _shared_requests(home: Path) -> Kills | None:
     """Return the requests in the shared database, or ``None`` if this machine shares none."""
     from holo_tasks.safety.store import store_at
 

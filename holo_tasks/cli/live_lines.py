@@ -59,7 +59,7 @@ class Aloud:
     def begins(self, model: str, trace: str) -> None:
         """Print that a run begins, with its limits and the place of its trace."""
         limit = "" if self._limit is None else f" and {usd(self._limit)}"
-        with self._apart():
+        with self._above_line():
             self._say(f"{model} is at work, for at most {count(self._most, 'step')}{limit}; trace:", f" {trace}")
 
     def hear(self, event: events.Event) -> None:
@@ -73,7 +73,7 @@ class Aloud:
             case events.Decided():
                 # After an answer the run ends, so its line needs no timer.
                 self._begin(event.step, doing(event), timed=event.tool_name != "answer")
-                self._plainly(f"{self._place}: {self._what}; {self._cost}")
+                self._say_without_terminal(f"{self._place}: {self._what}; {self._cost}")
             case events.Judged():
                 self._done = _VERDICTS[event.outcome]
                 self._show()
@@ -87,7 +87,7 @@ class Aloud:
 
     def wants(self, handoff: Handoff) -> None:
         """Print a question to a person, its deadline and the command that answers it."""
-        with self._apart():
+        with self._above_line():
             self._say(f"a person is needed: {handoff.question}")
             self._say(f"it waits {until(handoff.expires_at)}; answer with:", f" {_command(handoff)}")
             self._say(f"the choices are {words(handoff.choices)}")
@@ -143,18 +143,18 @@ class Aloud:
         self._what = ""
 
     def _note(self, text: str) -> None:
-        with self._apart():
+        with self._above_line():
             self._say(text)
 
     def _say(self, text: str, place: str = "") -> None:
         self._speaker.put(f"{to_say(text, place)}\n")
 
-    def _plainly(self, text: str) -> None:
+    def _say_without_terminal(self, text: str) -> None:
         if not self._live:
             self._say(text)
 
     @contextmanager
-    def _apart(self) -> Iterator[None]:
+    def _above_line(self) -> Iterator[None]:
         """Print lines above the line that changes."""
         if self._live:
             self._speaker.put(CLEAR)

@@ -55,7 +55,7 @@ class Seen:
         found = [_described(each) for each in told]
         for text, box in self.texts:
             here = (each for each in told if each.box.contains(box.center))
-            if not any(_says(each, text) for each in here):
+            if not any(_is_text_of(each, text) for each in here):
                 found.append({"role": "text", "name": text, "box": _sides(box), "states": [], "source": "text"})
         return found
 
@@ -193,7 +193,7 @@ def _program(window: Window, frame: Frame) -> str:
     return ""
 
 
-def _says(element: Element, text: str) -> bool:
+def _is_text_of(element: Element, text: str) -> bool:
     """Return whether a text is like the name or the value of an element, or a part of one."""
     from holo_tasks.vision.screen_text import LIKENESS, likeness
 

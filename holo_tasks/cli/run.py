@@ -58,7 +58,7 @@ def run_command(options: argparse.Namespace) -> int:
     # With --json a program reads stderr and expects only the error there.
     tells.set((lambda text: None) if options.json else say)
     # Wrong options and finished items are found before anything is started: Prefect takes seconds to load.
-    _hush_environment(options)
+    _scrub_environment(options)
     stays = local_only.enter(os.environ, asked=options.local_only)
     check(options)
     # Secrets may come from Prefect's blocks, so its address is pinned before the lookup.
@@ -68,11 +68,11 @@ def run_command(options: argparse.Namespace) -> int:
         local_only.check_run(settings.base_url, settings.audit, url)
     waited(settings.audit.check)
     if done := waited(lambda: already_done(settings)):
-        return _tell(done, as_json=options.json, replayed=options.playbook is not None)
+        return _print_outcome(done, as_json=options.json, replayed=options.playbook is not None)
     ready(settings.home)
     if not options.json:
-        _tell_kept_back(options.app, settings)
-        _tell_unknown(settings)
+        _print_withheld_variables(options.app, settings)
+        _print_missing_profile(settings)
     _quiet_prefect()
     logging.raiseExceptions = False
     server: TemporaryServer | None = None
@@ -89,10 +89,10 @@ def run_command(options: argparse.Namespace) -> int:
     finally:
         if server is not None:
             server.stop()
-    return _tell(outcome, as_json=options.json, replayed=options.playbook is not None)
+    return _print_outcome(outcome, as_json=options.json, replayed=options.playbook is not None)
 
 
-def _tell_kept_back(app: str | None, settings: Settings) -> None:
+def _print_withheld_variables(app: str | None, settings: Settings) -> None:
     """Print the environment variables that the program of --app does not get, since it may fail without them."""
     from holo_tasks.desktop.environment import PASSED_ON, kept_back
 
@@ -104,7 +104,7 @@ def _tell_kept_back(app: str | None, settings: Settings) -> None:
         say(f"the program does not get {shown}, which may be private. Name the variables that it needs in {PASSED_ON}.")
 
 
-def _tell_unknown(settings: Settings) -> None:
+def _print_missing_profile(settings: Settings) -> None:
     """Print that the model has no profile, so its cost is unknown."""
     from holo_tasks.models.profile import profiles
 
@@ -122,7 +122,7 @@ def _quiet_prefect() -> None:
     os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
 
 
-def _hush_environment(options: argparse.Namespace) -> None:
+def _scrub_environment(options: argparse.Namespace) -> None:
     """Remove the values of secrets in the environment from messages, before other options are checked."""
     if options.secret or options.totp:
         from holo_tasks.core.secret import Secret
@@ -145,7 +145,7 @@ def hush_values(secrets: Iterable[Secret]) -> None:
     hush(Scrubber(secrets, Codes(secrets, time.time)))
 
 
-def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
+def _repeatable_arguments(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
     """Return the command's arguments for the dead-letter list, so that `holo-tasks retry` can repeat the command.
 
     The values of secrets are removed from free texts, and a log-in from the model's address.
@@ -287,7 +287,7 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
     cancel_at_signals(asyncio.current_task())
     assert settings.desktop is not None
     coming_up = asyncio.create_task(settings.desktop.__aenter__())
-    late = asyncio.get_running_loop().call_later(TOLD_AFTER_S, _say_why, settings, server, coming_up)
+    late = asyncio.get_running_loop().call_later(TOLD_AFTER_S, _print_waiting, settings, server, coming_up)
     try:
         await asyncio.to_thread(_load)
         if server is not None:
@@ -305,7 +305,7 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
             await started.close()
 
 
-def _say_why(settings: Settings, server: TemporaryServer | None, coming_up: asyncio.Task[Any]) -> None:
+def _print_waiting(settings: Settings, server: TemporaryServer | None, coming_up: asyncio.Task[Any]) -> None:
     """Print what the run waits for before it begins."""
     if settings.aloud:
         desktop = [] if coming_up.done() else ["the desktop"]
@@ -364,7 +364,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         ),
         audit=_evidence(chosen.audit(options.audit, home), options),
         home=home,
-        arguments=_asked_again(options, scrubber),
+        arguments=_repeatable_arguments(options, scrubber),
         followed=followed,
         aloud=not options.json,  # with --json a program reads stderr and expects only the error there
     )
@@ -482,7 +482,7 @@ def redaction_of(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction 
     return redaction
 
 
-def _tell(outcome: Outcome, *, as_json: bool, replayed: bool = False) -> int:
+def _print_outcome(outcome: Outcome, *, as_json: bool, replayed: bool = False) -> int:
     from dataclasses import replace
 
     from holo_tasks.audit.pages.formatting import count

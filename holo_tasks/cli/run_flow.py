@@ -91,7 +91,7 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
                 raise
             if not ended:
                 refused = _not_taken(error, begun=bool(begun))
-                await asyncio.sleep(_until_again_s(refused, patience, settings, made))
+                await asyncio.sleep(_retry_delay_s(refused, patience, settings, made))
                 continue
         except asyncio.CancelledError:
             if not ended:
@@ -117,7 +117,7 @@ def _state_of(outcome: Outcome) -> State[Any]:
     return State(type=kind, name=outcome.status.replace("_", " ").capitalize(), message=outcome.message)
 
 
-def _until_again_s(refused: InvalidUsage, patience: Patience, settings: Settings, made: FlowRun | None) -> float:
+def _retry_delay_s(refused: InvalidUsage, patience: Patience, settings: Settings, made: FlowRun | None) -> float:
     """Return the seconds until the next try to begin a run.
 
     Raises ``refused`` if a retry does not help. Raises `Unavailable` when patience ends, and notes the final state of
@@ -170,7 +170,7 @@ async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
         run, told = (attempt.books.run, attempt.told) if attempt else (None, "")
         status, message = ending(error, run=run)
         code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
-        return _with_figures(run, status, code, (run.answer or None) if run else None, message, told)
+        return _outcome_of_run(run, status, code, (run.answer or None) if run else None, message, told)
 
 
 def _item(settings: Settings) -> WorkItem:
@@ -217,7 +217,7 @@ async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outco
             answer = await attempt.kept(lambda: _answer(run, settings), attempt.claim)
     finally:
         await endpoint.close()
-    return _with_figures(run, "answered", 0, answer)
+    return _outcome_of_run(run, "answered", 0, answer)
 
 
 async def _answer(run: Run, settings: Settings) -> str:
@@ -235,7 +235,7 @@ def _layer(run: Run) -> str | None:
     return run.resolved[-1].layer if run.resolved else None
 
 
-def _with_figures(run: Run | None, status: Status, code: int, answer: str | None, *told: str) -> Outcome:
+def _outcome_of_run(run: Run | None, status: Status, code: int, answer: str | None, *told: str) -> Outcome:
     """Return the outcome of a closed run with its steps and cost. ``run`` is ``None`` if none was opened."""
     ended = Outcome(status, code, answer, 0, 0, None, flow_run_id() or None, " ".join(filter(None, told)))
     if run is None:

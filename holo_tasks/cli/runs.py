@@ -24,7 +24,7 @@ def listing(home: Path, most: int, *, as_json: bool) -> str:
     """
     store = store_at(home)
     alive = {run.run_id for run in running(home)}
-    rows = [_as_it_is(row, alive, local=store.local) for row in RunBook(store).latest(most)]
+    rows = [_with_present_status(row, alive, local=store.local) for row in RunBook(store).latest(most)]
     items = Items(store).all()
     if as_json:
         return json.dumps({"runs": [_plain(row) for row in rows], "items": [asdict(item) for item in items]})
@@ -32,7 +32,7 @@ def listing(home: Path, most: int, *, as_json: bool) -> str:
     return "\n".join([*lines, *_items(items, most), *_evidence(home, most)])
 
 
-def _as_it_is(row: RunRow, alive: set[str], *, local: bool) -> RunRow:
+def _with_present_status(row: RunRow, alive: set[str], *, local: bool) -> RunRow:
     """Return a row with the present status of its run.
 
     A run that was never closed and has no process on this machine is "interrupted". With a shared database it may be

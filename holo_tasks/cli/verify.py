@@ -40,8 +40,8 @@ def verify_by(
     if anchors is not None:
         sources = [anchors if anchors.startswith("s3://") else str(expanded(anchors).absolute())]
     else:
-        sources = [own] if _there(own) else []
-        if named.startswith("s3://") or (named and _there(named)):
+        sources = [own] if _exists(own) else []
+        if named.startswith("s3://") or (named and _exists(named)):
             sources += [named] if named != own else []
         elif named:
             absent.append(named)
@@ -50,7 +50,7 @@ def verify_by(
     if not heads.at and run != bundle.name:
         heads = _heads(run, sources, key, own)
     heads.absent = absent
-    spooled = bundle.in_segments and bool(run) and _there(str(home.absolute() / "spool" / run))
+    spooled = bundle.in_segments and bool(run) and _exists(str(home.absolute() / "spool" / run))
     return verify(bundle, key, heads, insist=anchors is not None, spooled=spooled)
 
 
@@ -128,7 +128,7 @@ def _run_of(bundle: Bundle) -> str:
     return ""
 
 
-def _there(path: str) -> bool:
+def _exists(path: str) -> bool:
     """Return whether a file exists. Raises `InvalidUsage` if that cannot be found out."""
     try:
         os.lstat(path)

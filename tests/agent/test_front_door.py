@@ -160,7 +160,7 @@ async def looked() -> None: ...
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (lambda: subgoal(retries=2), "does not take retries=: a sub-goal acts, and nobody knows"),
+        (lambda: subgoal(retries=2), "does not take retries=: a sub-goal acts, and the effect of"),
         (lambda: subgoal(persist_result=True), "the ledger stores the result of a sub-goal under its key="),
         (lambda: subgoal(timeout_seconds=5), r"write limits=Limits\(timeout_seconds=…\)"),
         (lambda: subgoal(flow_run_name="x"), "title= is the name of its runs"),

@@ -226,7 +226,7 @@ async def test_a_file_that_holds_a_secret_is_not_kept_with_the_evidence(
     secrets = {"portal": Secret("portal", "hunter2-harbour")}
     async with opened(desktop, tmp_path, secrets=secrets) as run, shared_files() as files:
         (desktop.path / "hunter2-harbour.txt").write_bytes("pass: hunter2-harbour".encode("utf-16-le"))
-        with pytest.raises(RedactionFailed, match="holds the value of a secret"):
+        with pytest.raises(RedactionFailed, match="contains the value of a secret"):
             await files.wait(keep=True)
         assert (await files.wait()).size == 42
     text = (Path(run.trace) / "events.jsonl").read_text()
@@ -266,7 +266,7 @@ async def test_a_desktop_without_a_folder_says_so(desktop: SharingDesktop, tmp_p
         for pattern in ("", "../*.pdf", "a\0b"):
             with pytest.raises(InvalidUsage, match="matches file names"):
                 await files.wait(pattern)
-        with pytest.raises(InvalidUsage, match="from 0 to"):
+        with pytest.raises(InvalidUsage, match="timeout_seconds= must be above 0"):
             await files.wait(timeout_seconds=0)
     async with opened(desktop, tmp_path):
         with pytest.raises(InvalidUsage, match="cannot be given"):

@@ -24,7 +24,7 @@ from PIL import Image, ImageChops
 from s3_server import S3Server
 
 from holo_tasks.cli.doctor import examination
-from holo_tasks.cli.doctor.screen import _doubts
+from holo_tasks.cli.doctor.screen import _unseen_work
 from tests.support.command_fixtures import command, free_display, x_servers
 from tests.support.command_line import EXECUTABLE, CommandLine, Ended, InProcess, related, until
 from tests.support.long import few
@@ -405,9 +405,9 @@ def test_what_makes_no_sense_is_refused(doctor: CommandLine, arguments: list[str
 
 
 def test_signs_of_work_that_cannot_be_seen_are_a_doubt() -> None:
-    (said,) = _doubts(["connections: Operation not permitted", "pointer: the X server has no XFIXES"])
+    (said,) = _unseen_work(["connections: Operation not permitted", "pointer: the X server has no XFIXES"])
     assert said.endswith("not seen: connections: Operation not permitted; pointer: the X server has no XFIXES.")
-    assert not _doubts([])
+    assert not _unseen_work([])
 
 
 def test_somebody_elses_screen_is_only_looked_at(doctor: CommandLine, x_server: XServer, display: str) -> None:

@@ -38,7 +38,7 @@ def test_each_text_is_asked_for_and_gets_the_name_that_is_said_or_none_if_it_nev
     person = Asked("supplier", "-", "")
     assert command._names(TYPED, person) == {"name": "supplier", "currency": "", "city": "city"}
     assert [question.partition("’")[0] for question in person.questions] == ["‘Baker Ltd", "‘GBP", "‘Leeds"]
-    assert all(f"called {name}" in said for name, said in zip(TYPED, person.questions, strict=True))
+    assert all(f"the parameter {name}." in said for name, said in zip(TYPED, person.questions, strict=True))
 
 
 def test_a_name_that_is_none_or_is_taken_is_asked_for_again() -> None:
@@ -74,7 +74,7 @@ def test_what_does_not_show_is_a_secret_unless_somebody_says_no(
     assert [each.step for each in found] == kept
     assert len(person.questions) == len(says), "a field of a password is not asked about"
     assert all("step 5" in question for question in person.questions)
-    assert ("by --param NAME=VALUE" in capsys.readouterr().err) == (not says), "nobody was there to be asked"
+    assert ("give --param NAME=VALUE" in capsys.readouterr().err) == (not says), "nobody was there to be asked"
 
 
 def test_an_answer_that_is_not_to_be_read_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,9 +84,9 @@ def test_an_answer_that_is_not_to_be_read_is_asked_for_again(monkeypatch: pytest
     last: Any = None
     person = Asked("4712", "4711")
     assert command._answer("5000", last, teller, person) == "4711"
-    assert [question.partition(" is not")[0] for question in person.questions] == ["'5000'", "'4712'"]
+    assert [question.partition(" was not")[0] for question in person.questions] == ["'5000'", "'4712'"]
     assert command._answer("5000", last, teller, Asked("")) == "", "none is an answer"
-    with pytest.raises(InvalidUsage, match="'5000' is not to be read"):
+    with pytest.raises(InvalidUsage, match="'5000' was not found"):
         command._answer("5000", last, teller, Asked())
 
 

@@ -21,7 +21,7 @@ from holo_tasks.audit.verifier.verify import Verdict
 from holo_tasks.cli import commands
 from holo_tasks.cli.doctor.findings import Finding
 from holo_tasks.cli.fleet import _plain as _plain_fleet
-from holo_tasks.cli.handoff import _told
+from holo_tasks.cli.handoff import _fields
 from holo_tasks.cli.look import Seen
 from holo_tasks.cli.parser import command_line
 from holo_tasks.cli.run_settings import Outcome
@@ -123,7 +123,7 @@ KEYS = {
     | (Proposal.model_fields.keys() | Counts.model_fields.keys()) - {"point", "old_point"},
     "playbook apply": {"file", "applied", "proposals_left"},
     "playbook reject": {"file", "rejected", "proposals_left"},
-    "handoff list": set(_told(HANDED)),
+    "handoff list": set(_fields(HANDED)),
     "runs": commands.EMPTY["runs"].keys() | set(_plain(RUN)) | fields(Item),
     "fleet": FLEET.keys()
     | {key for name in ("lists", "seats", "runs") for key in FLEET[name][0]}

@@ -158,7 +158,7 @@ def test_the_output_hides_values_and_changes_no_other_field(capsys: pytest.Captu
     answer = json.dumps({"status": "the status", "n": 123})
     done = Outcome("answered", 0, answer, 1, 0, "/answered/status", "status", "answered")
     with hushing(Scrubber([Secret(f"s{n}", value) for n, value in enumerate(("status", "answered", "123"))])):
-        assert run_command._tell(done, as_json=True) == 0
+        assert run_command._print_outcome(done, as_json=True) == 0
     told = capsys.readouterr()
     assert json.loads(told.out) == {
         "status": "answered",
@@ -187,7 +187,7 @@ def test_the_stored_command_has_all_options_without_values() -> None:
     options = command_line().parse_args(given)
     options.given = given
     scrubber = Scrubber([Secret("a", "hunter2"), Secret("b", "act"), Secret("c", "30"), Secret("d", "run")])
-    assert run_command._asked_again(options, scrubber) == (
+    assert run_command._repeatable_arguments(options, scrubber) == (
         *("run", "Type {{secret:a}}.", "--app=xterm -e {{secret:a}}"),
         *("--token", "act-7", "--allow", "act", "--max-steps", "30", "--base-url=http://127.0.0.1:9/v1"),
     )
@@ -202,7 +202,7 @@ def test_the_command_names_withheld_variables(
     def told(*given: str) -> str:
         options = command_line().parse_args(["run", "File it.", "--base-url", "http://127.0.0.1:9/v1", *given])
         options.given = []
-        run_command._tell_kept_back(options.app, run_command._settings(options))
+        run_command._print_withheld_variables(options.app, run_command._settings(options))
         return capsys.readouterr().err
 
     said = told("--app", "xterm")

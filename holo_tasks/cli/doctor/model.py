@@ -134,11 +134,11 @@ class _Examined:
         try:
             reply, spent = await self._ask(asked, POINT_TOKENS)
         except HoloError as error:
-            self._unanswered(error)
+            self._report_failed_call(error)
             return
         self.chain.ok(self.server.admission(proven=True))
-        self._tell_of_name()
-        self._tell_of_sight(reply, spent, shot)
+        self._report_name()
+        self._report_vision(reply, spent, shot)
         speaks = dialect_for(self.profile, dialect)
         step = speaks.request(Transcript("Answer with the word on the button.", (Observed(shot),)))
         try:
@@ -146,7 +146,7 @@ class _Examined:
         except HoloError as error:
             self.chain.fail(remedies.of_refusal(error, self.server.where))
             return
-        self._tell_of_step(reply, spent, dialect)
+        self._report_step(reply, spent, dialect)
 
     async def _ask(self, request: Request, most: int) -> tuple[Reply, Spent]:
         request = replace(request, body={**request.body, "max_tokens": min(most, request.body["max_tokens"])})
@@ -162,7 +162,7 @@ class _Examined:
         safe = replace(reply, content=without_secrets(reply.content), tool_calls=calls)
         return safe, Spent(reply.latency_ns, price.of(usage) if price else None)
 
-    def _unanswered(self, error: HoloError) -> None:
+    def _report_failed_call(self, error: HoloError) -> None:
         """Report why the first call failed: the key, the model's name, or the call itself."""
         chain, server, name = self.chain, self.server, self.profile.name
         if error.http_status in KEY_REFUSED:
@@ -172,15 +172,15 @@ class _Examined:
         refused = error.http_status is not None and 400 <= error.http_status < 500 and not error.transient
         if refused and server.listed is not None and name not in server.listed:
             unknown = f"{server.where} does not know the model {name} (HTTP {error.http_status})"
-            chain.stop(InvalidUsage(f"{unknown}; it lists {_named(server.listed)}: correct --model."))
+            chain.stop(InvalidUsage(f"{unknown}; it lists {_some_names(server.listed)}: correct --model."))
             return
         if error.http_status == UNKNOWN:
             chain.stop(error)
             return
-        self._tell_of_name(answered=False)
+        self._report_name(answered=False)
         chain.stop(remedies.of_refusal(error, server.where))
 
-    def _tell_of_name(self, *, answered: bool = True) -> None:
+    def _report_name(self, *, answered: bool = True) -> None:
         """Report what the server and the profile say about the model. Any doubt makes the finding a warning."""
         name, note, price = self.profile.name, self.profile.note, self.profile.price
         listed = self.server.listed
@@ -189,7 +189,7 @@ class _Examined:
         elif name in listed:
             facts = [(False, f"{name} is listed")]
         else:
-            facts = [(True, f"{name} {'answers, but ' * answered}is not listed; listed is {_named(listed)}")]
+            facts = [(True, f"{name} {'answers, but ' * answered}is not listed; listed is {_some_names(listed)}")]
         if price is None:
             facts.append((True, "its price is not known, so a limit in USD is refused"))
         else:
@@ -202,7 +202,7 @@ class _Examined:
         tell = self.chain.warn if any(doubtful for doubtful, _ in facts) else self.chain.ok
         tell("; ".join(words for _, words in facts))
 
-    def _tell_of_sight(self, reply: Reply, spent: Spent, shot: Shot) -> None:
+    def _report_vision(self, reply: Reply, spent: Spent, shot: Shot) -> None:
         """Report whether the model located the button in the picture."""
         space = self.profile.coordinates
         try:
@@ -217,7 +217,7 @@ class _Examined:
             found = f"({point.x}, {point.y}) is not on the button that was drawn for it"
             self.chain.warn(f"The model answers, but did not find the button: {found}; {remedies.BLIND}", spent)
 
-    def _tell_of_step(self, reply: Reply, spent: Spent, dialect: str) -> None:
+    def _report_step(self, reply: Reply, spent: Spent, dialect: str) -> None:
         """Report whether the model's step can be parsed, and whether it has the word on the button."""
         name = self.profile.pick_dialect(dialect)
         kept = KEPT[name].capitalize()
@@ -242,7 +242,7 @@ class _Examined:
             self.chain.warn(f"{kept} works, but {said}; {remedies.BLIND}", spent)
 
 
-def _named(names: tuple[str, ...] | None) -> str:
+def _some_names(names: tuple[str, ...] | None) -> str:
     """Return up to `NAMED` names of models as a text, and how many more there are."""
     some = list(names or ())[:NAMED]
     more = len(names or ()) - len(some)

@@ -37,14 +37,14 @@ async def check_screen(chain: Chain, display: str | None, timeout_s: float) -> N
     if there:
         await _look_at(chain, there, timeout_s)
     else:
-        await _try_own(chain, timeout_s)
+        await _test_own_desktop(chain, timeout_s)
 
 
 async def _look_at(chain: Chain, display: str, timeout_s: float) -> None:
-    async with _within(timeout_s, f"Looking at display {display}"):
+    async with _time_limit(timeout_s, f"Looking at display {display}"):
         desktop = await AttachedDesktop.start(display, touches=False)
     try:
-        async with _within(timeout_s, f"Looking at display {display}"):
+        async with _time_limit(timeout_s, f"Looking at display {display}"):
             frame = await desktop.look()
         if frame.rgb == frame.rgb[:3] * (len(frame.rgb) // 3):
             chain.warn(
@@ -52,30 +52,30 @@ async def _look_at(chain: Chain, display: str, timeout_s: float) -> None:
             )
         else:
             said = await _calibration(desktop, timeout_s)
-            chain.ok(f"Display {display} ({frame.size}) can be seen{_rest(frame)}. {said}")
+            chain.ok(f"Display {display} ({frame.size}) can be seen{_settled_phrase(frame)}. {said}")
         # Attaching needs XTEST: without it there would be no frame.
         said = f"Display {display} takes input (XTEST); nothing was sent to it, since a person may be working there."
         unseen = [f"connections: {reason}"] if (reason := why_unseen()) else []
-        chain.tell(said, [*of_display(display, os.environ), *_doubts(unseen)])
+        chain.tell(said, [*of_display(display, os.environ), *_unseen_work(unseen)])
     finally:
         await desktop.close()
 
 
-async def _try_own(chain: Chain, timeout_s: float) -> None:
-    async with _within(timeout_s, "To start a virtual desktop"):
+async def _test_own_desktop(chain: Chain, timeout_s: float) -> None:
+    async with _time_limit(timeout_s, "To start a virtual desktop"):
         desktop = await VirtualDesktop.start(app=[sys.executable, "-P", str(PROGRAM)])
     try:
-        async with _within(timeout_s, "To look at a virtual desktop"):
+        async with _time_limit(timeout_s, "To look at a virtual desktop"):
             frame = await desktop.look()
-        took, rest = sum(desktop.started_s.values()), f"{_rest(frame)}.{_far()}"
+        took, rest = sum(desktop.started_s.values()), f"{_settled_phrase(frame)}.{_remote_clients()}"
         chain.ok(f"A virtual desktop ({frame.size}) with a program on it starts here in {took:.1f} s{rest}")
-        async with _within(timeout_s, "To click and type"):
-            await _use(chain, desktop, frame)
+        async with _time_limit(timeout_s, "To click and type"):
+            await _click_and_type(chain, desktop, frame)
     finally:
         await desktop.close()
 
 
-async def _use(chain: Chain, desktop: VirtualDesktop, before: Frame) -> None:
+async def _click_and_type(chain: Chain, desktop: VirtualDesktop, before: Frame) -> None:
     """Click on the program and type into it. Raises `DesktopFailed` unless the screen shows both."""
     windows = [window for window in await desktop.windows() if window.title.startswith(TITLE)]
     if not windows:
@@ -92,18 +92,18 @@ async def _use(chain: Chain, desktop: VirtualDesktop, before: Frame) -> None:
         raise DesktopFailed(f"{TEXT!r} was typed and {got!r} arrived: check the machine's keyboard map (xkb-data).")
     if typed.digest == clicked.digest:
         raise DesktopFailed("The typed text arrived, but the screen did not show it.")
-    said = f"A click and typed text reached the program, and the screen showed both. {await _landing(desktop)}"
-    chain.tell(said, _doubts(typed.activity.unseen))
+    said = f"A click and typed text reached the program, and the screen showed both. {await _click_error(desktop)}"
+    chain.tell(said, _unseen_work(typed.activity.unseen))
 
 
-def _doubts(unseen: Sequence[str]) -> list[str]:
+def _unseen_work(unseen: Sequence[str]) -> list[str]:
     """Return a sentence about the signs of work that cannot be seen. The list is empty if all are seen."""
     told = "; ".join(unseen)
     said = f"A program that still waits for its server may be taken as ready, because a sign is not seen: {told}."
     return [said] if unseen else []
 
 
-async def _landing(desktop: VirtualDesktop) -> str:
+async def _click_error(desktop: VirtualDesktop) -> str:
     """Click a test window at three places. Return a sentence with the largest distance from the sent points."""
     setting = await desktop.setting()
     area = Box(*setting.area)
@@ -126,7 +126,7 @@ async def _landing(desktop: VirtualDesktop) -> str:
 
 async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
     """Describe a display without touching it: its monitors, its scaling, and the calibrations for it."""
-    async with _within(timeout_s, f"Looking at display {desktop.display}"):
+    async with _time_limit(timeout_s, f"Looking at display {desktop.display}"):
         setting, monitors = await desktop.setting(), await desktop.monitors()
     told = [f"Monitors: {told_monitors(monitors)}; scaling: {setting.scale or 'none'}."]
     # A calibration may be for one monitor or for all, with any scaling and any model.
@@ -135,20 +135,20 @@ async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
         for one in kept(holo_home(), setting.display)
         if (one.setting.screen, one.setting.window_manager) == (setting.screen, setting.window_manager)
     ]
-    told += [f"{_holds_for(one.setting, setting)}{said(one)}" for one in fitting[:MOST_TOLD]] or [
+    told += [f"{_setting_prefix(one.setting, setting)}{said(one)}" for one in fitting[:MOST_TOLD]] or [
         "No calibration of it is known: see calibrate()."
     ]
     return " ".join(told)
 
 
-def _holds_for(measured: Setting, now: Setting) -> str:
+def _setting_prefix(measured: Setting, now: Setting) -> str:
     """Return the area and the scaling of a calibration where they differ from the present ones, as a prefix."""
     told = [f"{Box(*measured.area)}"] if measured.area != now.area else []
     told += [measured.scale or "no scaling"] if measured.scale != now.scale else []
     return f"For {', '.join(told)}: " if told else ""
 
 
-def _far() -> str:
+def _remote_clients() -> str:
     """Return a sentence with the installed VNC and RDP clients, and their limit. Empty if there are none."""
     found = [name for name, _ in CLIENTS.values() if shutil.which(name)]
     if not found:
@@ -156,13 +156,13 @@ def _far() -> str:
     return f" {' and '.join(found)} can show other machines' screens, where rules by program see the client alone."
 
 
-def _rest(frame: Frame) -> str:
+def _settled_phrase(frame: Frame) -> str:
     """Return a phrase that says whether the screen settled."""
     return ", and came to rest" if frame.settled else ", but never came to rest"
 
 
 @asynccontextmanager
-async def _within(timeout_s: float, what: str) -> AsyncIterator[None]:
+async def _time_limit(timeout_s: float, what: str) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(timeout_s):
             yield

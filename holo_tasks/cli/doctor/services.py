@@ -46,9 +46,9 @@ async def check_audit(chain: Chain, audit: str | None, timeout_s: float) -> None
     """Write a test file to the destination of evidence, read it back and delete it."""
     home = holo_home()
     destination = settings.audit(audit, home)
-    said = await _aside(lambda: _try(destination, home, timeout_s), timeout_s, "Evidence")
+    said = await _in_daemon_thread(lambda: _test_destination(destination, home, timeout_s), timeout_s, "Evidence")
     try:
-        doubts = await _aside(lambda: trust.of_home(home), timeout_s, "Local state")
+        doubts = await _in_daemon_thread(lambda: trust.of_home(home), timeout_s, "Local state")
     except InvalidUsage as error:
         doubts = [str(error)]
     chain.tell(said, doubts)
@@ -63,8 +63,10 @@ async def check_prefect(chain: Chain, timeout_s: float) -> None:
         return
     if switched_on(os.environ):
         url = check_prefect_here(url)
-    await _aside(lambda: require_server(url, timeout_s), timeout_s, f"Prefect at {shown(url)}")
-    doubts = await _aside(lambda: trust.of_prefect(url, os.environ, timeout_s), 2 * timeout_s, "Prefect's login")
+    await _in_daemon_thread(lambda: require_server(url, timeout_s), timeout_s, f"Prefect at {shown(url)}")
+    doubts = await _in_daemon_thread(
+        lambda: trust.of_prefect(url, os.environ, timeout_s), 2 * timeout_s, "Prefect's login"
+    )
     told = [f"A Prefect API answers at {shown(url)}."]
     if any(pending_notes.left(holo_home(), "flow-run")):
         from holo_tasks.run.untold import tell_untold  # Prefect takes seconds to load
@@ -80,45 +82,45 @@ async def check_shared_database(chain: Chain, timeout_s: float) -> None:
         store = store_at(holo_home())
         return f"Runs share the database {store.place}, which is {store.examine()} and can be read and written."
 
-    chain.ok(await _aside(examine, timeout_s, f"The database of {DATABASE_VARIABLE}"))
+    chain.ok(await _in_daemon_thread(examine, timeout_s, f"The database of {DATABASE_VARIABLE}"))
 
 
-def _try(destination: Destination, home: Path, timeout_s: float) -> str:
+def _test_destination(destination: Destination, home: Path, timeout_s: float) -> str:
     """Check that evidence can be written and signed. Return a sentence that says so."""
     if switched_on(os.environ):
         check_database()
         check_anchors()
-    said = _written(destination, home, timeout_s)
+    said = _test_writing(destination, home, timeout_s)
     ready(home)  # the signing key and the anchors
     return said
 
 
-def _written(destination: Destination, home: Path, timeout_s: float) -> str:
+def _test_writing(destination: Destination, home: Path, timeout_s: float) -> str:
     name = f".holo-doctor-{secrets.token_hex(8)}"
     match destination:
         case Folder(path):
-            _checked(destination)
-            stays = _try_folder(path, name)
+            _check_folder(destination)
+            stays = _test_folder(path, name)
             return f"Evidence can be written to {path} and read back{stays}."
         case S3():
             destination.check()
             # Evidence goes to a spool on this machine before it is sent.
             spool = Folder(home / "spool")
-            _checked(spool)
-            _try_folder(spool.path, name)
-            stays = _try_bucket(destination, name, timeout_s)
+            _check_folder(spool)
+            _test_folder(spool.path, name)
+            stays = _test_bucket(destination, name, timeout_s)
             return f"Evidence can be written to {destination.place.uri} and read back{stays}."
     raise InvalidUsage("This kind of place for evidence cannot be tried.")
 
 
-def _checked(folder: Folder) -> None:
+def _check_folder(folder: Folder) -> None:
     try:
         folder.check()
     except InvalidUsage as error:
-        raise _explained(error, folder.path) from None
+        raise _with_advice(error, folder.path) from None
 
 
-def _try_folder(folder: Path, name: str) -> str:
+def _test_folder(folder: Path, name: str) -> str:
     """Write, read and delete a file. Return a phrase if it cannot be deleted, else an empty text."""
     path = folder / name
     try:
@@ -129,7 +131,7 @@ def _try_folder(folder: Path, name: str) -> str:
         if path.read_bytes() != PROBE:
             raise InvalidUsage(f"{folder} gives back other bytes than were written: do not trust it with evidence.")
     except OSError as error:
-        raise _explained(error, folder) from None
+        raise _with_advice(error, folder) from None
     finally:
         stays = _removed(path)
     return stays
@@ -143,7 +145,7 @@ def _removed(path: Path) -> str:
     return ""
 
 
-def _explained(error: OSError | InvalidUsage, folder: Path) -> InvalidUsage:
+def _with_advice(error: OSError | InvalidUsage, folder: Path) -> InvalidUsage:
     cause = error if isinstance(error, OSError) else error.__cause__
     if not isinstance(cause, OSError):
         return InvalidUsage(str(error))
@@ -154,7 +156,7 @@ def _explained(error: OSError | InvalidUsage, folder: Path) -> InvalidUsage:
     )
 
 
-def _try_bucket(destination: S3, name: str, timeout_s: float) -> str:
+def _test_bucket(destination: S3, name: str, timeout_s: float) -> str:
     """Put, get, list and delete an object. Return a phrase if it cannot be deleted, else an empty text."""
     from holo_tasks.audit.s3 import Bucket
 
@@ -181,7 +183,7 @@ def _try_bucket(destination: S3, name: str, timeout_s: float) -> str:
     return "" if gone else f"; nothing may be deleted there, as is right for evidence, so {name} stays"
 
 
-async def _aside(work: Callable[[], T], timeout_s: float, what: str) -> T:
+async def _in_daemon_thread(work: Callable[[], T], timeout_s: float, what: str) -> T:
     """Do blocking work in a daemon thread, for at most ``timeout_s``.
 
     The process can end while the thread hangs, for example on a dead disk. Raises `InvalidUsage` at the timeout.

@@ -13,7 +13,14 @@ from holo_tasks.machine.home import holo_home
 from holo_tasks.machine.private import private_folder
 
 AT_ONCE = 4
-_OURS = {"--http": 1, "--token-file": 1, "--at-once": 1, "--any-app": 0, "--may-approve": 0, "--live-links": 0}
+_SERVER_OPTIONS = {
+    "--http": 1,
+    "--token-file": 1,
+    "--at-once": 1,
+    "--any-app": 0,
+    "--may-approve": 0,
+    "--live-links": 0,
+}
 """The options of the server itself, and the number of words that follow each."""
 
 
@@ -39,7 +46,7 @@ def granted_by(options: argparse.Namespace) -> Granted:
     tells.set(lambda text: None)
     home = holo_home()
     private_folder(home, FOLDER)
-    words = tuple(_without_ours(options.given[1:]))
+    words = tuple(_without_server_options(options.given[1:]))
     if options.at_once is not None and not 1 <= options.at_once <= 100:
         raise InvalidUsage(f"--at-once must be from 1 to 100, not {options.at_once}.")
     if options.any_app and (options.app is not None or options.display is not None):
@@ -50,15 +57,15 @@ def granted_by(options: argparse.Namespace) -> Granted:
     return Granted(home, words, options)
 
 
-def _without_ours(given: list[str]) -> list[str]:
-    """Return the words without the options in `_OURS` and their values."""
+def _without_server_options(given: list[str]) -> list[str]:
+    """Return the words without the options in `_SERVER_OPTIONS` and their values."""
     words, skipped = [], 0
     for word in given:
         name, equals, _ = word.partition("=")
         if skipped:
             skipped -= 1
-        elif name in _OURS:
-            skipped = 0 if equals else _OURS[name]
+        elif name in _SERVER_OPTIONS:
+            skipped = 0 if equals else _SERVER_OPTIONS[name]
         else:
             words.append(word)
     return words

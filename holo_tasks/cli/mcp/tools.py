@@ -128,7 +128,7 @@ class Tools:
         """
         wish = Wish(goal, data or {}, token, max_steps, max_cost_usd, timeout, allow, app)
         async with self._starting:  # keeps concurrent calls within the limit on runs at work
-            return _reply(await _told(lambda: self._started(wish)))
+            return _reply(await _in_thread(lambda: self._started(wish)))
 
     async def status(
         self,
@@ -141,8 +141,8 @@ class Tools:
     ) -> CallToolResult:
         """Return the progress of a run: state, step, cost, an open hand-off, and its answer when it has ended."""
         if run_id is None:
-            return _reply(await _told(self._latest))
-        begun = await _told(lambda: processes.find(self._home, run_id))
+            return _reply(await _in_thread(self._latest))
+        begun = await _in_thread(lambda: processes.find(self._home, run_id))
         told = first = await asyncio.to_thread(status_of, begun, self._home)
         until = asyncio.get_running_loop().time() + wait_seconds
         while told == first and told["state"] != "ended" and asyncio.get_running_loop().time() < until:
@@ -159,7 +159,7 @@ class Tools:
         note: Annotated[str, Field(description="a text for the agent, such as the answer to its question")] = "",
     ) -> CallToolResult:
         """Answer a run that waits. Only a person may approve an action, unless the operator allows it here."""
-        return _reply(await _told(lambda: self._answer(run_id, choice, note)))
+        return _reply(await _in_thread(lambda: self._answer(run_id, choice, note)))
 
     async def stop(
         self,
@@ -167,18 +167,18 @@ class Tools:
         reason: Annotated[str, Field(description="kept in the run's trace", max_length=500)] = "",
     ) -> CallToolResult:
         """Stop a run: its mouse and keyboard stop within a second, even if a program hangs."""
-        return _reply(await _told(lambda: self._stop(run_id, reason)))
+        return _reply(await _in_thread(lambda: self._stop(run_id, reason)))
 
     async def handoff(
         self, run_id: Annotated[str | None, Field(description="this run only; the default is all runs")] = None
     ) -> CallToolResult:
         """List the runs that wait for a person: the question, its choices, its deadline and its picture."""
-        told, pictures = await _told(lambda: self._handoffs(run_id))
+        told, pictures = await _in_thread(lambda: self._handoffs(run_id))
         return _reply(told, pictures)
 
     async def look(self, run_id: RunId) -> CallToolResult:
         """Return the last picture of the screen that was sent to a run's model, with the same redaction."""
-        told, pictures = await _told(lambda: self._look(run_id))
+        told, pictures = await _in_thread(lambda: self._look(run_id))
         return _reply(told, pictures)
 
     def _started(self, wish: Wish) -> dict[str, Any]:
@@ -284,7 +284,7 @@ def _words(wish: Wish, options: argparse.Namespace) -> list[str]:
     return [*words, *([f"--app={wish.app}"] if wish.app else [])]
 
 
-async def _told(work: Callable[[], T]) -> T:
+async def _in_thread(work: Callable[[], T]) -> T:
     """Call ``work`` in a thread. A `HoloError` becomes a `ToolError`, which the client gets as a sentence."""
     try:
         return await asyncio.to_thread(partial(work))
