@@ -104,7 +104,7 @@ def _add_work(run: _Parser) -> None:
         metavar="NAME=LABEL",
         action="append",
         default=[],
-        help="type this secret only into a field that was just clicked and has LABEL to its left or above",
+        help="type this secret only into a field that was just clicked and has LABEL next to or above it",
     )
     run.add_argument(
         "--data",
