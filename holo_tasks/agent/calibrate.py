@@ -230,7 +230,10 @@ def _in_own_pixels(box: Box, scale: float) -> Box:
 
 
 def _content(tree: ElementTree, window: Element, real: Box) -> Box:
-    """Return the box of a window's content. Some programs report the window with its frame, so children count, too."""
+    """Return the box of a window's content.
+
+    Some programs report the window with its frame. The element or child with the size closest to ``real`` counts.
+    """
     boxes = [one.box for one in (window, *tree.children(window))]
     return min(boxes, key=lambda box: abs(box.width - real.width) + abs(box.height - real.height))
 

@@ -115,7 +115,7 @@ class Layered:
                 return await self._by(self.layer, last=not layers)
             except (GaveUp, ModelFailed) as error:
                 if isinstance(error, GaveUp) and why and not layers:
-                    # The person who reads this also needs the first layer's reason.
+                    # The message needs the reason of the first layer, too, for the person who reads it.
                     raise GaveUp(f"{error} Before that: {why}", layer=error.layer) from None
                 if error.transient or not layers:
                     raise

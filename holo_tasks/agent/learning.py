@@ -72,7 +72,7 @@ class Learning:
     learn: Learn | None
     place: str = ""
     public: PublicKey | None = None
-    """Key that must have signed the versions. ``None`` stands for this machine's."""
+    """Key that must have signed the versions. ``None`` is this machine's key."""
     name: str = ""
     off: str = ""
     version: Version = field(default_factory=Version)

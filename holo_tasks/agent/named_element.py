@@ -74,7 +74,7 @@ async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: st
 
 
 def _read(frame: Frame, target: PlainTarget, shown: Box) -> Point | None:
-    """Return the center of the one text line with this name. ``None`` if there is no line or several."""
+    """Return the center of the one text line with this name. ``None`` if no line or several lines fit."""
     from PIL import Image
 
     from holo_tasks.vision.ocr_reader import shared_reader

@@ -100,7 +100,7 @@ async def _replayed(name: str) -> Any:
         found = await work()
         replay.answered = True
         return found
-    except GaveUp as error:  # the next layer goes on; if there is no other layer, the run fails
+    except GaveUp as error:  # the next layer goes on; without a next layer the run fails
         replay.left = error
         return Completed(name="Gave up", message=hushed(str(error)), data=None)
     except (asyncio.CancelledError, Exception):

@@ -50,7 +50,7 @@ async def review_proposals(file: Path, timeout_seconds: float = DAY_S) -> list[R
     """Let a person decide on each open proposal of a playbook, in the present flow run.
 
     The run is paused for each proposal, with a form that shows the change and both screens. An artifact shows the same
-    in large. A decision in a shell meanwhile counts, too. Raises `InvalidUsage` outside of a flow run, or if the file
+    in large. A decision in a shell meanwhile also counts. Raises `InvalidUsage` outside of a flow run, or if the file
     is not a playbook.
     """
     inside = flow_run_id()

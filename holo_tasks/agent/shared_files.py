@@ -58,7 +58,7 @@ class SharedFiles:
         changes. Files with equal bytes count as one.
 
         The copy goes ``into`` a folder of yours, or one of ``HOLO_HOME``, and stays there. With ``keep`` the trace
-        keeps it, too. ``most_mb`` limits its size. The trace has its name and the SHA-256 of its bytes.
+        also keeps it. ``most_mb`` limits its size. The trace has its name and the SHA-256 of its bytes.
 
         Raises `GaveUp` if no file arrives in time, or if several different files fit. Deadlines and kills end the wait
         at once.

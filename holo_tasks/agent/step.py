@@ -40,7 +40,7 @@ def step(
     ``key`` and ``title`` are format strings over the arguments. The key identifies the business item, and the result is
     stored in the ledger, like a sub-goal's. A later call with the same arguments, in any run, returns that result
     without a task run. With other arguments it raises `TokenConflict`. ``inputs`` names the arguments that are
-    compared, by default all. If all arguments in the key are None, there is no key.
+    compared, by default all. If all arguments in the key are None, the call has no key.
 
     An intent is written before the function is called. If the process dies or the function raises, the next attempt
     calls ``probe`` with the same arguments. The probe returns the result if the effect is there, `NOT_DONE` if it is

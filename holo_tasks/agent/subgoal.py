@@ -160,7 +160,7 @@ def subgoal(
     ``title`` and ``key`` are format strings over the function's arguments. With a ``key`` the result is stored in the
     ledger under that business item. A later call with the same arguments returns it without a model call or input.
     With other arguments, or from another function of that name, it raises `TokenConflict`. ``inputs`` names the
-    arguments that are compared, by default all. If all arguments in the key are None, there is no key.
+    arguments that are compared, by default all. If all arguments in the key are None, the call has no key.
 
     A function is identified by its name and the place of its file: the package, else the folder, without the commit
     that Git has checked out there. ``ledger`` is a fixed name instead. Use it if each release has its own folder, or
@@ -331,7 +331,7 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
 
 
 def _next_of_story(title: str) -> str:
-    """Begin the next step of the progress, log its line and return it. Empty if there is no progress."""
+    """Begin the next step of the progress, log its line and return it. Empty outside of `progress`."""
     story = current_progress()
     line = story.step(title) if story else ""
     if line:

@@ -1,4 +1,4 @@
-"""`holo-tasks compile`: make a playbook from the traces of finished runs. `record` uses it, too."""
+"""`holo-tasks compile`: make a playbook from the traces of finished runs. `record` also uses it."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def _verified(uri: str, key: PublicKey, home: Path) -> tuple[Trace, str]:
     """Return a trace and the digest of its head. Raises `InvalidUsage` unless it is valid and ended as answered."""
     verdict = verify_by(uri, key, None, home)
     if verdict.verdict != "VALID":
-        raise InvalidUsage(f"{uri} is {verdict.verdict}: {verdict.reason}. No playbook is made of it.")
+        raise InvalidUsage(f"{uri} is {verdict.verdict}: {verdict.reason}. No playbook is made from it.")
     trace = open_trace(uri)
     last = [record.event for record in trace.records() if isinstance(record.event, RunClosed)][-1:]
     if not last or last[0].status != "answered":
         status = last[0].status if last else "not closed"
-        raise InvalidUsage(f"{uri} did not end as answered ({status}): no playbook is made of it.")
+        raise InvalidUsage(f"{uri} did not end as answered ({status}): no playbook is made from it.")
     return trace, verdict.head
 
 

@@ -23,7 +23,7 @@ ENDS = ("done", "failed", "exhausted", "person")
 def fleet(home: Path, name: str | None, *, as_json: bool) -> str:
     """Return the overview as a text, or as one JSON object. ``name`` limits it to one list."""
     store = store_at(home)
-    # A look must not create a database: before the first run there is no file.
+    # A look must not create a database: the file does not exist before the first run.
     seen = _with_present_runs(look(store, name), store, home) if _exists(store) else Fleet()
     if as_json:
         return json.dumps(_plain(seen))
@@ -157,4 +157,4 @@ def _runs(runs: tuple[RunSeen, ...]) -> Iterable[str]:
     ]
     yield from aligned([head, *table])
     if len(runs) > SHOWN:
-        yield f"and {len(runs) - SHOWN:,} older ones: --json has all of them."
+        yield f"and {len(runs) - SHOWN:,} older ones: --json shows all."

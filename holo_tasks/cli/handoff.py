@@ -1,4 +1,4 @@
-"""`holo-tasks handoff`: list the open hand-offs, and answer one. The MCP server answers through `resume`, too."""
+"""`holo-tasks handoff`: list the open hand-offs, and answer one. The MCP server also uses `resume`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holo-tasks index` and `holo-tasks export`: an overview of many runs, or a CSV table of them."""
+"""`holo-tasks index` and `holo-tasks export`: an overview or a CSV table of many runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def index(
     if out is None and not as_object:
         raise InvalidUsage("Give --out FILE.html for the page, --json for the numbers, or both.")
     if reports and out is None:
-        raise InvalidUsage("--reports writes the reports next to the page: give --out FILE.html, too.")
+        raise InvalidUsage("--reports writes the reports next to the page: add --out FILE.html.")
     if out is not None:
         _check_file(out)
     alive = _alive()
@@ -73,7 +73,7 @@ def _place(where: str | None) -> str:
 
 
 def _some(runs: Iterator[Gathered], place: str) -> Iterator[Gathered]:
-    """Return the runs. Raises `InvalidUsage` at once if there are none."""
+    """Return the runs. Raises `InvalidUsage` at once if no run was found."""
     first = next(runs, None)
     if first is None:
         raise InvalidUsage(f"There is no trace below {place}: give the folder or the prefix that runs are kept in.")
@@ -89,7 +89,7 @@ def _check_file(out: Path) -> None:
     if not out.name or is_folder(out):
         raise InvalidUsage(f"{str(out)!r} is not a file's name.")
     if not is_folder(out.absolute().parent):
-        raise InvalidUsage(f"{out} cannot be written: there is no folder {out.parent}.")
+        raise InvalidUsage(f"{out} cannot be written: the folder {out.parent} does not exist.")
     place_of(out)
 
 

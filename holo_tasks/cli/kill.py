@@ -1,4 +1,4 @@
-"""`holo-tasks kill`: request runs to stop, and wait until they have stopped. The MCP server uses it, too."""
+"""`holo-tasks kill`: request runs to stop, and wait until they have stopped. The MCP server also uses it."""
 
 from __future__ import annotations
 

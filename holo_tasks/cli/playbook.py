@@ -19,7 +19,7 @@ from holo_tasks.scripts.playbook import load_playbook
 
 
 def review(file: Path, out: Path | None, *, as_json: bool) -> str:
-    """Return the proposals and the counts of each step, as a text or JSON. With ``out``, write a page, too."""
+    """Return the proposals and the counts of each step, as a text or JSON. With ``out``, also write a page."""
     load_playbook(file)
     folder = HealingFolder(file)
     if out is not None:

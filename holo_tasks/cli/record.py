@@ -1,4 +1,4 @@
-"""`holo-tasks record`: watch a person work on a screen, and make a playbook of that."""
+"""`holo-tasks record`: watch a person work on a screen, and make a playbook from that."""
 
 from __future__ import annotations
 

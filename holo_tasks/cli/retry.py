@@ -62,7 +62,7 @@ def retry(
 
 
 def _the_one(same: Sequence[Item], items: Items, token: str, goal: str | None) -> Item:
-    """Return the item with this goal. Raises `InvalidUsage` if there is none, or if several are possible."""
+    """Return the item with this goal. Raises `InvalidUsage` if no item or several items fit."""
     meant = [item for item in same if goal in (None, item.goal)]
     if len(meant) == 1:
         return meant[0]

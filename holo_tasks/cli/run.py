@@ -184,7 +184,7 @@ def check(options: argparse.Namespace) -> None:
         raise InvalidUsage("--app is empty; give the command that starts the program.")
     _desktop(options, {})
     if options.playbook is None and (options.set or options.playbook_only or options.heal):
-        raise InvalidUsage("--set, --heal and --playbook-only need a playbook: give --playbook FILE.yaml, too.")
+        raise InvalidUsage("--set, --heal and --playbook-only need a playbook: add --playbook FILE.yaml.")
 
 
 def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> VirtualDesktop | AttachedDesktop:
@@ -245,7 +245,7 @@ def _folders(options: argparse.Namespace) -> dict[str, Access]:
     given = options.network.strip() != "host" or options.folder or options.memory_mb or options.cpus
     if options.app is None and given:
         raise InvalidUsage(
-            "--network, --folder, --memory-mb and --cpus are for the program that --app starts: give --app, too."
+            "--network, --folder, --memory-mb and --cpus are for the program that --app starts: add --app."
         )
     found: dict[str, Access] = {}
     for text in options.folder:

@@ -81,7 +81,7 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     state: State[Any] | None = None
     while True:
         try:
-            # A flow run that was created but could not begin is used again, or it would stay beside a second one.
+            # A flow run that was created but could not begin is used again, so that no second one is created.
             begins: Any = run_flow_async(holo_run, made, {"goal": name}, return_type="state")
             state = await until_told(begins, known, _server_answers)
             if not ended and state is not None:

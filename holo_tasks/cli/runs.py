@@ -93,7 +93,7 @@ def _items(items: Sequence[Item], most: int) -> Iterable[str]:
     ]
     yield from aligned([head, *table])
     if len(items) > most:
-        yield f"and {len(items) - most} older ones: give --last more, or --json for all of them."
+        yield f"and {len(items) - most} older ones: use a larger --last, or --json for all."
 
 
 def _evidence(home: Path, most: int) -> Iterable[str]:

@@ -75,7 +75,7 @@ def as_json(verdict: Verdict) -> str:
 
 
 def public_pem(home: Path) -> str:
-    """Return the public key (PEM) of this machine's signing key. Raises `InvalidUsage` if there is none."""
+    """Return the public key (PEM) of this machine's signing key. Raises `InvalidUsage` without a key."""
     key = keys.existing_key(home)
     if key is None:
         raise InvalidUsage(

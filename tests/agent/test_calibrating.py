@@ -150,7 +150,7 @@ async def test_doctor_tells_what_was_measured_on_a_display_and_nothing_of_anothe
     found = Calibration(setting, PathError(9, 1.0, 7.0, 1.0), (ToolkitFactor("Orders", 2.0, 3, 9.0, 0.0),))
     elsewhere = replace(found, setting=replace(setting, display=":1"), path=PathError(9, 1.0, 8.0, 1.0))
     await check_screen(Chain(["display", "input"], told.append), display, 30)
-    assert "No calibration of it is known" in told[0].message
+    assert "It has no calibration yet" in told[0].message
     part = replace(setting, area=(0, 0, 400, 600), scale="GDK_SCALE=2")
     of_a_part = replace(found, setting=part, path=PathError(9, 1.0, 9.0, 1.0), toolkits=())
     once = replace(found, setting=replace(setting, screen=(640, 480)), path=PathError(9, 1.0, 6.0, 1.0))

@@ -78,9 +78,9 @@ def test_where_a_playbook_does_not_fit_the_model_goes_on_or_it_ends(cli: Command
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--set", "who=me"), "give --playbook FILE.yaml"),
-        (("--playbook-only",), "give --playbook FILE.yaml"),
-        (("--heal", "apply"), "give --playbook FILE.yaml"),
+        (("--set", "who=me"), "add --playbook FILE.yaml"),
+        (("--playbook-only",), "add --playbook FILE.yaml"),
+        (("--heal", "apply"), "add --playbook FILE.yaml"),
         (("--playbook", "{}#press"), "who: is not given"),
         (("--playbook", "{}#press", "--set", "who"), "--set is given as NAME=VALUE"),
         (("--playbook", "{}", "--set", "who=me"), "has no goal ''; it has: press, other"),

@@ -183,7 +183,7 @@ async def test_a_client_only_ever_gets_less(cli: CommandLine) -> None:
         (["--at-once", "0", "--app", "x"], "--at-once must be from 1 to 100"),
         (["--any-app", "--app", "x"], "leave out --app and --display"),
         (["--app", "x", "--size", "2x2"], "--size must look like"),
-        (["--app", "x", "--token-file", "t"], "--token-file is for --http PORT"),
+        (["--app", "x", "--token-file", "t"], "--token-file needs --http PORT"),
         (["--app", "x", "--http", "0", "--token-file", "open"], "chmod 600"),
         (["--app", "x", "--http", "70000"], "--http must be a port"),
         ([], "There is no screen"),

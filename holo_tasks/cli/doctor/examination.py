@@ -23,7 +23,7 @@ Check = Callable[[Chain], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of the command. ``None`` stands for the environment variable or the default."""
+    """The options of the command. ``None`` means the environment variable or the default."""
 
     base_url: str | None
     model: str | None

@@ -136,7 +136,7 @@ async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
         if (one.setting.screen, one.setting.window_manager) == (setting.screen, setting.window_manager)
     ]
     told += [f"{_setting_prefix(one.setting, setting)}{said(one)}" for one in fitting[:MOST_TOLD]] or [
-        "No calibration of it is known: see calibrate()."
+        "It has no calibration yet: see calibrate()."
     ]
     return " ".join(told)
 
@@ -149,7 +149,7 @@ def _setting_prefix(measured: Setting, now: Setting) -> str:
 
 
 def _remote_clients() -> str:
-    """Return a sentence with the installed VNC and RDP clients, and their limit. Empty if there are none."""
+    """Return a sentence with the installed VNC and RDP clients, and their limit. Empty without such a client."""
     found = [name for name, _ in CLIENTS.values() if shutil.which(name)]
     if not found:
         return ""

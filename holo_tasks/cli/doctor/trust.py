@@ -56,6 +56,6 @@ def of_display(display: str, environ: Mapping[str, str]) -> list[str]:
     if not any(name.startswith(VARIABLE) for name in environ):
         return []
     return [
-        f"Every program on display {display} can read what is typed there, secrets too: let --app start the program on "
-        "a display of its own."
+        f"Every program on display {display} can read text that is typed there, secrets included: let --app start the "
+        "program on a virtual desktop."
     ]

@@ -65,7 +65,7 @@ def with_data(told: dict[str, Any], **data: object) -> dict[str, Any]:
 
 
 def in_words(told: dict[str, Any]) -> str:
-    """Return the foreign texts as a data block for a model, empty if there are none."""
+    """Return the foreign texts as a data block for a model. Empty without such texts."""
     return quoted(told["data"]) if "data" in told else ""
 
 

@@ -24,7 +24,7 @@ def serve(options: argparse.Namespace) -> int:
     server = served(granted)
     if options.http is None:
         if options.token_file is not None:
-            raise InvalidUsage("--token-file is for --http PORT: give that, too, or leave it out.")
+            raise InvalidUsage("--token-file needs --http PORT: add that option, or leave this one out.")
         asyncio.run(server.run_stdio_async())
         return 0
     from holo_tasks.cli.mcp.http_door import serve_http
