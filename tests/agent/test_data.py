@@ -222,7 +222,7 @@ async def test_a_script_is_given_no_secret_by_a_value(tmp_path: Path) -> None:
 
 
 async def test_data_names_arguments_that_there_are() -> None:
-    with pytest.raises(InvalidUsage, match="there is no 'merchant'"):
+    with pytest.raises(InvalidUsage, match="'merchant' is not one"):
 
         @subgoal(data=("note", "merchant"))
         async def file(note: str) -> None: ...

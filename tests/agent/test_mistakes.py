@@ -61,7 +61,7 @@ async def awaited(name: str) -> str:
 @pytest.mark.parametrize(
     ("declare", "words"),
     [
-        (lambda: subgoal(plain), "'plain' is under @subgoal, which is awaited: make it `async def`"),
+        (lambda: subgoal(plain), "@subgoal goes on an async function: make 'plain' `async def`"),
         (lambda: subgoal(title="pay {nope}")(awaited), "title of 'awaited' names {nope}, and the function has no such"),
         (lambda: subgoal(key="{nope.id}")(awaited), "key of 'awaited' names {nope}"),
         (lambda: subgoal(title="pay {name")(awaited), "title of 'awaited' is not a valid format string"),

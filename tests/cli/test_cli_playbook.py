@@ -82,7 +82,7 @@ def test_where_a_playbook_does_not_fit_the_model_goes_on_or_it_ends(cli: Command
         (("--playbook-only",), "add --playbook FILE.yaml"),
         (("--heal", "apply"), "add --playbook FILE.yaml"),
         (("--playbook", "{}#press"), "who: is not given"),
-        (("--playbook", "{}#press", "--set", "who"), "--set is given as NAME=VALUE"),
+        (("--playbook", "{}#press", "--set", "who"), "--set takes NAME=VALUE"),
         (("--playbook", "{}", "--set", "who=me"), "has no goal ''; it has: press, other"),
         (("--playbook", "{}#none"), "has no goal 'none'"),
         (("--playbook", "/nowhere.yaml"), "cannot read the playbook /nowhere.yaml"),

@@ -60,7 +60,7 @@ def test_a_killed_run_is_handed_over_and_driven_again_by_a_person(cli: CommandLi
         assert "click ‘Count button’" in item["reason"]
         assert Path(item["trace"]).is_dir()
         text = cli("runs").stdout
-        for part in ("interrupted", "$0.50", "I 7", "needs_person", "1 waiting for somebody"):
+        for part in ("interrupted", "$0.50", "I 7", "needs_person", "1 waiting to be worked on"):
             assert part in text, text
 
         unsure = cli("retry", "I 7", real=True)
