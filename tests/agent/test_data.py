@@ -190,7 +190,7 @@ async def test_secrets_that_are_given_are_those_that_may_be_typed(tmp_path: Path
         desktop = PaintedDesktop()
         await working(model, tmp_path, sign_on, desktop=desktop)
         assert typed(desktop) == ["{{secret:portal}}"]
-        with pytest.raises(InvalidUsage, match="names the secret 'other', and secrets= does not"):
+        with pytest.raises(InvalidUsage, match="names the secret 'other', but secrets= does not"):
             await working(
                 model, tmp_path, lambda: pursue("Write {{secret:other}}.", options=SubgoalOptions(secrets="portal"))
             )

@@ -503,7 +503,7 @@ async def test_a_flow_may_have_the_program_brought_to_a_state(tmp_path: Path) ->
         await recover_to("menu", screens=known)
         with pytest.raises(GaveUp):
             await recover_to("record", screens=Screens(known.states, timeout_seconds=0.1))
-        with pytest.raises(InvalidUsage, match="no screens"):
+        with pytest.raises(InvalidUsage, match="No screens are declared"):
             await recover_to("menu")
 
     worked = await Worked(tmp_path, [], program).by(work, in_flow=True)
