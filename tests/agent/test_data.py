@@ -199,7 +199,7 @@ async def test_secrets_that_are_given_are_those_that_may_be_typed(tmp_path: Path
         async def pursue_goal(goal: str) -> str:
             return str(await pursue(goal))
 
-        with pytest.raises(InvalidUsage, match="names the secret 'other', and secrets= does not"):
+        with pytest.raises(InvalidUsage, match="names the secret 'other', but secrets= does not"):
             await working(model, tmp_path, lambda: pursue_goal("Write {{secret:other}}."))
 
 
