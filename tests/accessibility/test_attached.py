@@ -30,7 +30,7 @@ async def test_the_bus_that_a_display_names_is_used_if_it_is_asked_for(form, tmp
             async with AttachedDesktop(lent.display, touches=False) as desktop:
                 assert "accessibility=True" in (await desktop.elements()).why_not
             async with AttachedDesktop(lent.display, touches=False, accessibility=True) as desktop:
-                assert "names no bus" in (await desktop.elements()).why_not
+                assert "names no accessibility bus" in (await desktop.elements()).why_not
             subprocess.run(naming, env=env, check=True, timeout=60)
             async with AttachedDesktop(lent.display, touches=False, accessibility=True) as desktop:
                 tree = await until_there(desktop, "button", "Save")

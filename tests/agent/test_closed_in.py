@@ -40,5 +40,5 @@ async def test_the_agents_network_counts_more_than_the_blocks(monkeypatch: pytes
 
 
 async def test_a_display_of_somebody_elses_closes_nothing_in() -> None:
-    with pytest.raises(InvalidUsage, match="where it starts none"):
+    with pytest.raises(InvalidUsage, match="on which it starts no program"):
         await HoloDesktop(display=":99", network="none").start({})

@@ -526,7 +526,7 @@ MENU = Screens([state("menu")])
         (lambda: subgoal(screens="menu"), r"screens= is a Screens, or SCREENS\.route"),
         (lambda: subgoal(effect=False), "or None for a sub-goal that only reads"),
         (lambda: subgoal(secrets=[""]), "secrets= holds texts"),
-        (lambda: MENU.route(), "says where the work begins"),
+        (lambda: MENU.route(), "needs begins= or ends="),
         (lambda: MENU.route(begins="form"), "no state 'form'; there are: menu"),
         (lambda: MENU.route(ends=("menu", "form")), "no state 'form'"),
         (lambda: Effect(probe="look"), "give the function itself"),

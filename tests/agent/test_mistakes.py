@@ -91,7 +91,7 @@ def test_an_agent_in_a_flow_that_is_not_async_says_how_it_is_opened(tmp_path: Pa
 
 
 async def test_a_block_of_a_type_that_is_not_registered_says_how_it_is(prefect: str) -> None:
-    with pytest.raises(InvalidUsage, match="after `prefect block register -m holo_blocks`"):
+    with pytest.raises(InvalidUsage, match="Run `prefect block register -m holo_blocks`"):
         await load_block(HoloModel, "nobody")
 
 

@@ -51,7 +51,7 @@ def test_a_program_gets_what_was_set_for_it_and_no_keys(cli: CommandLine, shared
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--display", ":7", "--run-as", UID), "give --app"),
+        (("--display", ":7", "--run-as", UID), "add --app"),
         (("--app", "xterm", "--run-as", " "), "--run-as is empty"),
         (("--app", "xterm", "--run-as", "no-such-user"), "There is no user 'no-such-user'"),
         (("--app", "xterm", "--run-as", str(os.geteuid())), "can read the agent's files"),
@@ -83,7 +83,7 @@ def test_a_program_that_is_closed_in_sees_what_was_granted(cli: CommandLine, sha
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--display", ":7", "--network", "none"), "give --app"),
+        (("--display", ":7", "--network", "none"), "add --app"),
         (("--app", "xterm", "--network", "portal.example"), "hosts with their ports"),
         (("--app", "xterm", "--folder", "/usr"), "nothing is closed"),
         (("--app", "xterm", "--network", "none", "--folder", "/run=write"), "'/run' cannot be granted"),

@@ -505,7 +505,7 @@ def test_the_command_takes_it_and_refuses_a_run_that_was_tampered_with(
     assert exit_code([*command, *asked]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["probe"] == f"{MAIN}-probe"
-    assert f"its probe {MAIN}-probe looks whether it is there" in told.err
+    assert f"its probe {MAIN}-probe looks for the effect" in told.err
     out.unlink()
     assert exit_code(command) == 0
     told = capsys.readouterr()

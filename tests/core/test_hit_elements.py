@@ -99,9 +99,11 @@ async def test_hung_programs_cause_no_delay_and_are_soon_skipped() -> None:
 
 def test_the_documentation_states_the_timeout_for_a_name() -> None:
     said = " ".join(PAGE.read_text(encoding="utf-8").split())
-    assert f"nobody waits longer than {AT_HAND_S * 1000:g} ms ({FIRST_S * 1000:g} ms before the first action)" in said
-    assert f"After {MOST_MISSES} actions in a row without" in said
-    assert f"the next {RESTS} are not asked about" in said
+    assert (
+        f"waits at most {AT_HAND_S * 1000:g} ms for a late tree ({FIRST_S * 1000:g} ms before the first action)" in said
+    )
+    assert f"After {MOST_MISSES} actions in a row without a tree" in said
+    assert f"omits the next {RESTS} requests" in said
 
 
 async def test_programs_without_a_tree_are_asked_again_at_intervals() -> None:

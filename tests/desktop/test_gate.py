@@ -270,7 +270,7 @@ async def test_a_run_that_is_not_heard_from_loses_its_input_and_gets_it_back(ser
     before = await served.quiet()
     task = await served.typing()
     served.alive = False
-    with pytest.raises(DesktopFailed, match="not heard from"):
+    with pytest.raises(DesktopFailed, match="did not renew its lease"):
         await task
     await served.stopped(before)
     served.alive = True
@@ -285,7 +285,7 @@ def test_a_lease_does_not_last_longer_because_the_machine_slept(monkeypatch: pyt
     gate.admit(Move(SPOT), Slip(gesture_digest(Move(SPOT)), time.monotonic() + 60))
     gate.motion()
     monkeypatch.setattr(gates, "boot_s", lambda: boot_s() + 61)
-    with pytest.raises(DesktopFailed, match="not heard from"):
+    with pytest.raises(DesktopFailed, match="did not renew its lease"):
         gate.motion()
 
 
@@ -294,7 +294,7 @@ async def test_a_button_is_not_held_for_a_run_that_is_late(served: Served, monke
     for lease_s in (0.12, 0.14, 0.16, 0.18) * 3:  # on a busy machine a short one is over before it begins
         served.alive = False
         served.desktop.renew(boot_s() + lease_s)
-        with pytest.raises(DesktopFailed, match="not heard from"):
+        with pytest.raises(DesktopFailed, match="did not renew its lease"):
             await served.do(Drag(SPOT, OTHER))
         served.alive = True
         if await served.quiet() > before:

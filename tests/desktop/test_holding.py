@@ -140,7 +140,7 @@ async def test_the_lease_is_kept_up_while_it_is_held_and_lapses_as_ever(served: 
     served.alive = False
     served.desktop.renew(0.0)
     await served.desktop.release()
-    with pytest.raises(DesktopFailed, match="not heard from"):
+    with pytest.raises(DesktopFailed, match="did not renew its lease"):
         await served.do(Click(SPOT))
     served.alive = True
     await served.do(Click(SPOT))

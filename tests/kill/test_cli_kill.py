@@ -92,7 +92,7 @@ def test_a_run_must_be_named(here: InProcess) -> None:
 @pytest.mark.parametrize("empty", ["", " \n"])
 def test_an_empty_id_stops_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: str) -> None:
     kills = Kills(store_at(tmp_path))
-    monkeypatch.setattr(kill_command, "_elsewhere", lambda home: kills)
+    monkeypatch.setattr(kill_command, "_shared_requests", lambda home: kills)
     monkeypatch.setattr(kill_command, "PATIENCE_S", 0.0)
     with pytest.raises(InvalidUsage, match="--run is empty"):
         kill_command.kill(tmp_path, empty, "")
@@ -112,7 +112,7 @@ def test_stopped_runs_are_reported_though_the_database_fails(
         return {"near": "host"} if run_id is None else {}
 
     asked: list[int] = []
-    monkeypatch.setattr(kill_command, "_elsewhere", lambda home: Kills(store_at(tmp_path)))
+    monkeypatch.setattr(kill_command, "_shared_requests", lambda home: Kills(store_at(tmp_path)))
     monkeypatch.setattr(Kills, "answers", answers)
     found = kill_command.kill(tmp_path, run_id, "")
     assert found.lines == (("near  input stopped on host",) if run_id is None else ())

@@ -170,7 +170,7 @@ def test_other_machines_get_the_request_in_any_case(
     with pytest.raises(InvalidUsage, match=r"cannot be written \(Read-only file system\); set HOLO_HOME"):
         kill_command.kill(tmp_path, None, "")
     kills = Kills(store_at(tmp_path))
-    monkeypatch.setattr(kill_command, "_elsewhere", lambda home: kills)
+    monkeypatch.setattr(kill_command, "_shared_requests", lambda home: kills)
     (doubt,) = kill_command.kill(tmp_path, None, "enough").doubts
     assert "Read-only file system" in doubt
     asked = kills.asked("any run", [], 0.0)

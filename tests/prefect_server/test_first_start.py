@@ -142,7 +142,7 @@ async def test_waits_are_reported(up: bool, server: Any, said: str, capsys: pyte
     coming_up = asyncio.create_task(asyncio.sleep(0 if up else 60))
     await asyncio.sleep(0.01)
     for aloud in (True, False):
-        run_command._say_why(cast("Any", SimpleNamespace(aloud=aloud)), server, coming_up)
+        run_command._print_waiting(cast("Any", SimpleNamespace(aloud=aloud)), server, coming_up)
         assert capsys.readouterr().err == (f"holo-tasks: waiting for {said}\n" if aloud else "")
     coming_up.cancel()
 
