@@ -47,13 +47,21 @@ class Sheet:
         self._path = path
 
     async def go(self, place: str) -> None:
+        """Go to a cell by keys, until the box with the cell's name shows it: a busy sheet may lose some keys."""
         column, row = ord(place[0]) - ord("A"), int(place[1:]) - 1
-        await self.press("esc")
-        await self.press("ctrl", "home")
-        for key, times in (("right", column), ("down", row)):
-            if times:
-                await self.desktop.do(Hotkey((key,), times))
-        await self.desktop.look()
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            await self.press("esc")
+            await self.press("ctrl", "home")
+            for key, times in (("right", column), ("down", row)):
+                if times:
+                    await self.desktop.do(Hotkey((key,), times))
+            await self.desktop.look()
+            for _ in range(10):
+                if any(each.value == place for each in (await self.desktop.elements()).elements):
+                    return
+                await asyncio.sleep(0.2)
+            assert time.monotonic() < until
 
     async def press(self, *keys: str) -> None:
         await self.desktop.do(Hotkey(keys))
