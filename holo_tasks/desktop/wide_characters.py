@@ -1,7 +1,7 @@
 """Paste characters above U+FFFF into Java windows. AWT cuts their keysyms to 16 bits, so typing would change them.
 
 Measured with OpenJDK 17: typed by keys, 🙂 (U+1F642) arrives in a text field of Swing as U+F642; pasted, it is whole.
-Tk 8.6.13, GTK 3, Qt 6, Chromium and LibreOffice read such keys correctly.
+Tk 8.6.13, GTK 3, Qt 6 and Chromium read such keys correctly.
 """
 
 from __future__ import annotations
