@@ -51,7 +51,7 @@ def test_a_program_gets_what_was_set_for_it_and_no_keys(cli: CommandLine, shared
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--display", ":7", "--run-as", UID), "add --app"),
+        (("--display", ":7", "--run-as", UID), "give --app"),
         (("--app", "xterm", "--run-as", " "), "--run-as is empty"),
         (("--app", "xterm", "--run-as", "no-such-user"), "There is no user 'no-such-user'"),
         (("--app", "xterm", "--run-as", str(os.geteuid())), "can read the agent's files"),
