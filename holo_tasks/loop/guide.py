@@ -40,6 +40,8 @@ MOST_LOST = 2
 """How often one sub-goal may go back from an unknown screen."""
 MOST_SAME_WAY = 2
 """How often the same way may be taken to reach one state."""
+SLOW_S = 3.0
+"""Seconds for which a handled interruption may stay visible before it counts as a new one."""
 UNEXPECTED, MOST_UNEXPECTED = "unexpected window", 10
 """Name for windows that no state declares. At most `MOST_UNEXPECTED` may come up in one sub-goal, whatever their
 titles.
@@ -249,7 +251,21 @@ class Guide:
             yield Escape()
         else:
             yield Perform(by.do, f"clear ‘{name}’", self.screens.while_clearing(by))
+            yield from self._until_gone(by)
         self._said.append(f"‘{name}’ had come up and was dealt with.")
+
+    def _until_gone(self, by: Interruption) -> Course[None]:
+        """Wait until a handled interruption is no longer visible, for at most `SLOW_S`.
+
+        A log-in may take a moment. To handle it again meanwhile would type into the next screen.
+        """
+        end = (yield Now()) + SLOW_S
+        glanced: Frame | None = None
+        while (yield Shows(by.state, glanced)) and (yield Now()) < end:
+            yield Wait(STILL_S)
+            glanced = yield Glance()
+        if glanced is not None:
+            yield Look()
 
     def _went_back(self, state: State, was: str) -> Course[bool]:
         """Go back to the state before an interruption; return whether this was tried.

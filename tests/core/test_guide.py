@@ -128,6 +128,26 @@ async def test_a_popup_that_returns_too_often_goes_to_the_next_layer() -> None:
     assert len(case.acted) == 3
 
 
+@pytest.mark.parametrize(("waits", "handled"), [(3, [1]), (40, [1, 2])])
+async def test_a_handled_interruption_that_is_slow_to_disappear_is_not_handled_again(
+    waits: int, handled: list[int]
+) -> None:
+    """A log-in takes a moment. One that stays for long is handled again."""
+    program = ColouredProgram("sign on", after_pauses(waits, "menu"))
+    done: list[str] = []
+
+    async def log_in() -> None:
+        done.append("logged in")
+        if len(done) == 2:
+            program.screen = "menu"
+
+    signed_off = Interruption(state("sign on"), log_in)
+    case = Case(program, Screens(STATES, [signed_off], timeout_seconds=2.0))
+    await case.pursue()
+    assert case.seen("interruption", "times") == handled
+    assert len(done) == len(handled)
+
+
 async def test_other_popups_are_cleared_while_one_is_cleared() -> None:
     program = ColouredProgram("tip")
     tip = Interruption(state("tip"), program.going("menu"))
