@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from prefect import flow, get_run_logger
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -46,7 +46,7 @@ from holo_tasks.core.money import usd
 from holo_tasks.core.person import HandOff
 from holo_tasks.office.mailbox import Letter
 from holo_tasks.office.plain import plain_text
-from holo_tasks.office.workbook import Column, Workbook
+from holo_tasks.office.workbook import Workbook
 from holo_tasks.run.earlier_tokens import earlier_work
 from holo_tasks.run.log_filter import one_line_errors
 from holo_tasks.run.named_files import page_named, workbook_named
@@ -54,7 +54,7 @@ from holo_tasks.run.run import Progress as Story
 from holo_tasks.run.run import Run, current_run
 from holo_tasks.run.secret_filter import HushedName
 from receipts.console import AuditConsole
-from receipts.finding import Finding, efforts, mean_costs
+from receipts.finding import COLUMNS, Finding, efforts, mean_costs, row_of
 from receipts.learned import before_the_model, learned
 from receipts.money import TOO_MUCH
 from receipts.note import EXAMPLE, completed
@@ -63,21 +63,6 @@ from receipts.receipt import Receipt, earlier_receipt_id, in_ascii, like_merchan
 PROGRAM = "Meridian Ledger"
 SCRIPTS = Path(__file__).with_name("reading_records.playbook.yaml")
 """Playbook that reads a record if the model gives up."""
-COLUMNS = [
-    Column("Receipt", "text"),
-    Column("Date", "date"),
-    Column("Merchant", "text"),
-    Column("Reference", "text"),
-    Column("Amount", "money", currency_column="Currency"),
-    Column("Currency", "text"),
-    Column("Ledger amount", "money", currency_column="Currency"),
-    Column("Ledger merchant", "text"),
-    Column("Status", "status"),
-    Column("Flag", "text"),
-    Column("By", "text", width=18),
-    Column("Subject", "text"),
-    Column("Evidence", "text"),
-]
 
 HANDED_OVER = "handed over"
 UNFIT = f"{HANDED_OVER}: invalid"
@@ -315,26 +300,6 @@ async def _write(sheet: Workbook, findings: Sequence[Finding], written: int) -> 
     if rows := [row_of(finding) for finding in findings[written:]]:
         await write_rows(sheet, rows)
     return len(findings)
-
-
-def row_of(finding: Finding) -> dict[str, Any]:
-    """Return the row of the workbook for a finding."""
-    receipt = finding.receipt
-    return {
-        "Receipt": receipt.receipt_id,
-        "Date": receipt.date,
-        "Merchant": receipt.merchant,
-        "Reference": receipt.reference,
-        "Amount": receipt.amount,
-        "Currency": receipt.currency,
-        "Ledger amount": finding.ledger_amount,
-        "Ledger merchant": finding.ledger_merchant,
-        "Status": finding.status,
-        "Flag": finding.flag,
-        "By": finding.by,
-        "Subject": receipt.subject,
-        "Evidence": finding.evidence,
-    }
 
 
 @flow(name="Expense audit", flow_run_name=HushedName("expense audit · {mailbox}"), persist_result=False)

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from holo_tasks.audit.pages.report import Effort
+from holo_tasks.office.workbook import Column
 from receipts.receipt import Receipt
+
+COLUMNS = [
+    Column("Receipt", "text"),
+    Column("Date", "date"),
+    Column("Merchant", "text"),
+    Column("Reference", "text"),
+    Column("Amount", "money", currency_column="Currency"),
+    Column("Currency", "text"),
+    Column("Ledger amount", "money", currency_column="Currency"),
+    Column("Ledger merchant", "text"),
+    Column("Status", "status"),
+    Column("Flag", "text"),
+    Column("By", "text", width=18),
+    Column("Subject", "text"),
+    Column("Evidence", "text"),
+]
+"""Columns of the workbook."""
 
 
 class Finding(BaseModel):
@@ -55,3 +74,23 @@ def mean_costs(findings: Sequence[Finding]) -> list[tuple[str, str, int, int]]:
             if costs:
                 found.append((kind, who, len(costs), sum(costs) // len(costs)))
     return found
+
+
+def row_of(finding: Finding) -> dict[str, Any]:
+    """Return the row of the workbook for a finding."""
+    receipt = finding.receipt
+    return {
+        "Receipt": receipt.receipt_id,
+        "Date": receipt.date,
+        "Merchant": receipt.merchant,
+        "Reference": receipt.reference,
+        "Amount": receipt.amount,
+        "Currency": receipt.currency,
+        "Ledger amount": finding.ledger_amount,
+        "Ledger merchant": finding.ledger_merchant,
+        "Status": finding.status,
+        "Flag": finding.flag,
+        "By": finding.by,
+        "Subject": receipt.subject,
+        "Evidence": finding.evidence,
+    }
