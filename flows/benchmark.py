@@ -36,8 +36,8 @@ from holo_tasks import InvalidUsage, publish_markdown, publish_table
 from holo_tasks.machine.private import private_folder
 from holo_tasks.models.address import HOSTED_BASE_URL, is_hosted
 from holo_tasks.models.profile import DEFAULT_MODEL
-from holo_tasks.run.log_filter import one_line_errors
 from holo_tasks.run.named_files import reports_folder
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
 
 PLAYBOOK = Path(__file__).with_name("expense_audit.playbook.yaml")
 MOST_STEPS = 60

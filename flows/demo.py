@@ -176,8 +176,8 @@ async def _answer(by_hand: bool) -> None:
     from expense_audit import IN_THE_NOTE
     from holo_tasks.handoff.page import command
     from holo_tasks.machine.home import holo_home
-    from holo_tasks.safety.handoffs import Handoffs
-    from holo_tasks.safety.store import store_at
+    from holo_tasks.safety.database.store import store_at
+    from holo_tasks.safety.records.handoffs import Handoffs
 
     handoffs, answered = Handoffs(store_at(holo_home())), set[str]()
     while True:
@@ -204,7 +204,7 @@ async def _answer(by_hand: bool) -> None:
 @contextmanager
 def _model() -> Iterator[dict[str, Any]]:
     """Yield the settings of a real Holo model if the environment names one, else of the rehearsal model."""
-    from holo_tasks.desktop.environment import for_ours
+    from holo_tasks.desktop.programs.environment import for_ours
     from holo_tasks.models.address import HOSTED_BASE_URL, is_hosted
     from holo_tasks.models.profile import DEFAULT_MODEL
 
@@ -299,8 +299,8 @@ def _set_s3_environment(s3: S3Server) -> None:
 def _newest(out: Path) -> str:
     """Return the trace of the newest run."""
     from holo_tasks.machine.home import holo_home
-    from holo_tasks.safety.run_list import RunBook
-    from holo_tasks.safety.store import store_at
+    from holo_tasks.safety.database.store import store_at
+    from holo_tasks.safety.records.run_list import RunBook
 
     (newest,) = RunBook(store_at(holo_home())).latest(1)
     return newest.trace

@@ -42,17 +42,17 @@ from holo_tasks import (
 from holo_tasks.agent.subgoal import is_done
 from holo_tasks.audit.pages.report import write_report
 from holo_tasks.core.errors import GaveUp, TokenConflict, UnfitItem
-from holo_tasks.core.money import usd
+from holo_tasks.core.limits.money import usd
 from holo_tasks.core.person import HandOff
 from holo_tasks.office.mailbox import Letter
 from holo_tasks.office.plain import plain_text
 from holo_tasks.office.workbook import Workbook
-from holo_tasks.run.earlier_tokens import earlier_work
-from holo_tasks.run.log_filter import one_line_errors
+from holo_tasks.run.items.earlier_tokens import earlier_work
 from holo_tasks.run.named_files import page_named, workbook_named
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
+from holo_tasks.run.prefect_edge.secret_filter import HushedName
 from holo_tasks.run.run import Progress as Story
 from holo_tasks.run.run import Run, current_run
-from holo_tasks.run.secret_filter import HushedName
 from receipts.console import AuditConsole
 from receipts.finding import COLUMNS, Finding, efforts, mean_costs, row_of
 from receipts.learned import before_the_model, learned

@@ -8,10 +8,10 @@ from typing import Any
 
 from prefect import flow, get_run_logger
 
-from holo_tasks.run.business_item import Books
-from holo_tasks.run.deadlines import tell_of_deadlines
+from holo_tasks.run.items.business_item import Books
+from holo_tasks.run.items.deadlines import tell_of_deadlines
 from holo_tasks.run.janitor import clear
-from holo_tasks.run.log_filter import one_line_errors
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
 
 
 @flow(name="Janitor", persist_result=False)

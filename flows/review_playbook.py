@@ -9,10 +9,10 @@ from typing import Any
 from prefect import flow
 from pydantic import Field
 
-from holo_tasks.agent.reviewing import review_proposals
-from holo_tasks.run.log_filter import one_line_errors
+from holo_tasks.agent.playbooks.reviewing import review_proposals
 from holo_tasks.run.named_files import playbook_named
-from holo_tasks.run.secret_filter import HushedName
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
+from holo_tasks.run.prefect_edge.secret_filter import HushedName
 
 
 @flow(name="Review a playbook", flow_run_name=HushedName("{playbook}"), persist_result=False)

@@ -12,9 +12,9 @@ from holo_blocks import AuditBucket, holo_agent, load_block
 from holo_tasks import HandOff, InvalidUsage, cost_guardrail, pursue, subgoal
 from holo_tasks.audit.pages.report import write_report
 from holo_tasks.core.person import LONGEST_S
-from holo_tasks.run.log_filter import one_line_errors
 from holo_tasks.run.named_files import page_named
-from holo_tasks.run.secret_filter import HushedName
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
+from holo_tasks.run.prefect_edge.secret_filter import HushedName
 
 
 @subgoal(title="{goal}", key="{token}")

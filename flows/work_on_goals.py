@@ -9,9 +9,9 @@ from pydantic import Field
 
 from holo_blocks import holo_agents
 from holo_tasks import WorkList, cost_guardrail
-from holo_tasks.core.visible_text import exact
-from holo_tasks.run.log_filter import one_line_errors
-from holo_tasks.run.secret_filter import HushedName
+from holo_tasks.core.texts.visible_text import exact
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
+from holo_tasks.run.prefect_edge.secret_filter import HushedName
 from run_goal import pursue_goal
 
 

@@ -10,11 +10,11 @@ from prefect import flow
 from pydantic import Field
 
 from holo_tasks import WorkList, read_rows
-from holo_tasks.agent.fan_out import fan_out
-from holo_tasks.run.log_filter import one_line_errors
+from holo_tasks.agent.lists.fan_out import fan_out
 from holo_tasks.run.named_files import table_named
-from holo_tasks.run.secret_filter import HushedName
-from holo_tasks.safety.work_items import Priority
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
+from holo_tasks.run.prefect_edge.secret_filter import HushedName
+from holo_tasks.safety.records.work_items import Priority
 
 _LIST: Any = Field(description="Name of the list.", min_length=1, max_length=300)
 _PAYLOAD: Any = Field(description="The values for the work, by their names.")

@@ -27,24 +27,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holo_tasks.agent.agent_step import agent_step
-    from holo_tasks.agent.calibrate import calibrate
     from holo_tasks.agent.cost_guardrail import cost_guardrail
-    from holo_tasks.agent.fan_out import fan_out
     from holo_tasks.agent.judge import judge
     from holo_tasks.agent.limits import limits
-    from holo_tasks.agent.localize import localize
+    from holo_tasks.agent.lists.fan_out import fan_out
+    from holo_tasks.agent.lists.work_list import WorkList
     from holo_tasks.agent.mailed_codes import mailed_codes
     from holo_tasks.agent.open_agent import open_agent
     from holo_tasks.agent.open_agents import Agents, open_agents
     from holo_tasks.agent.pursue import pursue
-    from holo_tasks.agent.recover import recover_to
+    from holo_tasks.agent.screen.calibrate import calibrate
+    from holo_tasks.agent.screen.localize import localize
+    from holo_tasks.agent.screen.recover import recover_to
     from holo_tasks.agent.shared_files import SharedFiles, shared_files
     from holo_tasks.agent.step import step
     from holo_tasks.agent.subgoal import is_done, subgoal
-    from holo_tasks.agent.work_list import WorkList
     from holo_tasks.agent.write_rows import write_rows
     from holo_tasks.audit.errors import EvidenceFailed
-    from holo_tasks.core.budget import Limits
+    from holo_tasks.core.elements.inventory import Discover
     from holo_tasks.core.errors import (
         BusinessFailure,
         DesktopFailed,
@@ -59,29 +59,29 @@ if TYPE_CHECKING:
         RedactionFailed,
         TokenConflict,
     )
-    from holo_tasks.core.geometry import Box
-    from holo_tasks.core.inventory import Discover
+    from holo_tasks.core.limits.budget import Limits
     from holo_tasks.core.person import Answer, HandOff
-    from holo_tasks.core.remote_screen import Rdp, Vnc
+    from holo_tasks.core.screen.geometry import Box
+    from holo_tasks.core.screen.remote_screen import Rdp, Vnc
+    from holo_tasks.core.screen.states import Absent, AnyOf, Asked, Picture, State, Text, Widget, Window
     from holo_tasks.core.shared_files import SharedFile
-    from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Widget, Window
     from holo_tasks.handoff.hand_over import hand_over
     from holo_tasks.loop.screens import Interruption, Route, Screens, Way
     from holo_tasks.office.read_rows import read_rows
     from holo_tasks.run.api_layer import Api
-    from holo_tasks.run.artifacts import publish_markdown, publish_table
-    from holo_tasks.run.fair_map import Outcome
+    from holo_tasks.run.desktops.seat import seat
     from holo_tasks.run.hooks import HandOffOpened, Hooks, ItemFinished, LimitHit, StepTaken
-    from holo_tasks.run.journal import NOT_DONE, NotDone
+    from holo_tasks.run.items.fair_map import Outcome
+    from holo_tasks.run.items.journal import NOT_DONE, NotDone
     from holo_tasks.run.learn import Learn, learned
+    from holo_tasks.run.prefect_edge.artifacts import publish_markdown, publish_table
+    from holo_tasks.run.rules.secret_sources import SecretSpec
     from holo_tasks.run.run import current_run, progress
     from holo_tasks.run.run_options import RunOptions
-    from holo_tasks.run.seat import seat
-    from holo_tasks.run.secret_sources import SecretSpec
     from holo_tasks.run.subgoal_options import Effect, SubgoalOptions
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
-    from holo_tasks.safety.seats import Seat
+    from holo_tasks.safety.records.seats import Seat
     from holo_tasks.scripts.file_dialogs import open_in_dialog, save_in_dialog
     from holo_tasks.scripts.hands import Hands
     from holo_tasks.scripts.script import Script, screens_of
@@ -90,10 +90,10 @@ _MODULES = {
     "Agents": "agent.open_agents",
     "open_agent": "agent.open_agent",
     "open_agents": "agent.open_agents",
-    "Outcome": "run.fair_map",
+    "Outcome": "run.items.fair_map",
     "agent_step": "agent.agent_step",
     "EvidenceFailed": "audit.errors",
-    "NOT_DONE": "run.journal",
+    "NOT_DONE": "run.items.journal",
     "Effect": "run.subgoal_options",
     "RunOptions": "run.run_options",
     "SubgoalOptions": "run.subgoal_options",
@@ -104,10 +104,10 @@ _MODULES = {
     "LimitHit": "run.hooks",
     "StepTaken": "run.hooks",
     "Route": "loop.screens",
-    "NotDone": "run.journal",
+    "NotDone": "run.items.journal",
     "Learn": "run.learn",
     "learned": "run.learn",
-    "Limits": "core.budget",
+    "Limits": "core.limits.budget",
     "DesktopFailed": "core.errors",
     "GaveUp": "core.errors",
     "HoloError": "core.errors",
@@ -119,54 +119,54 @@ _MODULES = {
     "PolicyRefused": "core.errors",
     "RedactionFailed": "core.errors",
     "TokenConflict": "core.errors",
-    "Box": "core.geometry",
-    "Discover": "core.inventory",
+    "Box": "core.screen.geometry",
+    "Discover": "core.elements.inventory",
     "Answer": "core.person",
     "HandOff": "core.person",
-    "Rdp": "core.remote_screen",
-    "Vnc": "core.remote_screen",
-    "Absent": "core.states",
-    "AnyOf": "core.states",
-    "Asked": "core.states",
+    "Rdp": "core.screen.remote_screen",
+    "Vnc": "core.screen.remote_screen",
+    "Absent": "core.screen.states",
+    "AnyOf": "core.screen.states",
+    "Asked": "core.screen.states",
     "Interruption": "loop.screens",
-    "Picture": "core.states",
+    "Picture": "core.screen.states",
     "Screens": "loop.screens",
-    "State": "core.states",
-    "Text": "core.states",
+    "State": "core.screen.states",
+    "Text": "core.screen.states",
     "Way": "loop.screens",
-    "Widget": "core.states",
-    "Window": "core.states",
-    "calibrate": "agent.calibrate",
+    "Widget": "core.screen.states",
+    "Window": "core.screen.states",
+    "calibrate": "agent.screen.calibrate",
     "cost_guardrail": "agent.cost_guardrail",
     "hand_over": "handoff.hand_over",
     "judge": "agent.judge",
     "step": "agent.step",
-    "localize": "agent.localize",
+    "localize": "agent.screen.localize",
     "mailed_codes": "agent.mailed_codes",
     "Hands": "scripts.hands",
     "Script": "scripts.script",
     "screens_of": "scripts.script",
     "Api": "run.api_layer",
-    "publish_markdown": "run.artifacts",
-    "publish_table": "run.artifacts",
-    "recover_to": "agent.recover",
+    "publish_markdown": "run.prefect_edge.artifacts",
+    "publish_table": "run.prefect_edge.artifacts",
+    "recover_to": "agent.screen.recover",
     "SharedFile": "core.shared_files",
     "SharedFiles": "agent.shared_files",
     "shared_files": "agent.shared_files",
     "open_in_dialog": "scripts.file_dialogs",
     "save_in_dialog": "scripts.file_dialogs",
     "write_rows": "agent.write_rows",
-    "Seat": "safety.seats",
-    "seat": "run.seat",
-    "WorkList": "agent.work_list",
-    "fan_out": "agent.fan_out",
+    "Seat": "safety.records.seats",
+    "seat": "run.desktops.seat",
+    "WorkList": "agent.lists.work_list",
+    "fan_out": "agent.lists.fan_out",
     "BusinessFailure": "core.errors",
     "read_rows": "office.read_rows",
     "current_run": "run.run",
     "progress": "run.run",
     "Redaction": "safety.masking.settings",
     "Rules": "safety.policy",
-    "SecretSpec": "run.secret_sources",
+    "SecretSpec": "run.rules.secret_sources",
     "is_done": "agent.subgoal",
     "pursue": "agent.pursue",
     "subgoal": "agent.subgoal",

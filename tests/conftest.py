@@ -86,7 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    from holo_tasks.desktop import child
+    from holo_tasks.desktop.session import child
     from holo_tasks.prefect_server import temporary
     from holo_tasks.vision.ocr import Ocr
 

@@ -71,7 +71,7 @@ def test_a_worker_tells_all_but_quick_beginnings_and_ends_that_went_well() -> No
 def test_modules_whose_tests_share_nothing_are_taken_apart() -> None:
     apart = f"{schedule.APART[0]}::test_it[x::y]"
     assert schedule.unit(apart) == apart
-    assert schedule.unit("tests/core/test_once.py::TestAll::test_it[x::y]") == "tests/core/test_once.py"
+    assert schedule.unit("tests/loop/test_once.py::TestAll::test_it[x::y]") == "tests/loop/test_once.py"
 
 
 def test_modules_that_share_a_server_are_done_by_one_worker() -> None:
@@ -85,10 +85,10 @@ def test_what_is_taken_apart_or_together_is_still_here() -> None:
 def test_durations_are_kept(tmp_path: Path) -> None:
     kept = schedule.Durations(tmp_path / "durations.json")
     for took in (0.25, 1.0, 0.25):  # set-up, call and what comes after it
-        kept.pytest_runtest_logreport(_report("tests/core/test_once.py::test_it", took))
-    kept.pytest_runtest_logreport(_report("tests/core/test_notes.py::test_it", 0.01))
+        kept.pytest_runtest_logreport(_report("tests/loop/test_once.py::test_it", took))
+    kept.pytest_runtest_logreport(_report("tests/loop/test_notes.py::test_it", 0.01))
     kept.pytest_sessionfinish()
-    assert schedule.known(tmp_path / "durations.json") == {"tests/core/test_once.py": 1.5}
+    assert schedule.known(tmp_path / "durations.json") == {"tests/loop/test_once.py": 1.5}
 
 
 def _report(nodeid: str, took: float) -> pytest.TestReport:

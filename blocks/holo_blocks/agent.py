@@ -22,34 +22,34 @@ from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.agent.open_agents import Agents, check_desktops, open_agents
 from holo_tasks.agent.stations import Fresh
 from holo_tasks.audit import Folder
-from holo_tasks.core.budget import Limits
+from holo_tasks.core.elements.inventory import Discover
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input_digest import digest_of
-from holo_tasks.core.inventory import Discover
-from holo_tasks.core.monitors import wanted_monitor
+from holo_tasks.core.limits.budget import Limits
 from holo_tasks.core.network import Network, wanted_network
 from holo_tasks.core.person import HandOff
-from holo_tasks.core.remote_screen import Remote
 from holo_tasks.core.renamed import renamed
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.screen.monitors import wanted_monitor
+from holo_tasks.core.screen.remote_screen import Remote
+from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.core.this_machine import loopback_address
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.desktop.programs.wanted_program import Wanted
 from holo_tasks.desktop.sandbox.folders import check_evidence
-from holo_tasks.desktop.wanted_program import Wanted
 from holo_tasks.live_view.view import LiveView, open_live_view
-from holo_tasks.loop.corrections import CORRECTIONS
+from holo_tasks.loop.ask_model.corrections import CORRECTIONS
 from holo_tasks.machine.patience import awaited
 from holo_tasks.models.encoding import Tier
 from holo_tasks.prefect_server.local_only import check_rest, enter_late
-from holo_tasks.run.artifacts import publish_link
+from holo_tasks.run.desktops.lazy_desktop import Closable, LazyDesktop
+from holo_tasks.run.desktops.seat import held
 from holo_tasks.run.hooks import Hooks
-from holo_tasks.run.lazy_desktop import Closable, LazyDesktop
+from holo_tasks.run.prefect_edge.artifacts import publish_link
 from holo_tasks.run.run import Run, current_run
 from holo_tasks.run.run_options import MAX_STEPS, RunOptions
-from holo_tasks.run.seat import held
-from holo_tasks.safety.ledger import Claim
 from holo_tasks.safety.policy import Trust
-from holo_tasks.safety.seats import Seat
+from holo_tasks.safety.records.ledger import Claim
+from holo_tasks.safety.records.seats import Seat
 
 P = ParamSpec("P")
 B = TypeVar("B", bound=Block)

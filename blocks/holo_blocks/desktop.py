@@ -12,19 +12,19 @@ from pydantic import Field
 
 from holo_blocks.addresses import page, picture
 from holo_blocks.schema import OneSchema
-from holo_tasks.core.activity import PATIENCE_S
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Size
 from holo_tasks.core.network import HOST, Network
-from holo_tasks.core.remote_screen import Remote
-from holo_tasks.core.secret import Secret as TypedSecret
-from holo_tasks.core.secret import check_bound
+from holo_tasks.core.screen.activity import PATIENCE_S
+from holo_tasks.core.screen.geometry import Size
+from holo_tasks.core.screen.remote_screen import Remote
+from holo_tasks.core.secrets.secret import Secret as TypedSecret
+from holo_tasks.core.secrets.secret import check_bound
 from holo_tasks.core.this_machine import check_display
 from holo_tasks.desktop import AttachedDesktop, Settle, VirtualDesktop
 from holo_tasks.desktop.profiles.asked import KEPT, NEW
 from holo_tasks.desktop.sandbox.folders import Access
+from holo_tasks.run.rules.secret_sources import SecretSpec, resolved
 from holo_tasks.run.run import LiveViewing
-from holo_tasks.run.secret_sources import SecretSpec, resolved
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
 

@@ -10,10 +10,10 @@ from typing import TypeVar, cast
 import httpx
 from prefect.blocks.core import Block
 
-from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage, Unavailable
+from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.machine.patience import awaited, is_away
-from holo_tasks.run.log_filter import one_line_errors
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
 
 B = TypeVar("B", bound=Block)
 

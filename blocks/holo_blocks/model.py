@@ -13,7 +13,7 @@ from pydantic import Field, SecretStr
 from holo_blocks.addresses import page, picture
 from holo_blocks.schema import OneSchema
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.model import Model
+from holo_tasks.core.prompts.model import Model
 from holo_tasks.models.address import HOSTED_BASE_URL
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint

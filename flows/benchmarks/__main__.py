@@ -86,7 +86,7 @@ def told(options: argparse.Namespace) -> int:
     """Run the flow as a person asked for it, and print what it came to."""
     from benchmark import benchmark
     from benchmarks.results import Shelf
-    from holo_tasks.run.artifacts import flush_logs
+    from holo_tasks.run.prefect_edge.artifacts import flush_logs
 
     asked: dict[str, Any] = {
         "suites": tuple(options.suite),

@@ -16,7 +16,7 @@ from benchmarks.devtools import Tab
 from benchmarks.values import Item, Judgement
 from holo_blocks import HoloDesktop
 from holo_tasks import pursue
-from holo_tasks.run.lazy_desktop import LazyDesktop
+from holo_tasks.run.desktops.lazy_desktop import LazyDesktop
 from holo_tasks.run.run import Run
 
 ORACLE = Path(__file__).with_name("miniwob_oracle.js")

@@ -24,7 +24,7 @@ from holo_tasks import (
     current_run,
     subgoal,
 )
-from holo_tasks.run.fair_map import Outcome as Told
+from holo_tasks.run.items.fair_map import Outcome as Told
 from holo_tasks.run.run import Run
 
 

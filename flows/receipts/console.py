@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from holo_tasks.core.money import usd
+from holo_tasks.core.limits.money import usd
 from holo_tasks.run.run import Run
 from receipts.finding import Finding, mean_costs
 from receipts.receipt import Receipt

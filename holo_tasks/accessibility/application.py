@@ -40,9 +40,9 @@ from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import may_show_more
 from holo_tasks.accessibility.sheet_cells import filled_cells
 from holo_tasks.accessibility.values import VALUE_CHARACTERS, read_shortcuts, read_values
-from holo_tasks.core.elements import How
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.visible_text import one_line
+from holo_tasks.core.elements.elements import How
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.texts.visible_text import one_line
 
 MOST_ELEMENTS, DEEPEST = 5_000, 60
 MOST_UNSORTED = 100

@@ -10,9 +10,9 @@ from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import Fit, View, fit, place, popup_fit, sound
-from holo_tasks.core import elements
-from holo_tasks.core.elements import COVERED, NOWHERE, TOO_LATE, Element, ElementTree
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.elements import elements
+from holo_tasks.core.elements.elements import COVERED, NOWHERE, TOO_LATE, Element, ElementTree
+from holo_tasks.core.screen.geometry import Box
 
 TELLS_NOTHING = "it tells nothing of its elements, as programs of Tk and of plain X do"
 MISFITS = "where it says that its windows are is not where the X server has them"

@@ -7,7 +7,7 @@ accessibility bus would accept messages of a gigabyte.
 For programs of another user the bus listens on a second socket, which that user owns. It then accepts only that user
 and ours, and the registry runs as that user.
 
-`launch` starts a `Bus`, and `listening` waits for it; `desktop.x_session` calls both.
+`launch` starts a `Bus`, and `listening` waits for it; `desktop.session.x_session` calls both.
 """
 
 from __future__ import annotations

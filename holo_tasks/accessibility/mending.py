@@ -15,7 +15,7 @@ from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.changes import Changes
 from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import Extents
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 
 MOST_AGAIN = 120
 """Number of elements to read again above which a full reading is as fast."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.placement import Extents
-from holo_tasks.core.elements import PASSWORD, Element
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.visible_text import one_line
+from holo_tasks.core.elements.elements import PASSWORD, Element
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.texts.visible_text import one_line
 
 NAME_CHARACTERS = 200
 NUMBERS = {"spin button", "slider", "dial", "progress bar", "level bar", "scroll bar", "rating"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.screen.geometry import Box, Size
 
 SLACK = 3
 """Pixels by which extents and geometry may differ: toolkits round, and may or may not include a border."""

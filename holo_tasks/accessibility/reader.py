@@ -1,6 +1,6 @@
 """Read the trees of all programs on a desktop's bus, in a thread and within a time limit.
 
-`Reader` is the main class; `desktop.element_reader` uses it.
+`Reader` is the main class; `desktop.elements.element_reader` uses it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.assembly import assembled
 from holo_tasks.accessibility.connection import DAEMON, Connection, NoAnswer
 from holo_tasks.accessibility.placement import View
-from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.elements.elements import ElementTree
 
 LONGEST_S = 1.5
 LATE_S = 0.2

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.node import Node
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 
 
 def may_show_more(nodes: Sequence[Node], moved: Collection[int], drawn: Sequence[Box]) -> bool:

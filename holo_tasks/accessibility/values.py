@@ -9,7 +9,7 @@ from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.connection import Connection, method, property_of
 from holo_tasks.accessibility.node import ENTRIES, FIELDS, NAME_CHARACTERS, NUMBERS, Node
 from holo_tasks.accessibility.shortcuts import shortcut_of
-from holo_tasks.core.visible_text import one_line
+from holo_tasks.core.texts.visible_text import one_line
 
 VALUE_CHARACTERS, MOST_VALUES, MOST_SHORTCUTS, MOST_RELATIONS = 1_000, 300, 300, 20
 PARAGRAPHS = {"paragraph", "heading"}

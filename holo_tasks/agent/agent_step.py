@@ -17,15 +17,15 @@ from pydantic import BaseModel, ConfigDict
 
 from holo_tasks.agent.decision_cache import SAME_DECISION
 from holo_tasks.agent.prefect_options import check_task_options
-from holo_tasks.core.actions import label
 from holo_tasks.core.errors import HoloError, ScreenChanged, TransientModelFault
-from holo_tasks.core.step import Step
+from holo_tasks.core.prompts.actions import label
+from holo_tasks.core.prompts.step import Step
 from holo_tasks.loop.script_port import Brain
 from holo_tasks.loop.walk import Walk
-from holo_tasks.run.journal import current_journal
-from holo_tasks.run.killed import as_killed
+from holo_tasks.run.items.journal import current_journal
+from holo_tasks.run.prefect_edge.killed import as_killed
+from holo_tasks.run.prefect_edge.secret_filter import HushedName, hushing_errors
 from holo_tasks.run.run import current_guard, current_run, running_here
-from holo_tasks.run.secret_filter import HushedName, hushing_errors
 from holo_tasks.run.subgoal_context import current_walk, stepping
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)

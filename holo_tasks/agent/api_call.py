@@ -16,7 +16,7 @@ from holo_tasks.agent.agent_step import step_as_task
 from holo_tasks.agent.limits import deadline
 from holo_tasks.core import events
 from holo_tasks.core.errors import GaveUp
-from holo_tasks.core.outside import named
+from holo_tasks.core.texts.outside import named
 from holo_tasks.loop.loop import Answered, AnswerReader
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.api_layer import Api

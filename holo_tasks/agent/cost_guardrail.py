@@ -13,10 +13,10 @@ from prefect import Flow, Task
 from prefect.context import FlowRunContext
 
 from holo_tasks.agent.limits import before_deadline, limited
-from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage
-from holo_tasks.run.final_states import failed_state
-from holo_tasks.run.kept_work import bound, check_template, fill
+from holo_tasks.core.limits.budget import Guard, Limits
+from holo_tasks.run.items.stored_work import bound, check_template, fill
+from holo_tasks.run.prefect_edge.final_states import failed_state
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -13,17 +13,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from holo_tasks.agent.agent_step import agent_step
 from holo_tasks.agent.limits import before_deadline
 from holo_tasks.core import events
-from holo_tasks.core.budget import Limits
-from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
-from holo_tasks.core.frame import Frame, Shot
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Gesture, Receipt
-from holo_tasks.core.input_permit import Slip
-from holo_tasks.core.model import Model
-from holo_tasks.core.outside import plain, quoted
+from holo_tasks.core.input.gestures import Gesture, Receipt
+from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.limits.budget import Limits
 from holo_tasks.core.programs import Owner
-from holo_tasks.loop.ask import Asked, Question, ask
+from holo_tasks.core.prompts.model import Model
+from holo_tasks.core.screen.frame import Frame, Shot
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.texts.error_text import problems_of
+from holo_tasks.core.texts.outside import plain, quoted
+from holo_tasks.loop.ask_model.ask import Asked, Question, ask
 from holo_tasks.run.run import check_price, current_run, guarded, to_text
 from holo_tasks.run.subgoal_context import chances, current_subgoal, side_walk
 from holo_tasks.safety.scrubbing import hushed, hushed_plain

@@ -14,34 +14,34 @@ from typing import TYPE_CHECKING, Any
 
 from holo_tasks.agent.agent_step import act_by, decide_as_task, decide_by_script
 from holo_tasks.agent.api_call import ApiCall
-from holo_tasks.agent.macros import Macros, press_once_of
-from holo_tasks.agent.one_step import Lent, OneStep
-from holo_tasks.agent.replay_task import Replay
+from holo_tasks.agent.playbooks.macros import Macros, press_once_of
+from holo_tasks.agent.playbooks.one_step import Lent, OneStep
+from holo_tasks.agent.playbooks.replay_task import Replay
 from holo_tasks.core import events
-from holo_tasks.core.actions import AnswerCall
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson
-from holo_tasks.core.outside import quoted
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Did, Transcript
+from holo_tasks.core.prompts.actions import AnswerCall
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Did, Transcript
+from holo_tasks.core.texts.outside import quoted
 from holo_tasks.handoff.hand_over import ask_person
 from holo_tasks.loop.executor import Executor, Perform
 from holo_tasks.loop.guide import AnyGuide, Guide, Unguided
 from holo_tasks.loop.loop import Answered, AnswerReader, Decide
 from holo_tasks.loop.loop import pursue as run_loop
-from holo_tasks.loop.press_once import Once
+from holo_tasks.loop.presses.press_once import Once
 from holo_tasks.loop.script_port import Brain, heed
 from holo_tasks.loop.walk import Walk
-from holo_tasks.run.journal import NOT_DONE, journalled
+from holo_tasks.run.items.journal import NOT_DONE, journalled
 from holo_tasks.run.run import Replayed, Run, progress
 from holo_tasks.run.subgoal_options import API, MODEL, PERSON, PLAYBOOK, SCRIPT, SCRIPTED, SubgoalOptions
-from holo_tasks.safety.ledger import Claim
+from holo_tasks.safety.records.ledger import Claim
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script import Script
 from holo_tasks.scripts.script_view import have_windows_told
 
 if TYPE_CHECKING:
-    from holo_tasks.agent.keeping import Keeping
+    from holo_tasks.agent.playbooks.keeping import Keeping
 
 MOST_ASKED = 3
 """Most questions to a person about one sub-goal."""
@@ -303,7 +303,7 @@ class Layered:
             return None
         if not script.counts or script.file is None:
             return None
-        from holo_tasks.agent.keeping import Keeping  # imports modules that only playbooks need
+        from holo_tasks.agent.playbooks.keeping import Keeping  # imports modules that only playbooks need
 
         return Keeping(brain, script.file, script.heal)
 

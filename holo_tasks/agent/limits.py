@@ -18,12 +18,12 @@ from typing import TypeVar
 
 from prefect.context import FlowRunContext
 
-from holo_tasks.core.budget import Guard, Limits, out_of_time
 from holo_tasks.core.errors import InvalidUsage, LimitReached
-from holo_tasks.run.journal import not_untouched
+from holo_tasks.core.limits.budget import Guard, Limits, out_of_time
+from holo_tasks.run.items.journal import not_untouched
 from holo_tasks.run.run import current_guard, guarded, running_here
 from holo_tasks.run.subgoal_context import current_subgoal
-from holo_tasks.safety.budgets import item_key
+from holo_tasks.safety.records.budgets import item_key
 from holo_tasks.safety.scrubbing import check_open
 
 R = TypeVar("R")

@@ -11,7 +11,7 @@ from email.utils import getaddresses
 from typing import Protocol
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.visible_text import exact
+from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.office.letter import Letter
 from holo_tasks.office.mailbox import MailboxUnreachable
 from holo_tasks.run.run import running_here

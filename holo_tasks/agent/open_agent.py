@@ -23,17 +23,17 @@ from prefect.settings import get_current_settings
 from holo_tasks.agent.judge import shows
 from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.audit.recorder import new_run_id
-from holo_tasks.core.budget import Guard
-from holo_tasks.core.codes import NO_CODES, Codes
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Status
-from holo_tasks.core.model import Model
-from holo_tasks.core.outside import named
+from holo_tasks.core.limits.budget import Guard
 from holo_tasks.core.ports import Desktop, Recorder, TellsElements, TellsWindows
+from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.renamed import renamed
-from holo_tasks.core.scrub import Scrubber
-from holo_tasks.core.secret import Secret, values_of
-from holo_tasks.core.visible_text import exact
+from holo_tasks.core.secrets.codes import NO_CODES, Codes
+from holo_tasks.core.secrets.scrub import Scrubber
+from holo_tasks.core.secrets.secret import Secret, values_of
+from holo_tasks.core.texts.outside import named
+from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.handoff.hand_over import ByHandOff, Helper
 from holo_tasks.kill.run_registry import Running
 from holo_tasks.kill.sources import sources_for
@@ -51,32 +51,32 @@ from holo_tasks.models.encoding import ENCODERS
 from holo_tasks.models.profile import Profile
 from holo_tasks.prefect_server.local_only import check_advisors, check_rest, enter_late
 from holo_tasks.prefect_server.temporary import OPEN, is_open
-from holo_tasks.run.dead_letters import file_noted
-from holo_tasks.run.discovery import Discovery
+from holo_tasks.run.desktops.discovery import Discovery
 from holo_tasks.run.event_listeners import ForwardingRecorder, Listener
-from holo_tasks.run.flow_context import attempt, deployment_id, flow_run_id, in_part_of_another
 from holo_tasks.run.hooks import Subscribed
-from holo_tasks.run.journal import not_untouched
-from holo_tasks.run.log_filter import one_line_errors
-from holo_tasks.run.redactors import redactor_for, tell_for
-from holo_tasks.run.remote_screen_rules import check_remote_rules
+from holo_tasks.run.items.dead_letters import file_noted
+from holo_tasks.run.items.journal import not_untouched
+from holo_tasks.run.prefect_edge.flow_context import attempt, deployment_id, flow_run_id, in_part_of_another
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
+from holo_tasks.run.prefect_edge.unreported_runs import tell_quietly
+from holo_tasks.run.rules.redactors import redactor_for, tell_for
+from holo_tasks.run.rules.remote_screen_rules import check_remote_rules
+from holo_tasks.run.rules.screen_text_rules import unread_text_warning
 from holo_tasks.run.run import Run, check_price, current_guard, ending, guarded, open_run
 from holo_tasks.run.run_options import RunOptions
-from holo_tasks.run.screen_text_rules import unread_text_warning
-from holo_tasks.run.untold import tell_quietly
-from holo_tasks.safety.approvals import Approvals, OnRequest
-from holo_tasks.safety.budgets import Budgets
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.items import Items
-from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
-from holo_tasks.safety.run_list import RunBook
+from holo_tasks.safety.records.approvals import Approvals, OnRequest
+from holo_tasks.safety.records.budgets import Budgets
+from holo_tasks.safety.records.handoffs import Handoffs
+from holo_tasks.safety.records.items import Items
+from holo_tasks.safety.records.ledger import Ledger
+from holo_tasks.safety.records.run_list import RunBook
+from holo_tasks.safety.records.used_codes import UsedCodes
 from holo_tasks.safety.scrubbed_model import ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
-from holo_tasks.safety.store import store_at
-from holo_tasks.safety.typed_fields import TypedFields
-from holo_tasks.safety.used_codes import UsedCodes
+from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
 from holo_tasks.telemetry.watch_factory import watch_for
 from holo_tasks.vision.control_text import ScreenText, can_read
 from holo_tasks.vision.field_text import FieldReader

@@ -23,19 +23,19 @@ from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.agent.stations import Fresh, Station, Stations, broke
 from holo_tasks.audit import Destination
 from holo_tasks.audit.errors import EvidenceFailed
-from holo_tasks.core.budget import Guard
 from holo_tasks.core.errors import InvalidUsage, Killed, LimitReached, StoreLost, Unavailable
-from holo_tasks.core.model import Model
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.limits.budget import Guard
+from holo_tasks.core.prompts.model import Model
+from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.kill.switch import Held
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import Profile
-from holo_tasks.run.all_desktops import AllDesktops
-from holo_tasks.run.fair_map import FairMap, Outcome
-from holo_tasks.run.lazy_desktop import Closable
+from holo_tasks.run.desktops.all_desktops import AllDesktops
+from holo_tasks.run.desktops.lazy_desktop import Closable
+from holo_tasks.run.desktops.spares import Spares
+from holo_tasks.run.items.fair_map import FairMap, Outcome
 from holo_tasks.run.run import Run, current_guard, running_here, surely
 from holo_tasks.run.run_options import RunOptions
-from holo_tasks.run.spares import Spares
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -11,27 +11,27 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from holo_tasks.agent.layers import EffectFound, Layered
-from holo_tasks.agent.macros import Macros, Tool, macros_of, press_once_of
+from holo_tasks.agent.playbooks.macros import Macros, Tool, macros_of, press_once_of
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.core import events
-from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage, LimitReached, UnfitItem
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.outside import is_placeholder, named, plain, quoted, strings_in, told
+from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.core.renamed import renamed
-from holo_tasks.core.secret import names_in
-from holo_tasks.core.transcript import Transcript
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.secrets.secret import names_in
+from holo_tasks.core.texts.error_text import problems_of
+from holo_tasks.core.texts.outside import is_placeholder, named, plain, quoted, strings_in, told
 from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.loop import AnswerReader
 from holo_tasks.loop.screens import Do, Screens, Scripted
 from holo_tasks.loop.walk import Walk
-from holo_tasks.run.artifacts import publish_markdown
-from holo_tasks.run.flow_context import flow_run_id
-from holo_tasks.run.journal import not_untouched
-from holo_tasks.run.killed import as_killed
+from holo_tasks.run.desktops.shared_folder_use import TOLD, told_of_files
+from holo_tasks.run.items.journal import not_untouched
+from holo_tasks.run.prefect_edge.artifacts import publish_markdown
+from holo_tasks.run.prefect_edge.flow_context import flow_run_id
+from holo_tasks.run.prefect_edge.killed import as_killed
 from holo_tasks.run.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
-from holo_tasks.run.shared_folder_use import TOLD, told_of_files
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, has_token, inside
 from holo_tasks.run.subgoal_options import SubgoalOptions
 from holo_tasks.safety.scrubbing import hushed, hushed_plain

@@ -13,15 +13,15 @@ from holo_tasks.agent.limits import deadline
 from holo_tasks.core import events
 from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage, RedactionFailed
-from holo_tasks.core.file_names import safe_name
 from holo_tasks.core.ports import SharesFiles
 from holo_tasks.core.shared_files import SharedFile, SharedFolder
+from holo_tasks.core.texts.file_names import safe_name
 from holo_tasks.machine import foreign_folder
 from holo_tasks.machine.foreign_folder import Copied, Sign
 from holo_tasks.machine.private import private_folder
+from holo_tasks.run.desktops.shared_folder_use import Sharing, sharing
 from holo_tasks.run.file_arrivals import MB, MOST_FILES, Arrived, Wanted, listed, whole
 from holo_tasks.run.run import Run, current_guard, current_run, surely
-from holo_tasks.run.shared_folder_use import Sharing, sharing
 from holo_tasks.run.subgoal_context import current_subgoal, side_walk
 from holo_tasks.safety.scrubbing import hushed
 

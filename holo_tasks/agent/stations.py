@@ -12,19 +12,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from holo_tasks.agent.open_agent import discovery_of, elements_of
-from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.core.secret import Secret, values_of
+from holo_tasks.core.limits.budget import Guard, Limits
+from holo_tasks.core.secrets.secret import Secret, values_of
 from holo_tasks.handoff.hand_over import ByHandOff, Helper
 from holo_tasks.kill.station_switch import StationSwitch
 from holo_tasks.kill.switch import Held
-from holo_tasks.run.all_desktops import AllDesktops
-from holo_tasks.run.lazy_desktop import Closable, LazyDesktop
-from holo_tasks.run.redactors import redactor_for
+from holo_tasks.run.desktops.all_desktops import AllDesktops
+from holo_tasks.run.desktops.lazy_desktop import Closable, LazyDesktop
+from holo_tasks.run.desktops.spares import Spares
+from holo_tasks.run.rules.redactors import redactor_for
 from holo_tasks.run.run import Run, guarded, within
-from holo_tasks.run.spares import Spares
-from holo_tasks.safety.ledger import Claim
-from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.safety.records.ledger import Claim
+from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
 from holo_tasks.vision.control_text import ScreenText
 
 Fresh: TypeAlias = Literal["item", "flow", "never"]

@@ -13,13 +13,13 @@ from prefect.cache_policies import NO_CACHE
 
 from holo_tasks.agent.agent_step import StepDecorator, ending_as_killed
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.run.business_item import Attempt, Books, WorkItem
-from holo_tasks.run.journal import NOT_DONE, current_journal
-from holo_tasks.run.kept_work import Kept, check_template
+from holo_tasks.run.items.business_item import Attempt, Books, WorkItem
+from holo_tasks.run.items.journal import NOT_DONE, current_journal
+from holo_tasks.run.items.stored_work import Kept, check_template
+from holo_tasks.run.items.work_identity import work_of
+from holo_tasks.run.prefect_edge.secret_filter import HushedName, hushing_errors
 from holo_tasks.run.run import Run
-from holo_tasks.run.secret_filter import HushedName, hushing_errors
 from holo_tasks.run.subgoal_context import current_subgoal
-from holo_tasks.run.work_identity import work_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -19,25 +19,25 @@ from holo_tasks.agent.layers import EffectFound
 from holo_tasks.agent.limits import before_deadline, limited
 from holo_tasks.agent.prefect_options import check_flow_options
 from holo_tasks.agent.pursue import perform
-from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson
-from holo_tasks.core.visible_text import shell_word
+from holo_tasks.core.limits.budget import Limits
+from holo_tasks.core.texts.visible_text import shell_word
 from holo_tasks.handoff.suspend import leave_suspended
 from holo_tasks.loop.screens import Route, Screens
-from holo_tasks.run.business_item import Attempt, Books, WorkItem
-from holo_tasks.run.final_states import failed_state
-from holo_tasks.run.flow_context import flow_run_id
-from holo_tasks.run.journal import NOT_DONE, current_journal, journalled
-from holo_tasks.run.kept_work import Call, Kept, check_template, fields_of
+from holo_tasks.run.items.business_item import Attempt, Books, WorkItem
+from holo_tasks.run.items.journal import NOT_DONE, current_journal, journalled
+from holo_tasks.run.items.stored_work import Call, Kept, check_template, fields_of
+from holo_tasks.run.items.work_identity import work_of
 from holo_tasks.run.learn import Learn, Learned
+from holo_tasks.run.prefect_edge.final_states import failed_state
+from holo_tasks.run.prefect_edge.flow_context import flow_run_id
+from holo_tasks.run.prefect_edge.secret_filter import HushedFlow, HushedName, hushing_errors
 from holo_tasks.run.run import Run, current_progress, current_run, guarded, progress, running_here, surely
-from holo_tasks.run.secret_filter import HushedFlow, HushedName, hushing_errors
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, inside
 from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, SCRIPTED, Effect, Layer, SubgoalOptions
-from holo_tasks.run.work_identity import work_of
 
 if TYPE_CHECKING:
-    from holo_tasks.agent.learning import Learning
+    from holo_tasks.agent.playbooks.learning import Learning
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -261,7 +261,10 @@ class _Defined:
         """Return the options of this call, with a learned playbook before the model, and the object that learns."""
         if self.learn is None and not any(isinstance(layer, Learned) for layer in self.options.in_order):
             return self.options, None
-        from holo_tasks.agent.learning import learning_of, with_learned  # imports OCR, which takes long to load
+        from holo_tasks.agent.playbooks.learning import (  # imports OCR, which takes long to load
+            learning_of,
+            with_learned,
+        )
 
         if self.learn is None:
             return await with_learned(run, self.options, call.given)

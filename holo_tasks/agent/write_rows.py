@@ -9,7 +9,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from holo_tasks.office.workbook import Workbook
-from holo_tasks.run.secret_filter import HushedName
+from holo_tasks.run.prefect_edge.secret_filter import HushedName
 
 NAME = HushedName("rows of {workbook.path.name}")
 

@@ -25,7 +25,7 @@ from holo_tasks.audit.trace import LocalTrace
 from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.events import Event, RunClosed
-from holo_tasks.core.frame import Shot
+from holo_tasks.core.screen.frame import Shot
 
 
 @dataclass(frozen=True)

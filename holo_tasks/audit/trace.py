@@ -20,10 +20,10 @@ import rfc8785
 from holo_tasks.audit.errors import DamagedTrace, DiskFull, EvidenceFailed
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.core.attachment import LARGEST, Attachment
-from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import FIRST, LONGEST_LINE, RUN_ID, AnyEvent, Event, Record, RunOpened
-from holo_tasks.core.frame import Shot
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.machine.private import make_private, open_private
 
 EVENTS = "events.jsonl"

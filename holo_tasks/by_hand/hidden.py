@@ -14,14 +14,14 @@ from PIL import Image, ImageChops
 from holo_tasks.by_hand.sitting import HandStep, Shown
 from holo_tasks.compiler.parameters import name_of
 from holo_tasks.compiler.targets import target_at
-from holo_tasks.core.elements import Element
-from holo_tasks.core.frame import Frame, Mask
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click, Hotkey, Write
-from holo_tasks.core.mask_signs import hides
-from holo_tasks.core.pressed_elements import hit_by
-from holo_tasks.core.secret import Secret, placeholder
-from holo_tasks.core.verdicts import changed_box
+from holo_tasks.core.elements.elements import Element
+from holo_tasks.core.input.gestures import Click, Hotkey, Write
+from holo_tasks.core.input.pressed_elements import hit_by
+from holo_tasks.core.screen.frame import Frame, Mask
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.verdicts import changed_box
+from holo_tasks.core.secrets.mask_signs import hides
+from holo_tasks.core.secrets.secret import Secret, placeholder
 from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.screen_text import Line, Sight, matches, plain
 

@@ -13,9 +13,9 @@ from holo_tasks.by_hand.sitting import HandStep
 from holo_tasks.by_hand.told import in_no_playbook
 from holo_tasks.compiler.steps import in_words
 from holo_tasks.compiler.targets import target_at
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
-from holo_tasks.core.pressed_elements import hit_by
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
+from holo_tasks.core.input.pressed_elements import hit_by
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.vision.ocr_reader import Reader
 
 NO_PLAYBOOK = "No playbook can be made from this recording: stop it and start again."

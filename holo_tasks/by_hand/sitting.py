@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from holo_tasks.core import ports
-from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Size
-from holo_tasks.core.gestures import Click, Gesture
-from holo_tasks.core.hand_steps import DOUBLE_S, HandSteps, Made
-from holo_tasks.core.remote_input import ByHand, Key
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.input.gestures import Click, Gesture
+from holo_tasks.core.input.hand_steps import DOUBLE_S, HandSteps, Made
+from holo_tasks.core.input.remote_input import ByHand, Key
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Size
 
 FRESH_S = 0.3
 """Oldest age of a frame, in seconds, at which it still counts as the current screen. A person needs longer to decide.

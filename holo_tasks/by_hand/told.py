@@ -11,7 +11,15 @@ from typing import Any, Protocol
 
 from holo_tasks.by_hand.sitting import HandStep, Shown
 from holo_tasks.core import events
-from holo_tasks.core.actions import (
+from holo_tasks.core.attachment import Attachment
+from holo_tasks.core.elements.known_elements import Tell, known_element
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import Event
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
+from holo_tasks.core.input.keynames import keysym
+from holo_tasks.core.input.pressed_elements import hit_by
+from holo_tasks.core.ports import Encoder, Redactor
+from holo_tasks.core.prompts.actions import (
     AnyCall,
     ClickCall,
     DoubleClickCall,
@@ -21,20 +29,12 @@ from holo_tasks.core.actions import (
     WriteCall,
     label,
 )
-from holo_tasks.core.attachment import Attachment
-from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.events import Event
-from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
-from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
-from holo_tasks.core.keynames import keysym
-from holo_tasks.core.known_elements import Tell, known_element
-from holo_tasks.core.ports import Encoder, Redactor
-from holo_tasks.core.pressed_elements import hit_by
-from holo_tasks.core.verdicts import judge
+from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame, Shot
+from holo_tasks.core.screen.geometry import Point, Size
+from holo_tasks.core.screen.verdicts import judge
 from holo_tasks.core.version import __version__
+from holo_tasks.loop.ask_model.take_picture import corners, frame_taken, shot_of
 from holo_tasks.loop.event_values import plain
-from holo_tasks.loop.take_picture import corners, frame_taken, shot_of
 
 NAME_CHARACTERS, MOST_NOTCHES = 80, 50
 BY_HAND = "Done by hand."

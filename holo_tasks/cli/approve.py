@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.printable import printable
-from holo_tasks.core.visible_text import exact, shell_word
+from holo_tasks.core.texts.printable import printable
+from holo_tasks.core.texts.visible_text import exact, shell_word
 from holo_tasks.machine.current_user import user_name
 from holo_tasks.machine.home import holo_home
-from holo_tasks.safety.approvals import Approvals, Waiting
-from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.approvals import Approvals, Waiting
+from holo_tasks.safety.records.ledger import Ledger
 
 
 def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:

@@ -15,7 +15,7 @@ from typing import NoReturn
 from holo_tasks.cli.parser import command_line
 from holo_tasks.cli.signals import interrupt_at_signals
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
-from holo_tasks.core.printable import printable
+from holo_tasks.core.texts.printable import printable
 from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.lazy_imports import load_less
 from holo_tasks.machine.memory import collect_seldom, reuse
@@ -125,7 +125,7 @@ def _is_interruption(error: BaseException) -> bool:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from holo_tasks.cli.run import run_command
+    from holo_tasks.cli.run_command.run import run_command
 
     return run_command(options)
 
@@ -156,7 +156,7 @@ def _fleet(options: argparse.Namespace) -> int:
 def _catch_up() -> None:
     """Deliver the reports that earlier runs could not deliver, and print the results. Failures are printed only."""
     from holo_tasks.machine.home import holo_home
-    from holo_tasks.run.deferred_reports import catch_up
+    from holo_tasks.run.prefect_edge.deferred_reports import catch_up
 
     try:
         for line in catch_up(holo_home()):
@@ -224,7 +224,7 @@ def _compile(options: argparse.Namespace) -> int:
 
 
 def _record(options: argparse.Namespace) -> int:
-    from holo_tasks.cli.record import record
+    from holo_tasks.cli.record_command.record import record
 
     return put(record(options), 0)
 

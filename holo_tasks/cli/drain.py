@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.visible_text import exact
+from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.kill import draining
 from holo_tasks.kill.run_registry import running
 from holo_tasks.machine.output import say

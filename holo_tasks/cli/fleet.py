@@ -9,11 +9,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from holo_tasks.cli.runs import aligned
-from holo_tasks.core.money import usd
-from holo_tasks.core.visible_text import exact, one_line
+from holo_tasks.core.limits.money import usd
+from holo_tasks.core.texts.visible_text import exact, one_line
 from holo_tasks.kill.run_registry import running
-from holo_tasks.safety.fleet import Fleet, Holder, ListSeen, RunSeen, SeatsSeen, look
-from holo_tasks.safety.store import Store, store_at
+from holo_tasks.safety.database.store import Store, store_at
+from holo_tasks.safety.records.fleet import Fleet, Holder, ListSeen, RunSeen, SeatsSeen, look
 
 SHOWN = 40
 """Largest number of runs in the output for people. The JSON object has all."""

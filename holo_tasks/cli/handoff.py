@@ -13,16 +13,16 @@ from typing import Any
 from holo_tasks.audit.pages.formatting import clock, until
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import DONE
-from holo_tasks.core.printable import printable
-from holo_tasks.core.visible_text import exact, shell_word
+from holo_tasks.core.texts.printable import printable
+from holo_tasks.core.texts.visible_text import exact, shell_word
 from holo_tasks.kill.run_registry import running
 from holo_tasks.machine.current_user import user_name
 from holo_tasks.machine.home import holo_home
 from holo_tasks.models.address import shown
 from holo_tasks.prefect_server.temporary import configured_api_url, require_server
-from holo_tasks.safety.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.handoffs import Handoff, Handoffs, check_answer, words
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs, check_answer, words
 
 LOST = "Hand-off {0.id} needs no answer any more: its run {0.run_id} is gone. Run it again; it asks again."
 

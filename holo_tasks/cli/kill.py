@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.desktop import kill_files
+from holo_tasks.desktop.stop import kill_files
 from holo_tasks.kill.run_registry import Running, end, running
 
 if TYPE_CHECKING:
-    from holo_tasks.safety.kill_requests import Kills
+    from holo_tasks.safety.records.kill_requests import Kills
 
 PATIENCE_S = 5.0
 
@@ -120,11 +120,11 @@ def _ask_here(home: Path, meant: list[Running], reason: str, *, everything: bool
 
 def _shared_requests(home: Path) -> Kills | None:
     """Return the requests in the shared database, or ``None`` if this machine shares none."""
-    from holo_tasks.safety.store import store_at
+    from holo_tasks.safety.database.store import store_at
 
     if (store := store_at(home)).local:
         return None
-    from holo_tasks.safety.kill_requests import Kills
+    from holo_tasks.safety.records.kill_requests import Kills
 
     return Kills(store)
 

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.cli.run import display_of, profiles_of, settle_of, size_of
+from holo_tasks.cli.run_command.run import display_of, profiles_of, settle_of, size_of
 from holo_tasks.cli.signals import cancel_at_signals
-from holo_tasks.core.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.printable import printable
-from holo_tasks.core.states import Asked, State, marks_in
-from holo_tasks.core.visible_text import one_line
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.states import Asked, State, marks_in
+from holo_tasks.core.texts.printable import printable
+from holo_tasks.core.texts.visible_text import one_line
 from holo_tasks.desktop import AttachedDesktop, Desktop, VirtualDesktop
-from holo_tasks.desktop.windows import Window
+from holo_tasks.desktop.x11.windows import Window
 from holo_tasks.machine.output import say
 from holo_tasks.vision.control_text import can_read
 

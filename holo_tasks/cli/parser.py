@@ -9,8 +9,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from holo_tasks.core.activity import PATIENCE_S
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.screen.activity import PATIENCE_S
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["_Parser"]

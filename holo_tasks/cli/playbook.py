@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.printable import printable
+from holo_tasks.core.texts.printable import printable
 from holo_tasks.healing.folder import HealingFolder
 from holo_tasks.healing.keep import warning
 from holo_tasks.healing.page import page

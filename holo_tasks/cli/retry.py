@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.cli.settings import check_text
-from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage, Unavailable
-from holo_tasks.core.visible_text import exact
+from holo_tasks.core.texts.error_text import first_line
+from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.machine.output import say
 from holo_tasks.machine.patience import is_away, tells, waited
 from holo_tasks.prefect_server.temporary import configured_api_url, require_server
-from holo_tasks.run.retry_conflicts import refuse_active_run
-from holo_tasks.safety.items import Item, Items
-from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.store import Store, store_at
-from holo_tasks.safety.work_items import WorkItems
+from holo_tasks.run.items.retry_conflicts import refuse_active_run
+from holo_tasks.safety.database.store import Store, store_at
+from holo_tasks.safety.records.items import Item, Items
+from holo_tasks.safety.records.ledger import Ledger
+from holo_tasks.safety.records.work_items import WorkItems
 
 MOST_NAMES, MOST_LETTERS = 10, 100
 Again = Callable[[Sequence[str]], int]

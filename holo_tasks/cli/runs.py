@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from holo_tasks.core.money import usd
+from holo_tasks.core.limits.money import usd
 from holo_tasks.core.person import SUSPENDED
-from holo_tasks.core.printable import printable
-from holo_tasks.core.visible_text import exact
+from holo_tasks.core.texts.printable import printable
+from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.kill.run_registry import running
-from holo_tasks.safety.items import Item, Items
-from holo_tasks.safety.run_list import RunBook, RunRow
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.items import Item, Items
+from holo_tasks.safety.records.run_list import RunBook, RunRow
 
 
 def listing(home: Path, most: int, *, as_json: bool) -> str:

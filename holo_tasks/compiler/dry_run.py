@@ -11,7 +11,7 @@ from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import hits
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.scripts.actions import Action, Target
 from holo_tasks.scripts.playbook import Playbook
 from holo_tasks.scripts.rules import Decision, find, follow

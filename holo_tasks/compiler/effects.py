@@ -8,7 +8,7 @@ from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
 from holo_tasks.compiler.recording import Done
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import is_of_item, templated
-from holo_tasks.core.window_titles import CUT
+from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 

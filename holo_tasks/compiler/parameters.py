@@ -12,7 +12,7 @@ from holo_tasks.compiler.recording import Recording
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.outside import is_placeholder
+from holo_tasks.core.texts.outside import is_placeholder
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.values import Value, convert
 from holo_tasks.vision.screen_text import Sight, matches

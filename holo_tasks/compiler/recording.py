@@ -9,9 +9,9 @@ from typing import Any
 
 from holo_tasks.audit.reader import Trace
 from holo_tasks.core import events
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.outside import apart
-from holo_tasks.core.typed_text import SAME_VALUE
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.texts.outside import apart
+from holo_tasks.core.texts.typed_text import SAME_VALUE
 
 POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll": ("at",), "write": ("at",)}
 """The names of the points of each kind of gesture."""

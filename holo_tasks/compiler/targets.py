@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import NotFound, Several
 from holo_tasks.scripts.rules import find

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holo_tasks.contract.wire_messages import calls_of, data_uri, image_urls, messages_of, text_of
-from holo_tasks.core.money import image_tokens
+from holo_tasks.core.limits.money import image_tokens
 
 # Tokens for the role markers of a message in the chat templates of the model family.
 _PER_MESSAGE = 5

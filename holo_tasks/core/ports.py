@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from holo_tasks.core.attachment import Attachment
-from holo_tasks.core.budget import Guard
-from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Gesture, Receipt
-from holo_tasks.core.input_permit import Slip
-from holo_tasks.core.money import Usage
-from holo_tasks.core.monitors import Monitor
-from holo_tasks.core.overbilling import Overbilling, Quote
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.input.gestures import Gesture, Receipt
+from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.remote_input import ByHand
+from holo_tasks.core.limits.budget import Guard
+from holo_tasks.core.limits.money import Usage
+from holo_tasks.core.limits.overbilling import Overbilling, Quote
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.remote_input import ByHand
+from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame, Shot
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.screen.monitors import Monitor
 from holo_tasks.core.shared_files import SharedFolder
 
 if TYPE_CHECKING:  # these take long to load, and the process that owns a desktop does not need them
     from holo_tasks.core.events import Event
-    from holo_tasks.core.transcript import Turn
+    from holo_tasks.core.prompts.transcript import Turn
 
 
 class Desktop(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 
 VIEWERS = frozenset(
     {

@@ -23,16 +23,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holo_tasks.desktop.capture.settle import Settle
     from holo_tasks.desktop.desktop import AttachedDesktop, Desktop, VirtualDesktop
-    from holo_tasks.desktop.settle import Settle
-    from holo_tasks.desktop.windows import Window
+    from holo_tasks.desktop.x11.windows import Window
 
 _HOMES = {
     "AttachedDesktop": "desktop",
     "Desktop": "desktop",
-    "Settle": "settle",
+    "Settle": "capture.settle",
     "VirtualDesktop": "desktop",
-    "Window": "windows",
+    "Window": "x11.windows",
 }
 
 __all__ = ["AttachedDesktop", "Desktop", "Settle", "VirtualDesktop", "Window"]

@@ -14,33 +14,34 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage, Killed, ScreenHeld
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Gesture, Receipt
-from holo_tasks.core.input_permit import Slip
-from holo_tasks.core.monitors import wanted_monitor
+from holo_tasks.core.input.gestures import Gesture, Receipt
+from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.remote_input import ByHand
 from holo_tasks.core.network import Network
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.remote_input import ByHand
-from holo_tasks.core.remote_screen import Remote, lost, reconnected
-from holo_tasks.core.secret import Secret, by_name, check_bound
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.screen.monitors import wanted_monitor
+from holo_tasks.core.screen.remote_screen import Remote, lost, reconnected
+from holo_tasks.core.secrets.secret import Secret, by_name, check_bound
+from holo_tasks.core.texts.visible_text import one_line
 from holo_tasks.core.this_machine import check_display, switched_on
-from holo_tasks.core.visible_text import one_line
-from holo_tasks.desktop import element_messages, ipc_messages
-from holo_tasks.desktop.child import Child
-from holo_tasks.desktop.environment import Inherits, for_ours, for_programs, kept_back
-from holo_tasks.desktop.opengl import wanted
-from holo_tasks.desktop.other_user import other_user
+from holo_tasks.desktop.capture.settle import Settle
+from holo_tasks.desktop.elements import element_messages
 from holo_tasks.desktop.profiles.asked import NEW, kept_folder
+from holo_tasks.desktop.programs.environment import Inherits, for_ours, for_programs, kept_back
+from holo_tasks.desktop.programs.other_user import other_user
+from holo_tasks.desktop.programs.sharing import Sharing
+from holo_tasks.desktop.programs.wanted_program import USUAL_SETTLE, Wanted
 from holo_tasks.desktop.sandbox.asked import Closed
 from holo_tasks.desktop.sandbox.bounds import Bounds
 from holo_tasks.desktop.sandbox.folders import Access
-from holo_tasks.desktop.settle import Settle
-from holo_tasks.desktop.sharing import Sharing
-from holo_tasks.desktop.wanted_program import USUAL_SETTLE, Wanted
-from holo_tasks.desktop.windows import Window
+from holo_tasks.desktop.session import ipc_messages
+from holo_tasks.desktop.session.child import Child
+from holo_tasks.desktop.x11.opengl import wanted
+from holo_tasks.desktop.x11.windows import Window
 
 LARGEST = 16384
 USUAL_SIZE = Size(1280, 800)

@@ -23,13 +23,13 @@ from prefect.settings import get_current_settings
 
 from holo_tasks.audit.pages.formatting import until
 from holo_tasks.core import events
-from holo_tasks.core.budget import Guard
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, PolicyRefused, StoreLost
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.limits.budget import Guard
 from holo_tasks.core.person import CHOICES, GIVE_UP, NO, YES, Answer, HandOff
 from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.renamed import renamed
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.handoff.page import Pictured, command, form_text, page
 from holo_tasks.handoff.pause import IN_PAGES, Pausing
 from holo_tasks.handoff.suspend import TIMEOUT_S as SUSPENDED_S
@@ -37,11 +37,11 @@ from holo_tasks.handoff.suspend import Suspended, Suspending, leave_suspended
 from holo_tasks.live_view.view import LiveView, open_live_view
 from holo_tasks.loop.consent import Asked
 from holo_tasks.loop.walk import Walk
-from holo_tasks.run.artifacts import publish_markdown
-from holo_tasks.run.flow_context import flow_run_id
+from holo_tasks.run.prefect_edge.artifacts import publish_markdown
+from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.run.run import Resolved, Run, current_guard, current_run, ending, surely
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, current_walk, side_walk
-from holo_tasks.safety.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices, too_late
+from holo_tasks.safety.records.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices, too_late
 from holo_tasks.safety.scrubbing import hushed
 
 EVENT = "holo.handoff.opened"

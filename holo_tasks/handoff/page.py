@@ -11,11 +11,11 @@ from holo_tasks.audit.pages.formatting import until
 from holo_tasks.audit.pages.gesture_marks import Arrow, Ring
 from holo_tasks.audit.pages.thumbnails import Copy, smaller
 from holo_tasks.audit.pages.timeline import code, escaped
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Point
 from holo_tasks.core.person import DONE
-from holo_tasks.core.visible_text import shell_word
-from holo_tasks.safety.handoffs import Handoff
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.texts.visible_text import shell_word
+from holo_tasks.safety.records.handoffs import Handoff
 
 PICTURE_WIDTH, PICTURE_QUALITY = 640, 60
 _LINK = re.compile(r"https?://[^\s()<>\\\[\]\"'`]+")

@@ -23,11 +23,11 @@ from prefect.settings import get_current_settings
 from prefect.states import Paused, Running, Suspended
 from pydantic import Field, ValidationError, create_model
 
-from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import NeedsPerson
 from holo_tasks.core.person import DONE, Answer
+from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.kill.sources import PrefectApi
-from holo_tasks.safety.handoffs import LONGEST_NOTE
+from holo_tasks.safety.records.handoffs import LONGEST_NOTE
 
 PATIENCE_S, RETRY_S = 10.0, 180.0
 """Time limit of one request to Prefect, and how long an essential request is retried, in seconds."""

@@ -18,12 +18,12 @@ from prefect.settings import get_current_settings
 from prefect.states import Suspended
 from pydantic import ValidationError
 
-from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.person import Answer
+from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.handoff.pause import PATIENCE_S, answer_form, answer_in, states_of
 from holo_tasks.machine.patience import is_away
-from holo_tasks.safety.handoffs import Handoff
+from holo_tasks.safety.records.handoffs import Handoff
 
 
 async def said_to_suspended(handoff: Handoff) -> Answer | None:

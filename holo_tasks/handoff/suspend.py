@@ -16,15 +16,15 @@ from prefect.context import FlowRunContext, TaskRunContext
 from prefect.exceptions import Pause
 from prefect.settings import get_current_settings
 
-from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage, NeedsPerson, StoreLost
 from holo_tasks.core.input_digest import digest_of
 from holo_tasks.core.person import Answer
+from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.handoff.pause import PATIENCE_S, PREFECT_ERRORS, patiently
 from holo_tasks.handoff.resume import begun_by, said_to_suspended
+from holo_tasks.run.prefect_edge.unreported_runs import note_untold
 from holo_tasks.run.run import Run, current_run
-from holo_tasks.run.untold import note_untold
-from holo_tasks.safety.handoffs import Handoff, Handoffs
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs
 
 logger = logging.getLogger("holo_tasks.handoff")
 MAX_DEPTH = 20

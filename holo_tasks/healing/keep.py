@@ -1,6 +1,6 @@
 """Store the results of a replay next to its playbook: proposals, counts of steps, and a warning for a falling hit rate.
 
-`keep` is called by `agent.keeping` after each replay.
+`keep` is called by `agent.playbooks.keeping` after each replay.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Apply or reject a proposal, as a person decided.
 
-`settle_alone` is called by `holo-tasks playbook`, and `settle_one` by `agent.reviewing`.
+`settle_alone` is called by `holo-tasks playbook`, and `settle_one` by `agent.playbooks.reviewing`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from holo_tasks.core.inventory import Startable
-from holo_tasks.core.visible_text import one_line
+from holo_tasks.core.elements.inventory import Startable
+from holo_tasks.core.texts.visible_text import one_line
 from holo_tasks.inventory.bounded import data_home, files_below, read_bounded
 
 LARGEST, MOST_FILES, MOST_PROGRAMS = 64 * 1024, 2000, 400

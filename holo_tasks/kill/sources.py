@@ -19,8 +19,8 @@ from prefect.settings import get_current_settings
 from holo_tasks.core.this_machine import switched_on
 from holo_tasks.kill.run_registry import Running
 from holo_tasks.kill.switch import Source
-from holo_tasks.safety.kill_requests import Kill, Kills
-from holo_tasks.safety.store import Store
+from holo_tasks.safety.database.store import Store
+from holo_tasks.safety.records.kill_requests import Kill, Kills
 
 VARIABLE = "holo_kill"
 """The Prefect Variable that stops runs: ``all``, the id of a run or of its flow run, or a list of ids."""

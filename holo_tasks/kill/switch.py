@@ -1,8 +1,8 @@
 """Stop a run from outside within a second, even if the event loop, the model, Prefect or this process hangs.
 
-Input is stopped at the desktop process (`desktop.gate`), in two ways. A latch can be set here or there. A lease expires
-when this process stops renewing it. The rest of this module lets the run end in good order: it cancels the run's task
-and gives the reason.
+Input is stopped at the desktop process (`desktop.input.gate`), in two ways. A latch can be set here or there. A lease
+expires when this process stops renewing it. The rest of this module lets the run end in good order: it cancels the
+run's task and gives the reason.
 
 `KillSwitch` is the switch of a run. `agent.open_agent` starts it.
 """
@@ -22,7 +22,7 @@ from typing import Protocol
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.ports import Desktop, Gated
-from holo_tasks.desktop import kill_files
+from holo_tasks.desktop.stop import kill_files
 from holo_tasks.kill.run_registry import Registration, Running
 from holo_tasks.kill.signal_listener import TAP
 from holo_tasks.machine.clock import boot_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.desktop import vnc
+from holo_tasks.desktop.remote import vnc
 
 PAGES = tuple(Path("/usr/share") / folder for folder in ("novnc", "webapps/novnc", "noVNC"))
 """Where distributions install noVNC: Debian and Fedora, Arch, others."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from holo_tasks.core.remote_input import ByHand, Key, Pointing
+from holo_tasks.core.input.remote_input import ByHand, Key, Pointing
 
 VERSIONS = (b"RFB 003.007\n", b"RFB 003.008\n")
 NO_SECURITY = (b"\x01",)

@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed
 
 from holo_tasks.core import ports
 from holo_tasks.core.errors import HoloError, InvalidUsage
-from holo_tasks.core.remote_input import ByHand
+from holo_tasks.core.input.remote_input import ByHand
 from holo_tasks.core.this_machine import is_loopback, switched_on
 from holo_tasks.live_view.door import Door
 from holo_tasks.live_view.programs import require

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from holo_tasks.core.errors import PolicyRefused
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Gesture
-from holo_tasks.core.outside import named
-from holo_tasks.core.permit import ReadsTargets, TextReader
-from holo_tasks.core.recheck import aim
+from holo_tasks.core.input.gestures import Gesture
+from holo_tasks.core.input.permit import ReadsTargets, TextReader
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.screen.recheck import aim
+from holo_tasks.core.texts.outside import named
 
 PATIENCE_S = 1.5
 """Seconds to wait until the screen looks as it did at the approval. A blinking caret is visible only half of the time.

@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from holo_tasks.core.calibration import Correction
-from holo_tasks.core.codes import NO_CODES, Codes
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Typed
-from holo_tasks.core.known_elements import Tell
-from holo_tasks.core.model import Model
-from holo_tasks.core.named_target import ReadsSpots
-from holo_tasks.core.permit import Policy, TextReader
+from holo_tasks.core.elements.known_elements import Tell
+from holo_tasks.core.elements.named_target import ReadsSpots
+from holo_tasks.core.input.gestures import Typed
+from holo_tasks.core.input.permit import Policy, TextReader
 from holo_tasks.core.ports import BudgetStore, Desktop, Encoder, Journal, Recorder, Redactor, SetsAside
+from holo_tasks.core.prompts.model import Model
+from holo_tasks.core.screen.calibration import Correction
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.secrets.codes import NO_CODES, Codes
+from holo_tasks.loop.ask_model.corrections import CORRECTIONS
 from holo_tasks.loop.consent import Approver
-from holo_tasks.loop.corrections import CORRECTIONS
 from holo_tasks.loop.element_tree import Elements
 
 

@@ -9,15 +9,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from holo_tasks.core.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.known_elements import Tell, as_it_is, known, known_element
 from holo_tasks.core.errors import HoloError
-from holo_tasks.core.frame import Mask
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Gesture, Pause
-from holo_tasks.core.known_elements import Tell, as_it_is, known, known_element
-from holo_tasks.core.outside import named
+from holo_tasks.core.input.gestures import Gesture, Pause
+from holo_tasks.core.input.pressed_elements import hit_by, pressed_at
 from holo_tasks.core.ports import TellsElements
-from holo_tasks.core.pressed_elements import hit_by, pressed_at
+from holo_tasks.core.screen.frame import Mask
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.texts.outside import named
 
 LONGEST_S = 3.0
 """Time limit of a reading in seconds, for desktops that have no limit of their own."""

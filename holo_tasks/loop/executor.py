@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, assert_never
 
 from holo_tasks.core import events
-from holo_tasks.core.actions import HotkeyCall
 from holo_tasks.core.errors import GaveUp, InvalidUsage, NeedsPerson, PolicyRefused, ScreenChanged
-from holo_tasks.core.frame import Frame
 from holo_tasks.core.person import GIVE_UP, Answer
-from holo_tasks.core.states import Recognizer
-from holo_tasks.core.step import Step
+from holo_tasks.core.prompts.actions import HotkeyCall
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.states import Recognizer
 from holo_tasks.loop import instructions as do
+from holo_tasks.loop.ask_model.take_picture import Seen
 from holo_tasks.loop.screens import Do, Screens
-from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
 
 T = TypeVar("T")

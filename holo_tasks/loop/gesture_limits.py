@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Gesture, Typed, Write, keys
-from holo_tasks.core.secret import CODE_BEGINS, PLACEHOLDER
-from holo_tasks.core.totp import LONGEST_S
+from holo_tasks.core.input.gestures import Gesture, Typed, Write, keys
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.secrets.secret import CODE_BEGINS, PLACEHOLDER
+from holo_tasks.core.secrets.totp import LONGEST_S
 
 SLIP_S, SLOW_KEY_S = 10.0, 0.1
 """Seconds for an action, and for each of its keys. The second is for programs that read their keys slowly."""

@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.outside import defused, named
-from holo_tasks.core.states import Asked, State, marks_in
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.states import Asked, State, marks_in
+from holo_tasks.core.texts.outside import defused, named
 from holo_tasks.loop.instructions import (
     Course,
     Escape,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from holo_tasks.core.events import Event
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.states import State
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.states import State
 from holo_tasks.loop.screens import Do, Screens
 
 T = TypeVar("T")

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from holo_tasks.core import events
-from holo_tasks.core.actions import AnswerCall, AskHumanCall, MacroCall
 from holo_tasks.core.errors import (
     GaveUp,
     HoloError,
@@ -23,16 +22,17 @@ from holo_tasks.core.errors import (
     SecretRefused,
     StoreLost,
 )
-from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.step import Step
-from holo_tasks.loop.corrections import came, often
+from holo_tasks.core.prompts.actions import AnswerCall, AskHumanCall, MacroCall
+from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.loop.ask_model.corrections import came, often
+from holo_tasks.loop.ask_model.take_picture import Seen
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import AnyGuide, Unguided
-from holo_tasks.loop.named_click import NamedClicks
-from holo_tasks.loop.press_once import Once, named, shows_as_text
-from holo_tasks.loop.repeated_press import Withheld, check, is_harmless, named_press, repeated
+from holo_tasks.loop.presses.named_click import NamedClicks
+from holo_tasks.loop.presses.press_once import Once, named, shows_as_text
+from holo_tasks.loop.presses.repeated_press import Withheld, check, is_harmless, named_press, repeated
 from holo_tasks.loop.stuck_recovery import BACK, StuckRecovery
-from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
 
 T = TypeVar("T")

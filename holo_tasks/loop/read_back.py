@@ -11,19 +11,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from holo_tasks.core import events
-from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.elements.known_elements import known_element
+from holo_tasks.core.elements.typed_field import FieldNow, field_now
 from holo_tasks.core.errors import HoloError
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Gesture, Write
-from holo_tasks.core.known_elements import known_element
-from holo_tasks.core.outside import is_placeholder
-from holo_tasks.core.pressed_elements import hit_by
-from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
-from holo_tasks.core.typed_field import FieldNow, field_now
-from holo_tasks.core.typed_text import Kind, TypedText, compare, compare_seen, matches_shown, plain
-from holo_tasks.core.verdicts import changed_box
-from holo_tasks.loop.take_picture import Seen
+from holo_tasks.core.input.gestures import Gesture, Write
+from holo_tasks.core.input.pressed_elements import hit_by
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.recheck import CARET_TALL, CARET_WIDE
+from holo_tasks.core.screen.verdicts import changed_box
+from holo_tasks.core.texts.outside import is_placeholder
+from holo_tasks.core.texts.typed_text import Kind, TypedText, compare, compare_seen, matches_shown, plain
+from holo_tasks.loop.ask_model.take_picture import Seen
 
 if TYPE_CHECKING:
     from holo_tasks.loop.doors import Doors, FieldText

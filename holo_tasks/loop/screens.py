@@ -13,7 +13,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.states import ANY, Recognizer, State
+from holo_tasks.core.screen.states import ANY, Recognizer, State
 
 if TYPE_CHECKING:
     from holo_tasks.loop.script_port import Brain

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from holo_tasks.core.geometry import Box
-    from holo_tasks.core.step import Step
+    from holo_tasks.core.prompts.step import Step
+    from holo_tasks.core.screen.geometry import Box
     from holo_tasks.loop.walk import Walk
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from holo_tasks.core import events
-from holo_tasks.core.actions import WaitCall
-from holo_tasks.core.stuck import stuck
-from holo_tasks.core.transcript import Transcript
+from holo_tasks.core.prompts.actions import WaitCall
+from holo_tasks.core.prompts.stuck import stuck
+from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.loop.guide import AnyGuide
 from holo_tasks.loop.instructions import Course, GiveUp, Record, TakeStock, Tell
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from holo_tasks.core.frame import Frame, OnScreen
+from holo_tasks.core.screen.frame import Frame, OnScreen
 
 Name = tuple[str, str]
 """File of a program, and title of a window."""

@@ -13,8 +13,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from holo_tasks.core import events
-from holo_tasks.core.actions import ACTING, AnswerCall, AnyCall, MacroCall, WaitCall, label
-from holo_tasks.core.budget import Guard
 from holo_tasks.core.errors import (
     HoloError,
     InvalidUsage,
@@ -26,29 +24,31 @@ from holo_tasks.core.errors import (
     UnsureReply,
     UnusableReply,
 )
-from holo_tasks.core.frame import LOST, Frame, RedactedFrame
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click, Gesture, Pause, Receipt, Typed, Write
-from holo_tasks.core.model import Request
-from holo_tasks.core.permit import Permit, Scene, action_digest, check_field
-from holo_tasks.core.pressing import focus_after, tabbed_after
-from holo_tasks.core.recheck import aim
-from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.secret import CODE_BEGINS, check_written, names_in
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import NOTES_BYTES, Did, Observed, Strip, Told, Transcript
-from holo_tasks.core.verdicts import ANYWHERE, Expected, Verdict, expected, judge
-from holo_tasks.loop.click_retry import beside, may_repeat
+from holo_tasks.core.input.gestures import Click, Gesture, Pause, Receipt, Typed, Write
+from holo_tasks.core.input.permit import Permit, Scene, action_digest, check_field
+from holo_tasks.core.input.pressing import focus_after, tabbed_after
+from holo_tasks.core.limits.budget import Guard
+from holo_tasks.core.prompts.actions import ACTING, AnswerCall, AnyCall, MacroCall, WaitCall, label
+from holo_tasks.core.prompts.model import Request
+from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import NOTES_BYTES, Did, Observed, Strip, Told, Transcript
+from holo_tasks.core.screen.frame import LOST, Frame, RedactedFrame
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.recheck import aim
+from holo_tasks.core.screen.verdicts import ANYWHERE, Expected, Verdict, expected, judge
+from holo_tasks.core.secrets.secret import CODE_BEGINS, check_written, names_in
+from holo_tasks.loop.ask_model.corrections import Corrections
+from holo_tasks.loop.ask_model.predict import Till, predict, prompt_tokens
+from holo_tasks.loop.ask_model.take_picture import Seen, corners, frame_taken, part_of, shot_of
 from holo_tasks.loop.consent import Asked, consent, words_for
-from holo_tasks.loop.corrections import Corrections
 from holo_tasks.loop.doors import Doors, Intent
 from holo_tasks.loop.durable_notes import Notes
 from holo_tasks.loop.event_values import plain
 from holo_tasks.loop.gesture_limits import seconds_for, secrets_in, typed_until
-from holo_tasks.loop.made_presses import MadePresses
-from holo_tasks.loop.predict import Till, predict, prompt_tokens
+from holo_tasks.loop.presses.click_retry import beside, may_repeat
+from holo_tasks.loop.presses.made_presses import MadePresses
 from holo_tasks.loop.read_back import ReadBack
-from holo_tasks.loop.take_picture import Seen, corners, frame_taken, part_of, shot_of
 from holo_tasks.loop.words import DROPPED, TAKE_STOCK, told_of
 
 LEAST_ROOM_TOKENS = 4096

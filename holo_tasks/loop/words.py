@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holo_tasks.loop.take_picture import Seen
+from holo_tasks.loop.ask_model.take_picture import Seen
 
 TAKE_STOCK = (
     "Take stock: your last actions did not get you further. Say what you see, what you expected and why it did not "

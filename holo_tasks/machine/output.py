@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.printable import printable
+from holo_tasks.core.texts.printable import printable
 
 
 def prepare_streams() -> None:

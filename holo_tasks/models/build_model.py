@@ -1,8 +1,8 @@
-"""Build a `core.model.Model` from an endpoint and a profile."""
+"""Build a `core.prompts.model.Model` from an endpoint and a profile."""
 
 from __future__ import annotations
 
-from holo_tasks.core.model import Model
+from holo_tasks.core.prompts.model import Model
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.profile import Profile

@@ -21,10 +21,10 @@ from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
-from holo_tasks.core.money import Usage
+from holo_tasks.core.limits.money import Usage
 from holo_tasks.core.ports import Reply, ToolRequest
 from holo_tasks.core.this_machine import Lookup, NotThisMachine, pinned_url, switched_on
-from holo_tasks.loop.corrections import came
+from holo_tasks.loop.ask_model.corrections import came
 from holo_tasks.machine.memory import giving_back
 from holo_tasks.models.address import check_base_url, check_key, no_base_url, shown
 from holo_tasks.models.bounded import BoundedClient

@@ -11,10 +11,10 @@ from typing import ClassVar, Literal
 
 from PIL import Image
 
-from holo_tasks.core.actions import label
-from holo_tasks.core.frame import RedactedFrame, Shot
-from holo_tasks.core.geometry import Size
-from holo_tasks.core.transcript import Turn
+from holo_tasks.core.prompts.actions import label
+from holo_tasks.core.prompts.transcript import Turn
+from holo_tasks.core.screen.frame import RedactedFrame, Shot
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.models.filmstrip import filmstrip
 
 Tier = Literal["default", "dense", "full"]

@@ -16,12 +16,12 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.macros import Macro
-from holo_tasks.core.money import Price
-from holo_tasks.core.shortened import shortened
-from holo_tasks.core.toolbox import Space, Toolbox
+from holo_tasks.core.limits.money import Price
+from holo_tasks.core.prompts.macros import Macro
+from holo_tasks.core.prompts.toolbox import Space, Toolbox
+from holo_tasks.core.texts.error_text import problems_of
+from holo_tasks.core.texts.shortened import shortened
 
 DialectName: TypeAlias = Literal["structured", "tools", "holotron"]
 SchemaTransport: TypeAlias = Literal["structured_outputs", "response_format", "json_object"]

@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.model import Request
+from holo_tasks.core.prompts.model import Request
+from holo_tasks.core.screen.frame import Shot
 from holo_tasks.models.dialects.messages import image_part, text_part
 from holo_tasks.models.profile import Profile
 
@@ -18,7 +18,7 @@ LOCATE = "Locate one element of the user interface on this screenshot and give t
 
 
 class Questions:
-    """Writes the request for a question to one model; a `core.model.Questioner`."""
+    """Writes the request for a question to one model; a `core.prompts.model.Questioner`."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile

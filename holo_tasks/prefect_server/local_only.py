@@ -15,10 +15,10 @@ from holo_tasks.audit import Destination
 from holo_tasks.audit.anchor_places import ANCHORS_VARIABLE
 from holo_tasks.audit.bucket_address import retain_days
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.model import Model
+from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.this_machine import PROXIES, SWITCH, loopback_address, pinned_url, switched_on, without_proxies
 from holo_tasks.prefect_server.temporary import SERVER_DATABASE, configured, configured_api_url
-from holo_tasks.safety.database_address import DATABASE_VARIABLE, check_kept_here
+from holo_tasks.safety.database.database_address import DATABASE_VARIABLE, check_kept_here
 from holo_tasks.telemetry.otel_settings import wanted_by
 
 __all__ = [

@@ -27,8 +27,8 @@ from urllib.parse import urlsplit
 
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.this_machine import switched_on
-from holo_tasks.desktop.environment import needed
 from holo_tasks.desktop.processes import tied
+from holo_tasks.desktop.programs.environment import needed
 from holo_tasks.machine.patience import is_unknown_host
 from holo_tasks.machine.private import make_private, open_private, private_file
 from holo_tasks.models.address import without_login

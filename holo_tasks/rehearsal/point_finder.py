@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.vision.screen_text import Sight, plain
 
 _QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|‘([^’\n]+)’|«([^»\n]+)»|`([^`\n]+)`|(?<!\w)\'([^\'\n]+)\'(?!\w)')

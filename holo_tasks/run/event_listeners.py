@@ -12,9 +12,9 @@ from typing import Protocol
 
 from holo_tasks.core import events
 from holo_tasks.core.attachment import Attachment
-from holo_tasks.core.frame import Shot
 from holo_tasks.core.ports import Recorder
-from holo_tasks.safety.handoffs import Handoff
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.safety.records.handoffs import Handoff
 
 
 class Listener(Protocol):

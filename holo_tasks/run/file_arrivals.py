@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from holo_tasks.core.attachment import LARGEST
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.file_names import BESIDE, is_meant, is_partial, safe_name
 from holo_tasks.core.shared_files import SharedFolder
+from holo_tasks.core.texts.file_names import BESIDE, is_meant, is_partial, safe_name
 from holo_tasks.machine import foreign_folder
 from holo_tasks.machine.foreign_folder import Copied, Entry, Sign
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage, LimitReached
-from holo_tasks.safety.handoffs import Handoff
+from holo_tasks.safety.records.handoffs import Handoff
 from holo_tasks.safety.scrubbing import hushed
 from holo_tasks.telemetry.watch import UNWATCHED, Watch
 

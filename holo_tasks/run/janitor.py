@@ -15,15 +15,15 @@ from prefect.client.orchestration import PrefectClient, get_client
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Crashed
 
-from holo_tasks.desktop.leftovers import clear_away
+from holo_tasks.desktop.session.leftovers import clear_away
 from holo_tasks.kill.run_registry import running
 from holo_tasks.machine.home import holo_home
 from holo_tasks.machine.patience import awaited
-from holo_tasks.safety.ledger import LEASE_S, RENEW_S
-from holo_tasks.safety.run_list import RunBook, RunRow
-from holo_tasks.safety.seats import Seats
-from holo_tasks.safety.store import Store, store_at
-from holo_tasks.safety.work_items import WorkItems
+from holo_tasks.safety.database.store import Store, store_at
+from holo_tasks.safety.records.ledger import LEASE_S, RENEW_S
+from holo_tasks.safety.records.run_list import RunBook, RunRow
+from holo_tasks.safety.records.seats import Seats
+from holo_tasks.safety.records.work_items import WorkItems
 
 GONE = "Its process is gone; the janitor has noted that."
 LOOKS = 2 + int(LEASE_S / RENEW_S)

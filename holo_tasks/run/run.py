@@ -23,29 +23,29 @@ from prefect.exceptions import Pause
 from holo_tasks.audit import Delivery
 from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.core import events
-from holo_tasks.core.budget import Guard, Limits, unpriced
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.model import Model
-from holo_tasks.core.money import Price
+from holo_tasks.core.limits.budget import Guard, Limits, unpriced
+from holo_tasks.core.limits.money import Price
 from holo_tasks.core.person import SUSPENDED
 from holo_tasks.core.ports import Desktop, Journal, TellsWindows
-from holo_tasks.core.states import Recognizer
+from holo_tasks.core.prompts.model import Model
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.states import Recognizer
+from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.core.version import __version__
-from holo_tasks.core.visible_text import exact
 from holo_tasks.kill.switch import KillSwitch
 from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Walk
-from holo_tasks.run.artifacts import publish_table
 from holo_tasks.run.hooks import Subscribed
-from holo_tasks.run.journal import current_journal, journalled
-from holo_tasks.run.killed import as_killed
+from holo_tasks.run.items.journal import current_journal, journalled
+from holo_tasks.run.items.skipping import Skipping
+from holo_tasks.run.prefect_edge.artifacts import publish_table
+from holo_tasks.run.prefect_edge.killed import as_killed
 from holo_tasks.run.run_options import RunOptions
-from holo_tasks.run.skipping import Skipping
-from holo_tasks.safety.handoffs import Handoff, Handoffs
-from holo_tasks.safety.items import Items
-from holo_tasks.safety.ledger import Claim, Ledger
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs
+from holo_tasks.safety.records.items import Items
+from holo_tasks.safety.records.ledger import Claim, Ledger
 from holo_tasks.safety.scrubbing import hushed
 from holo_tasks.scripts.step_outcome import StepOutcome, count
 from holo_tasks.vision.control_text import ScreenText, can_read

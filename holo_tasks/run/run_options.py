@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holo_tasks.core.budget import Limits
+from holo_tasks.core.elements.inventory import Discover
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.inventory import Discover
+from holo_tasks.core.limits.budget import Limits
 from holo_tasks.core.person import HandOff
-from holo_tasks.loop.corrections import CORRECTIONS, check_corrections
+from holo_tasks.loop.ask_model.corrections import CORRECTIONS, check_corrections
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
 

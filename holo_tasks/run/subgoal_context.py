@@ -12,13 +12,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.model import Model
-from holo_tasks.core.transcript import Transcript
-from holo_tasks.loop.ask import Asked
-from holo_tasks.loop.corrections import Corrections
+from holo_tasks.core.prompts.model import Model
+from holo_tasks.core.prompts.transcript import Transcript
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.loop.ask_model.ask import Asked
+from holo_tasks.loop.ask_model.corrections import Corrections
 from holo_tasks.loop.walk import Walk
-from holo_tasks.run.journal import not_untouched
+from holo_tasks.run.items.journal import not_untouched
 from holo_tasks.run.run import Run, current_guard, current_run
 from holo_tasks.run.subgoal_options import SubgoalOptions
 

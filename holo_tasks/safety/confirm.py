@@ -7,12 +7,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from holo_tasks.core.actions import AnyCall, MoveToCall, ScrollCall
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Gesture
-from holo_tasks.core.permit import Scene
+from holo_tasks.core.input.gestures import Gesture
+from holo_tasks.core.input.permit import Scene
 from holo_tasks.core.programs import Owner, may_run
-from holo_tasks.core.toolbox import CALLS
+from holo_tasks.core.prompts.actions import AnyCall, MoveToCall, ScrollCall
+from holo_tasks.core.prompts.toolbox import CALLS
+from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.safety.places import points_of
 
 _HARMLESS = (MoveToCall, ScrollCall)

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click, Drag, Gesture, Move, Scroll, Write
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, Move, Scroll, Write
+from holo_tasks.core.screen.geometry import Box, Point
 
 
 def _box_from_list(value: Any) -> Any:

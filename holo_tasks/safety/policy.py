@@ -10,13 +10,13 @@ from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field
 
-from holo_tasks.core.actions import ACTING, AnyCall, label
-from holo_tasks.core.chords import DENIED, denied_in, parse
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Gesture, Write
-from holo_tasks.core.permit import Permit, Scene
+from holo_tasks.core.input.chords import DENIED, denied_in, parse
+from holo_tasks.core.input.gestures import Gesture, Write
+from holo_tasks.core.input.permit import Permit, Scene
 from holo_tasks.core.programs import FAR, Owner, is_viewer, runs
+from holo_tasks.core.prompts.actions import ACTING, AnyCall, label
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.safety.confirm import Confirm, Kinds
 from holo_tasks.safety.places import Area, path_of, points_of
 from holo_tasks.safety.written_settings import Written

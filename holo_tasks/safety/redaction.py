@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from holo_tasks.core.errors import HoloError, RedactionFailed
-from holo_tasks.core.frame import Frame, Mask, RedactedFrame
-from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.ports import Masker
+from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame
+from holo_tasks.core.screen.geometry import Box, Size
 
 PATIENCE_S = 60.0
 """Default time limit for all maskers of a frame, in seconds."""

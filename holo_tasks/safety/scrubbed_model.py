@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from holo_tasks.core.actions import WriteAtCall, WriteCall
 from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.events import Event
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.keynames import ALIASES, MODIFIERS, NAMED
-from holo_tasks.core.macros import Macro
-from holo_tasks.core.model import Dialect, Model, Questioner, Request
+from holo_tasks.core.input.keynames import ALIASES, MODIFIERS, NAMED
 from holo_tasks.core.ports import ModelClient, Recorder, Reply
-from holo_tasks.core.scrub import Scrubber, is_picture
-from holo_tasks.core.secret import names_secret
-from holo_tasks.core.step import Step
-from holo_tasks.core.toolbox import CALLS
-from holo_tasks.core.transcript import Correction, Transcript
+from holo_tasks.core.prompts.actions import WriteAtCall, WriteCall
+from holo_tasks.core.prompts.macros import Macro
+from holo_tasks.core.prompts.model import Dialect, Model, Questioner, Request
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.toolbox import CALLS
+from holo_tasks.core.prompts.transcript import Correction, Transcript
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.secrets.scrub import Scrubber, is_picture
+from holo_tasks.core.secrets.secret import names_secret
 from holo_tasks.safety.scrubbing import hush_error
 
 FREE_TEXT = frozenset(

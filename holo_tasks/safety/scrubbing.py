@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.scrub import Scrubber
-from holo_tasks.core.visible_text import exact
+from holo_tasks.core.secrets.scrub import Scrubber
+from holo_tasks.core.texts.visible_text import exact
 
 _lock = threading.Lock()
 _known: tuple[Scrubber, ...] = ()

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.shortened import shortened
+from holo_tasks.core.texts.error_text import problems_of
+from holo_tasks.core.texts.shortened import shortened
 
 
 class Written(BaseModel):

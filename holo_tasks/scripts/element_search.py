@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from holo_tasks.core.elements import Element, ElementTree
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.actions import ElementTarget, Named, Target
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, on_row, plain

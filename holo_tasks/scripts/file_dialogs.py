@@ -11,9 +11,9 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePosixPath
 
-from holo_tasks.core.elements import Element
+from holo_tasks.core.elements.elements import Element
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.visible_text import exact, is_hidden
+from holo_tasks.core.texts.visible_text import exact, is_hidden
 from holo_tasks.scripts.hands import Hands, Unsent
 from holo_tasks.vision.screen_text import Sight, matches, plain
 

@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, create_model
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.states import Mark, Recognizer, State
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Told
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Told
+from holo_tasks.core.screen.states import Mark, Recognizer, State
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk

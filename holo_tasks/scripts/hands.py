@@ -14,11 +14,11 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import ValidationError
 
-from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.states import Mark, State
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Told
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Told
+from holo_tasks.core.screen.states import Mark, State
+from holo_tasks.core.texts.error_text import problems_of
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.scripts.actions import Action
 from holo_tasks.scripts.element_search import Disagrees, NotFound

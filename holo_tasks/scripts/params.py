@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError, create_model
 
-from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage, UnfitItem
-from holo_tasks.core.outside import is_placeholder, strings_in
+from holo_tasks.core.texts.error_text import problems_of
+from holo_tasks.core.texts.outside import is_placeholder, strings_in
 
 Kind: TypeAlias = Literal["text", "int", "money", "date", "bool"]
 Given: TypeAlias = str | int | bool

@@ -24,9 +24,9 @@ from pydantic import (
     model_validator,
 )
 
-from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.shortened import shortened
+from holo_tasks.core.texts.error_text import problems_of
+from holo_tasks.core.texts.shortened import shortened
 from holo_tasks.scripts.actions import Action, AtState, Condition, Conditions, ElementTarget, Part
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.screens_section import DeclaredScreens

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.actions import AnswerCall
 from holo_tasks.core.errors import GaveUp, NeedsPerson
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.step import Step
+from holo_tasks.core.prompts.actions import AnswerCall
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.actions import Action

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.actions import (
+from holo_tasks.core.prompts.actions import (
     AnyCall,
     ClickCall,
     DoubleClickCall,
@@ -23,7 +23,7 @@ from holo_tasks.core.actions import (
     WriteAtCall,
     WriteCall,
 )
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.actions import Action, Target
 from holo_tasks.scripts.element_search import FIELDS, NotFound
 from holo_tasks.scripts.misfit import Misfit

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.outside import apart
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.texts.outside import apart
 from holo_tasks.scripts.actions import Action, AtState, Condition, ShownWindow, Target
 from holo_tasks.scripts.element_search import (
     Disagrees,

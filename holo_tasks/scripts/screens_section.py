@@ -21,8 +21,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.states import ANY, Absent, AnyOf, Asked, Mark, Picture, State, Text, Widget, Window
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.states import ANY, Absent, AnyOf, Asked, Mark, Picture, State, Text, Widget, Window
 from holo_tasks.loop.screens import MOST_TIMES, Do, Interruption, Screens, Way
 from holo_tasks.scripts.actions import Action, Part, Shown
 
@@ -77,7 +77,7 @@ class DeclaredMark(Shown):
         return self
 
     def mark(self) -> Mark:
-        """Return the mark as the class of `core.states`."""
+        """Return the mark as the class of `core.screen.states`."""
         box = None if self.within is None else Box(*self.within)
         if self.is_named:
             return Widget(self.role, self.name, self.text or "")

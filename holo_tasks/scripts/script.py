@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.macros import Macro, described, macro_name
-from holo_tasks.core.states import Recognizer, State
+from holo_tasks.core.prompts.macros import Macro, described, macro_name
+from holo_tasks.core.screen.states import Recognizer, State
 from holo_tasks.loop.screens import Do, Screens
 from holo_tasks.loop.script_port import Brain
 from holo_tasks.scripts.actions import Action, ShownWindow

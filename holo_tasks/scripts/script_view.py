@@ -11,19 +11,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Generic, TypeVar, overload
 
-from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.elements.known_elements import known
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.known_elements import known
-from holo_tasks.core.outside import defused
 from holo_tasks.core.ports import TellsElements, TellsWindows
-from holo_tasks.core.states import Recognizer, State
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Did, Told
-from holo_tasks.core.window_titles import titles_on
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Did, Told
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.screen.states import Recognizer, State
+from holo_tasks.core.screen.window_titles import titles_on
+from holo_tasks.core.texts.outside import defused
+from holo_tasks.loop.ask_model.take_picture import Seen
 from holo_tasks.loop.element_tree import Elements
-from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.actions import AtState, Condition, ShownWindow, Target
 from holo_tasks.vision.checked_elements import seen_in, with_elements
@@ -254,7 +254,7 @@ class Ears:
 
 
 def exactly(point: Point, size: Size) -> tuple[float, float]:
-    """Return the coordinates that `core.scaling` converts back to this pixel, also on screens wider than 1000."""
+    """Return coordinates that `core.prompts.scaling` converts back to this pixel, even on screens wider than 1000."""
     return _thousandths(point.x, size.width), _thousandths(point.y, size.height)
 
 

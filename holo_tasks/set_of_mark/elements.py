@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.outline_boxes import alike, distinct
 from holo_tasks.vision.outlines import (
     areas_of,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, UnusableReply
-from holo_tasks.core.frame import RedactedFrame
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.screen.frame import RedactedFrame
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.set_of_mark.drawing import draw_marks
 from holo_tasks.set_of_mark.marks import Mark, find_marks, resolve
 

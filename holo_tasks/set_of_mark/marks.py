@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.errors import UnusableReply
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.set_of_mark.elements import LINE, Thing, things_on
 from holo_tasks.vision.screen_text import Line, on_row
 

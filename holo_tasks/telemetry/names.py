@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
-from holo_tasks.core import actions, events
+from holo_tasks.core import events
+from holo_tasks.core.prompts import actions
 
 OTHER = "other"
 """Recorded in place of a value that is not in an attribute's list."""

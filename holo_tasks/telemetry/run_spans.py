@@ -27,8 +27,8 @@ from opentelemetry.util.types import AttributeValue
 
 from holo_tasks.core import events
 from holo_tasks.core.attachment import Attachment
-from holo_tasks.core.frame import Shot
 from holo_tasks.core.ports import Recorder
+from holo_tasks.core.screen.frame import Shot
 from holo_tasks.telemetry import names
 from holo_tasks.telemetry.meters import Meters
 from holo_tasks.telemetry.names import Door, listed

@@ -1,7 +1,8 @@
 """Read all text of a screen band by band, for redaction, which must not miss a text.
 
 The lines of a band depend on the pixels of that band only, and are cached by them. So the result never depends on
-earlier frames. After a small change, only the changed bands are read again. `BandReader` is used by `run.redactors`.
+earlier frames. After a small change, only the changed bands are read again. `BandReader` is used by
+`run.rules.redactors`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.colors import bgr_of
 from holo_tasks.vision.ocr import Ocr
 from holo_tasks.vision.screen_text import Line

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holo_tasks.core.elements import NOWHERE, ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.outside import defused
+from holo_tasks.core.elements.elements import NOWHERE, ElementTree
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.texts.outside import defused
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.expected_texts import ExpectedTexts

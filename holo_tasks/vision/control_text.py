@@ -1,6 +1,6 @@
 """Read the text on a control of the screen, for permission rules about text.
 
-`ScreenText` implements `core.permit.TextReader`. `can_read` says whether OCR is installed.
+`ScreenText` implements `core.input.permit.TextReader`. `can_read` says whether OCR is installed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from importlib.util import find_spec
 
 from PIL import Image
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.vision.field_labels import labels_of
 from holo_tasks.vision.input_fields import areas_and_fields, field_in, is_large
 from holo_tasks.vision.ocr_reader import Reader

@@ -2,7 +2,7 @@
 
 A tree may be wrong, late or misplaced. A person sees pixels and a press hits them, so pixels decide. A place without
 anything drawn on it has no element. If its text differs from the element's name, neither of the two can be trusted.
-`ElementCheck` is used by scripts, by the recognizer of states and by `agent.named_element`.
+`ElementCheck` is used by scripts, by the recognizer of states and by `agent.screen.named_element`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holo_tasks.core.elements import Element, ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.screen_text import LIKENESS, Line, digits, in_reading_order, likeness, plain

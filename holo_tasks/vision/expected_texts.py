@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from holo_tasks.core.elements import Element, ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.known_elements import HOLDERS
-from holo_tasks.core.outside import defused
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.known_elements import HOLDERS
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.texts.outside import defused
 from holo_tasks.vision.element_check import WRITTEN_INTO, ElementCheck, is_bare
 from holo_tasks.vision.screen_text import LIKENESS, Filled, Line, Sight, gapped, holds_values, likeness, on_row, plain
 

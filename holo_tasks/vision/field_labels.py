@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.screen_text import Line
 
 FURTHEST = 400

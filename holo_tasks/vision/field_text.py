@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.mask_signs import signs
-from holo_tasks.core.verdicts import changed_box
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.verdicts import changed_box
+from holo_tasks.core.secrets.mask_signs import signs
 from holo_tasks.loop.doors import FieldText
 from holo_tasks.vision.colors import differing, most_common
 from holo_tasks.vision.input_fields import field_in

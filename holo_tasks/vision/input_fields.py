@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.vision.colors import differing, most_common
 from holo_tasks.vision.outlines import areas_of, edges_of
 

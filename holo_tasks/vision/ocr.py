@@ -9,7 +9,7 @@ import hashlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 
 if TYPE_CHECKING:
     import numpy as np

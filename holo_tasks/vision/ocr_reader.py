@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grown
 from holo_tasks.vision.colors import bgr_of
 from holo_tasks.vision.input_fields import areas_and_fields

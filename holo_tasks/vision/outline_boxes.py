@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.outlines import areas_of, edges_of
 
 

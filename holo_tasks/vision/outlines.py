@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,8 +15,8 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-from holo_tasks.core.elements import Element, ElementTree
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision.template_match import Found
 
 LIKENESS = 0.84

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.named_target import FARTHEST, HIGHEST, NEAREST, WIDEST, Control, Spot
+from holo_tasks.core.elements.named_target import FARTHEST, HIGHEST, NEAREST, WIDEST, Control, Spot
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.vision.element_check import ElementCheck, shared_check
 from holo_tasks.vision.input_fields import areas_and_fields
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
@@ -22,7 +22,7 @@ FIELD, CELL = "text field", "column header"
 
 
 class SpotText:
-    """Reads the control at a point, and all controls of a screen; a `core.named_target.ReadsSpots`."""
+    """Reads the control at a point, and all controls of a screen; a `core.elements.named_target.ReadsSpots`."""
 
     def __init__(self, check: ElementCheck | None = None, reader: Reader | None = None) -> None:
         self._check = check or shared_check()

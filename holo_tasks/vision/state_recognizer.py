@@ -16,12 +16,12 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TypeAlias
 
-from holo_tasks.core.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.frame import Frame, OnScreen
-from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import is_viewer, runs
-from holo_tasks.core.states import Absent, AnyOf, Asked, Mark, Picture, State, Text, Widget, Window, marks_in
+from holo_tasks.core.screen.frame import Frame, OnScreen
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.screen.states import Absent, AnyOf, Asked, Mark, Picture, State, Text, Widget, Window, marks_in
 from holo_tasks.loop.screens import Screens
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
@@ -68,7 +68,7 @@ class _Known:
 
 
 class ScreenRecognizer:
-    """Recognizes states on frames; implements `core.states.Recognizer`. Only one task at a time may use it.
+    """Recognizes states on frames; implements `core.screen.states.Recognizer`. Only one task at a time may use it.
 
     ``ask`` asks the model. Without it a state with a question raises `InvalidUsage`. A `Window` mark is checked against
     the windows of the frame; `needs_windows` says whether the desktop has to include them. A `Widget` mark is checked

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Size
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ import pytest
 
 from holo_tasks.accessibility.reader import Reader
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.desktop.element_reader import LATELY
+from holo_tasks.desktop.elements.element_reader import LATELY
 from tests.accessibility.test_lies import address, read, window
 from tests.support.liar import Liar, Told
 

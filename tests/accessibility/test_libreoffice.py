@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.accessibility.application import PARTLY
-from holo_tasks.core.elements import Element, ElementTree
-from holo_tasks.core.gestures import Click, Hotkey, Write
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.input.gestures import Click, Hotkey, Write
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements

@@ -20,8 +20,8 @@ from holo_tasks.accessibility.node import NAME_CHARACTERS
 from holo_tasks.accessibility.placement import TopWindow, View
 from holo_tasks.accessibility.reader import LONGEST_S, Reader
 from holo_tasks.accessibility.sheet_cells import MOST_CELLS
-from holo_tasks.core.elements import TOO_LATE, ElementTree
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.elements.elements import TOO_LATE, ElementTree
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from tests.support.liar import ENTRY, FRAME, INTERFACES, PANEL, PASSWORD, SHOWS, Liar, Told
 from tests.support.own_bus import own_bus
 

@@ -17,9 +17,9 @@ from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import MOST_BOXES, TopWindow, View
 from holo_tasks.accessibility.reader import Reader
 from holo_tasks.accessibility.scrolling import may_show_more
-from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.geometry import Box
-from holo_tasks.desktop.element_messages import from_tree, to_tree
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.desktop.elements.element_messages import from_tree, to_tree
 from tests.accessibility.test_lies import SCREEN, WINDOW, address, at, window
 from tests.support.element_trees import element, tree_of
 from tests.support.liar import ENTRY, PANEL, PASSWORD, SHOWS, Liar, Told

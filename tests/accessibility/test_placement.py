@@ -8,7 +8,7 @@ from holo_tasks.accessibility.embedded import move
 from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import Extents, TopWindow, fit, place
 from holo_tasks.accessibility.shortcuts import shortcut_of
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 
 CONTENT, FRAMED = Box(100, 120, 400, 300), Box(99, 100, 402, 321)
 FORM = TopWindow(1, 7, "Form", CONTENT, FRAMED)

@@ -18,20 +18,20 @@ import pytest
 from tk_python import tk_python
 
 from holo_tasks.accessibility.assembly import NOBODY
-from holo_tasks.agent.named_element import Named, named_element
-from holo_tasks.core.elements import Element, ElementTree
+from holo_tasks.agent.screen.named_element import Named, named_element
+from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.errors import GaveUp
-from holo_tasks.core.frame import Mask
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Click, Hotkey, Scroll
-from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.states import State, Widget
+from holo_tasks.core.input.gestures import Click, Hotkey, Scroll
+from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.screen.frame import Mask
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.states import State, Widget
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide
-from holo_tasks.loop.press_once import Once
+from holo_tasks.loop.presses.press_once import Once
 from holo_tasks.loop.screens import Interruption, Screens
 from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.confirm import Confirm

@@ -10,9 +10,9 @@ import pytest
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
 from holo_tasks import InvalidUsage, current_run, localize, pursue
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click
+from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import SIZE, PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step

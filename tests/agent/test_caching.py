@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from prefect.context import get_settings_context
 
 from holo_tasks import LimitReached, ModelFailed, PolicyRefused, pursue, subgoal
-from holo_tasks.core.frame import Frame
+from holo_tasks.core.screen.frame import Frame
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile, profile_for

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from holo_tasks.core.calibration import Axis, Calibration, Correction, Setting
-from holo_tasks.core.elements import Application, Element, ElementTree
+from holo_tasks.core.elements.elements import Application, Element, ElementTree
 from holo_tasks.core.errors import TransientModelFault
-from holo_tasks.core.geometry import Box
-from holo_tasks.desktop.windows import Window
+from holo_tasks.core.screen.calibration import Axis, Calibration, Correction, Setting
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.desktop.x11.windows import Window
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.safety.policy import Rules
 
-calibrating = importlib.import_module("holo_tasks.agent.calibrate")  # the package names its function so
+calibrating = importlib.import_module("holo_tasks.agent.screen.calibrate")  # the package names its function so
 HERE = Setting(
     display="virtual",
     area=(0, 0, 800, 500),

@@ -21,7 +21,7 @@ from tests.support.painted_desktop import PaintedDesktop
 from tests.support.reading import PLAIN, can_be_read
 from tests.support.scripted_model import Answer, ScriptedModel
 
-OURS = {"holo-tasks", "holo_tasks.desktop.host", "holo_tasks.prefect_server.process"}
+OURS = {"holo-tasks", "holo_tasks.desktop.session.host", "holo_tasks.prefect_server.process"}
 
 
 @pytest.mark.desktop
@@ -39,7 +39,7 @@ def test_the_command_the_desktops_host_and_the_temporary_server_are_closed(cli: 
 
 
 def test_what_watches_over_a_borrowed_display_is_closed() -> None:
-    command = [*PLAIN, sys.executable, "-P", "-m", "holo_tasks.desktop.restore_keymap", ":98765"]
+    command = [*PLAIN, sys.executable, "-P", "-m", "holo_tasks.desktop.session.restore_keymap", ":98765"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as mender:
         until(lambda: not can_be_read(mender.pid))
         assert mender.poll() is None

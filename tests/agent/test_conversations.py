@@ -14,7 +14,7 @@ from prefect import flow
 from holo_tasks import pursue
 from holo_tasks.contract.rulebook import Terms
 from holo_tasks.core.events import ActionIntended
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.profile import Profile, profile_for
 from tests.support.agents import agent, events

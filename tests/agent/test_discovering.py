@@ -14,15 +14,15 @@ import pytest
 from tk_python import tk_python
 
 from holo_tasks import Discover, pursue
-from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.frame import Frame, Mask
-from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.secret import Secret
-from holo_tasks.core.window_titles import may_be_told
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.screen.frame import Frame, Mask
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.screen.window_titles import may_be_told
+from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.desktop.windows import Window
+from holo_tasks.desktop.x11.windows import Window
 from holo_tasks.inventory import menus
-from holo_tasks.run import discovery
+from holo_tasks.run.desktops import discovery
 from holo_tasks.safety.masking.settings import Redaction
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop

@@ -17,8 +17,8 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlo
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, agent_step, is_done, limits, pursue, subgoal
 from holo_tasks.agent import prefect_options
-from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.ledger import Ledger
 from tests.support.agents import agent
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step

@@ -26,9 +26,9 @@ from holo_tasks import (
     step,
     subgoal,
 )
-from holo_tasks.core.secret import Secret
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.core.secrets.secret import Secret
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
 from tests.support import scripted_model
 from tests.support.agents import agent
 from tests.support.painted_desktop import PaintedDesktop

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict
 from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, cost_guardrail, judge, pursue, subgoal
 from holo_tasks.agent.judge import shows
 from holo_tasks.core.errors import TransientModelFault
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Hotkey
+from holo_tasks.core.input.gestures import Hotkey
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for

@@ -28,9 +28,9 @@ from holo_tasks import (
 from holo_tasks.cli.retry import retry
 from holo_tasks.core.events import Skipped
 from holo_tasks.handoff.suspend import Suspended
-from holo_tasks.safety.items import Items
-from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.items import Items
+from holo_tasks.safety.records.ledger import Ledger
 from tests.support import warm
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop

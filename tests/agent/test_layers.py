@@ -25,12 +25,12 @@ from holo_tasks import (
 )
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.events import AnyEvent
-from holo_tasks.core.gestures import Click, Hotkey
-from holo_tasks.loop import press_once
+from holo_tasks.core.input.gestures import Click, Hotkey
+from holo_tasks.loop.presses import press_once
 from holo_tasks.loop.screens import Interruption, Screens, Way
 from holo_tasks.run.run import Run
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.script import Script

@@ -12,12 +12,12 @@ from prefect import flow, task
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, agent_step, cost_guardrail, pursue, subgoal
 from holo_tasks.agent import open_agent
-from holo_tasks.core.budget import Guard
-from holo_tasks.run import final_states
-from holo_tasks.run.final_states import LIMIT_EVENT
-from holo_tasks.safety.budgets import Budgets
-from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.store import store_at
+from holo_tasks.core.limits.budget import Guard
+from holo_tasks.run.prefect_edge import final_states
+from holo_tasks.run.prefect_edge.final_states import LIMIT_EVENT
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.budgets import Budgets
+from holo_tasks.safety.records.ledger import Ledger
 from tests.support.agents import agent
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.prefect_events import payload_of
@@ -307,7 +307,7 @@ async def test_a_stuck_agent_is_stopped_by_the_calls_of_five_minutes(tmp_path: P
 def test_calls_older_than_five_minutes_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept, scope = budgets(tmp_path), Guard("s", Limits(max_calls_per_5_minutes=2), 0, key="s")
     clock = [1000.0]
-    monkeypatch.setattr("holo_tasks.safety.store.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("holo_tasks.safety.database.store.time.monotonic", lambda: clock[0])
     for _ in range(2):
         kept.hold([scope], 0)
     with pytest.raises(LimitReached):

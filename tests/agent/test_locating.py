@@ -16,7 +16,7 @@ from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, localize
 from holo_tasks.audit.pages.report import write_report
 from holo_tasks.contract.rulebook import Terms
 from holo_tasks.core.events import FrameTaken, Located
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.safety.masking.settings import Redaction
 from tests.agent.test_conversations import Fields

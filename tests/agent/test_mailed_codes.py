@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks import GaveUp, InvalidUsage, mailed_codes, pursue
 from holo_tasks.audit import open_trace
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.office.letter import Letter
 from holo_tasks.vision.ocr_reader import Reader
 from tests.support.agents import agent

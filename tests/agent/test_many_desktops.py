@@ -23,10 +23,10 @@ from holo_tasks import (
     subgoal,
 )
 from holo_tasks.core.events import RunClosed, SubgoalClosed, SubgoalOpened
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.gestures import Gesture
-from holo_tasks.run.fair_map import Outcome
-from holo_tasks.run.flow_context import flow_run_id
+from holo_tasks.core.input.gestures import Gesture
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.run.items.fair_map import Outcome
+from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from tests.support.agents import agents, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.prefect_api import PrefectAPI

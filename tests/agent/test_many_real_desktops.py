@@ -14,7 +14,7 @@ import pytest
 from prefect import flow
 
 from holo_tasks import DesktopFailed, Script, current_run, pursue, subgoal
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.processes import descendants
 from holo_tasks.scripts.playbook import parse_playbook

@@ -18,9 +18,9 @@ from holo_tasks.cli import commands
 from holo_tasks.cli.handoff import resume
 from holo_tasks.cli.settings import check_text
 from holo_tasks.run.run_options import RunOptions
-from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.policy import Rules
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
 
 
 @pytest.mark.parametrize("said", ["yes", "Act", "", True, ["act"]])

@@ -24,7 +24,7 @@ from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.audit.verifier.verify import Verdict, verify
 from holo_tasks.core.errors import RedactionFailed
 from holo_tasks.core.events import FileArrived, FileGiven
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.run.run import Run
 from tests.support.agents import agent, events

@@ -34,7 +34,7 @@ from holo_tasks import (
     subgoal,
 )
 from holo_tasks.core.errors import TokenConflict, TransientModelFault
-from holo_tasks.core.gestures import Click, Gesture, Hotkey
+from holo_tasks.core.input.gestures import Click, Gesture, Hotkey
 from tests.support.agents import agent, events, in_a_flow
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.prefect_api import PrefectAPI

@@ -16,8 +16,8 @@ from tk_python import tk_python
 from benchmarks.nasty.programs import PROGRAM
 from benchmarks.nasty.programs.seeds import VARIANTS, Entry, plan
 from benchmarks.nasty.programs.store import Store
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Hotkey, Write
+from holo_tasks.core.input.gestures import Click, Hotkey, Write
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import Desktop
 
 APPS = Path(__file__).parent

@@ -18,8 +18,8 @@ from PIL import Image, ImageDraw
 
 from holo_tasks.audit import Destination
 from holo_tasks.core.events import Corrected, Decided
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Size
 
 HERE = Path(__file__).parent
 SMALL = Size(320, 200)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from holo_tasks.audit import Destination
 from holo_tasks.core.events import Corrected
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Size
 
 
 async def work(where: str, home: Path, run_id: str) -> None:

@@ -17,8 +17,8 @@ from holo_tasks.audit.verifier.heads import Heads
 from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.audit.verifier.verify import Verdict, verify
 from holo_tasks.core import events as e
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Size
 
 AT = "2026-01-01T00:00:00.000000Z"
 SCREEN = Size(4, 3)

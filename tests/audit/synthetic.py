@@ -16,9 +16,9 @@ from PIL import Image, ImageDraw, ImageFont
 from holo_tasks.audit import LocalTrace
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.core import events as e
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Point, Size
 
 KEY = SigningKey.new()
 WAITED_US = 15_000_000

@@ -20,7 +20,7 @@ from holo_tasks.audit.keys import SigningKey, existing_key, key_path, make_key, 
 from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.cli.verify import new_key, public_pem
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.desktop.environment import for_programs
+from holo_tasks.desktop.programs.environment import for_programs
 
 ROOT = Path(__file__).parents[2]
 FIRST_KEY = """

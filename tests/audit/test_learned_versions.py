@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holo_tasks import SubgoalOptions, learned
-from holo_tasks.agent.learning import with_learned
+from holo_tasks.agent.playbooks.learning import with_learned
 from holo_tasks.audit.keys import SigningKey, signing_key
 from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.compiler.shelves import shelf_at

@@ -22,7 +22,7 @@ from holo_tasks.audit.pages.report import write_report
 from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.core import events as e
 from holo_tasks.handoff.page import form_text, page
-from holo_tasks.safety.handoffs import Handoff
+from holo_tasks.safety.records.handoffs import Handoff
 from tests.support.pages import tags
 
 EVENTS: list[type[e.Event]] = list(get_args(get_args(e.AnyEvent)[0]))

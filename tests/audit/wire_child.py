@@ -15,8 +15,8 @@ from pathlib import Path
 
 from holo_tasks.audit import Destination
 from holo_tasks.core.events import FrameTaken, RequestSent, RunOpened
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Size
 
 SIDE = Size(1, 1)
 

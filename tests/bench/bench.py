@@ -86,7 +86,7 @@ async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, li
     from holo_tasks.agent.agent_step import act_as_task, decide_as_task
     from holo_tasks.agent.open_agent import open_agent
     from holo_tasks.audit import Destination, open_trace
-    from holo_tasks.core.transcript import Transcript
+    from holo_tasks.core.prompts.transcript import Transcript
     from holo_tasks.loop import loop
     from holo_tasks.loop.executor import Executor
     from holo_tasks.loop.walk import Walk
@@ -136,10 +136,10 @@ async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, li
 
 async def _naive(desktop: Any, base_url: str, count: int) -> list[float]:
     """The loop of the tutorials: screenshot, ask, click, sleep."""
-    from holo_tasks.core.frame import RedactedFrame
-    from holo_tasks.core.geometry import Point
-    from holo_tasks.core.gestures import Click
-    from holo_tasks.core.transcript import Observed, Transcript
+    from holo_tasks.core.input.gestures import Click
+    from holo_tasks.core.prompts.transcript import Observed, Transcript
+    from holo_tasks.core.screen.frame import RedactedFrame
+    from holo_tasks.core.screen.geometry import Point
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.dialects import dialect_for
     from holo_tasks.models.encoding import ENCODERS

@@ -96,7 +96,7 @@ WATCHED_S = {"silence": 27.0, "slow": 36.0}
 async def act(desktop: Any, gesture: Any, number: int) -> str:
     """Do what was decided on by a frame; say why not, if it was refused."""
     from holo_tasks.core.errors import ScreenChanged
-    from holo_tasks.core.input_permit import Slip, gesture_digest
+    from holo_tasks.core.input.input_permit import Slip, gesture_digest
 
     slip = Slip(gesture_digest(gesture), time.monotonic() + 60, frame=number)
     try:
@@ -109,7 +109,7 @@ async def act(desktop: Any, gesture: Any, number: int) -> str:
 @asynccontextmanager
 async def page(kind: str) -> AsyncIterator[Any]:
     """Show things of a kind in Chromium."""
-    from holo_tasks.core.geometry import Size
+    from holo_tasks.core.screen.geometry import Size
     from holo_tasks.desktop import VirtualDesktop
 
     with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as home:
@@ -155,8 +155,8 @@ async def counted(desktop: Any, clicks: int) -> None:
 
 async def beside(kind: str, clicks: int, read_s: float) -> tuple[Counter[str], list[float]]:
     """Look, think for a while, and click, over and over; return why not, and how long it took each time."""
-    from holo_tasks.core.geometry import Point
-    from holo_tasks.core.gestures import Click
+    from holo_tasks.core.input.gestures import Click
+    from holo_tasks.core.screen.geometry import Point
 
     chance, refused, took_s = random.Random(kind), Counter[str](), []
     async with page(kind) as desktop:
@@ -194,8 +194,8 @@ def borrowed(desktop: Any) -> Any:
 
 async def one_after_another(kind: str, runs: int) -> Runs:
     """Click five times in each of so many processes, on one display."""
-    from holo_tasks.core.geometry import Point
-    from holo_tasks.core.gestures import Click
+    from holo_tasks.core.input.gestures import Click
+    from holo_tasks.core.screen.geometry import Point
 
     chance, found = random.Random(kind), Runs(Counter(), [], [], [])
     async with page(kind) as screen:
@@ -251,8 +251,8 @@ class Program:
 
 async def sprung(desktop: Any, trap: str, corner_: tuple[int, int], change: Callable[[], Awaitable[None]]) -> Sprung:
     """Look, have the thing become another while it is thought about, and say why a press on it was refused."""
-    from holo_tasks.core.geometry import Point
-    from holo_tasks.core.gestures import Click, Hotkey
+    from holo_tasks.core.input.gestures import Click, Hotkey
+    from holo_tasks.core.screen.geometry import Point
 
     left, top = corner_
     x, y = TRAPS[trap][2]
@@ -277,8 +277,8 @@ async def sprung(desktop: Any, trap: str, corner_: tuple[int, int], change: Call
 
 async def handed_over(screen: Any, program: Program, trap: str, corner_: tuple[int, int]) -> Sprung:
     """Have one process learn a clock, and spring the trap on the next one."""
-    from holo_tasks.core.geometry import Point
-    from holo_tasks.core.gestures import Click
+    from holo_tasks.core.input.gestures import Click
+    from holo_tasks.core.screen.geometry import Point
 
     left, top = corner_
     where = HANDED_OVER[trap][2]

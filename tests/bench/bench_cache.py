@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 from common import READ, headline, ledger, prefect_server, rehearsal, scratch_home, showing, table
 
 if TYPE_CHECKING:
-    from holo_tasks.core.frame import Frame
-    from holo_tasks.core.model import Model
     from holo_tasks.core.ports import Reply
-    from holo_tasks.core.step import Step
+    from holo_tasks.core.prompts.model import Model
+    from holo_tasks.core.prompts.step import Step
+    from holo_tasks.core.screen.frame import Frame
     from holo_tasks.loop.walk import Walk
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.run.run import Run
@@ -138,7 +138,7 @@ async def _look_up(home: Path, base_url: str, case: Case, mood: int) -> Ran:
 
     async def work(run: Run, client: Counting) -> None:
         from holo_tasks.agent.agent_step import act_as_task
-        from holo_tasks.core.transcript import Transcript
+        from holo_tasks.core.prompts.transcript import Transcript
         from holo_tasks.loop import loop
         from holo_tasks.loop.executor import Executor
         from holo_tasks.loop.walk import Walk
@@ -205,7 +205,7 @@ async def _agent(
 async def _pairs(home: Path, count: int) -> None:
     """Ask about screens in pairs that are almost the same, through Prefect's own cache."""
     from holo_tasks.agent.agent_step import decide_as_task
-    from holo_tasks.core.transcript import Transcript
+    from holo_tasks.core.prompts.transcript import Transcript
     from holo_tasks.loop.walk import Walk
     from holo_tasks.models.client import ModelEndpoint
     from tests.support.scripted_model import ScriptedModel, step

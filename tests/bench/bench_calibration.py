@@ -24,11 +24,11 @@ from pathlib import Path
 from common import APPS, headline
 from PIL import Image, ImageChops, ImageDraw
 
-from holo_tasks.core.calibration import Pair, model_bias, path_error
-from holo_tasks.core.frame import Frame, Shot
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Click
-from holo_tasks.core.scaling import to_pixel
+from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.prompts.scaling import to_pixel
+from holo_tasks.core.screen.calibration import Pair, model_bias, path_error
+from holo_tasks.core.screen.frame import Frame, Shot
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.scripts.script_view import exactly
 from tests.support.monitors import set_monitors, set_resources

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 from common import headline, ledger, ms, pursue, scratch_home, showing, table, walk_on
 
 if TYPE_CHECKING:
-    from holo_tasks.core.frame import Frame
+    from holo_tasks.core.screen.frame import Frame
 
 STEPS = 10
 CONVERSATIONS = 20
@@ -143,7 +143,7 @@ async def _bench(home: Any, many: int, model_s: float, repeats: int) -> list[lis
 
 async def _frames(desktop: Any) -> Sequence[Frame]:
     """Take a few screens of the legacy program that differ in what is typed."""
-    from holo_tasks.core.gestures import Write
+    from holo_tasks.core.input.gestures import Write
 
     frames = [await desktop.look()]
     for text in "abc":

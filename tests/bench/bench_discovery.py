@@ -108,7 +108,7 @@ def _bar(lines: dict[str, dict[str, int]]) -> list[str]:
 
 async def by_name(hands: Any, name: str) -> str:
     """Press what the task names, if a program tells of it: no model is asked."""
-    from holo_tasks.core.states import Widget
+    from holo_tasks.core.screen.states import Widget
 
     if not await hands.shows(Widget("button", name)):
         raise hands.give_up("No button is called so.")

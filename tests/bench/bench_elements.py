@@ -47,7 +47,7 @@ def main() -> None:
 
 async def _measure(folder: Path, repeats: int, rows: int) -> None:
     from holo_tasks.accessibility.application import MAY_LAG_NS
-    from holo_tasks.core.gestures import Hotkey
+    from holo_tasks.core.input.gestures import Hotkey
     from holo_tasks.desktop import VirtualDesktop
 
     name = f"Print {rows - 1}"  # the last button of the page

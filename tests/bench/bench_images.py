@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 from common import APPS, PASSWORD, headline, ledger, ms, scratch_home, table, walk_on
 
 if TYPE_CHECKING:
-    from holo_tasks.core.frame import Frame, RedactedFrame, Shot
-    from holo_tasks.core.geometry import Box, Size
+    from holo_tasks.core.screen.frame import Frame, RedactedFrame, Shot
+    from holo_tasks.core.screen.geometry import Box, Size
     from holo_tasks.vision.ocr_reader import Reader
 
 MODEL = "holo3-1-35b-a3b"
@@ -60,7 +60,7 @@ class Png:
     def encode(self, frame: RedactedFrame) -> Shot:
         from PIL import Image
 
-        from holo_tasks.core.frame import Shot
+        from holo_tasks.core.screen.frame import Shot
         from holo_tasks.models.encoding import fit_width
 
         source = frame.frame
@@ -108,14 +108,14 @@ async def _bench(home: Path, options: argparse.Namespace) -> None:
 
 
 def _wanted(sizes: Sequence[str], options: argparse.Namespace) -> list[Size]:
-    from holo_tasks.core.geometry import Size
+    from holo_tasks.core.screen.geometry import Size
 
     return [Size(*map(int, size.split("x"))) for size in sizes if size in options.sizes]
 
 
 def _rows(screen: Screen, kept: float, options: argparse.Namespace) -> list[list[str]]:
-    from holo_tasks.core.frame import RedactedFrame
-    from holo_tasks.core.money import image_tokens
+    from holo_tasks.core.limits.money import image_tokens
+    from holo_tasks.core.screen.frame import RedactedFrame
     from holo_tasks.models.encoding import ENCODERS
     from holo_tasks.models.profile import profile_for
 
@@ -158,7 +158,7 @@ def _encoded(encoder: Any, frame: RedactedFrame, repeats: int) -> tuple[Shot, li
 
 def _pictures_kept() -> float:
     """Return how many pictures a request holds on average, in a long conversation."""
-    from holo_tasks.core.transcript import evicted
+    from holo_tasks.core.prompts.transcript import evicted
     from holo_tasks.models.profile import profile_for
 
     profile = profile_for(MODEL)
@@ -168,7 +168,7 @@ def _pictures_kept() -> float:
 
 async def _ledger_screens(home: Path, size: Size) -> list[Screen]:
     """Go through the legacy program by its keys, and take its screens on the way."""
-    from holo_tasks.core.gestures import Gesture, Hotkey, Write
+    from holo_tasks.core.input.gestures import Gesture, Hotkey, Write
 
     way: list[tuple[str, list[Gesture]]] = [
         ("menu", [Write("auditor"), Hotkey(("tab",)), Write(PASSWORD, press_enter=True)]),
@@ -188,7 +188,7 @@ async def _ledger_screens(home: Path, size: Size) -> list[Screen]:
 
 async def _browser_screen(home: Path) -> Screen:
     """Show a long page of text, a table and pictures in Chromium."""
-    from holo_tasks.core.geometry import Box, Size
+    from holo_tasks.core.screen.geometry import Box, Size
     from holo_tasks.desktop import VirtualDesktop
 
     page = home / "page.html"
@@ -234,7 +234,7 @@ def _known_area(rows: int) -> Box:
     """Return the part of the dense table that the known numbers are in, with a cell around them."""
     from probe_table import cell
 
-    from holo_tasks.core.geometry import Box
+    from holo_tasks.core.screen.geometry import Box
 
     left, top, _, _ = cell(KNOWN_COLUMNS[0] - 1, FIRST_ROW - 1)
     right, bottom, _, _ = cell(KNOWN_COLUMNS[-1] + 2, FIRST_ROW + rows + 1)

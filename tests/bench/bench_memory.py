@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 
 from common import command, fresh_home, headline, served, starter
 
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click
+from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.machine.memory import QUIET_S
 
 PARTS = {
     "holo-tasks run": "agent",
-    "holo_tasks.desktop.host": "host of the desktop",
+    "holo_tasks.desktop.session.host": "host of the desktop",
     "Xvfb ": "X server",
     "openbox ": "window manager",
     "dbus-daemon ": "message bus",
@@ -71,7 +71,7 @@ async def _grows(actions: int, home: Path) -> None:
             await desktop.look()
             if action in (2, actions // 2, actions):
                 await asyncio.sleep(2 * QUIET_S)
-                print(f"  after {action:4} actions{_mb(_parts(os.getpid())[PARTS['holo_tasks.desktop.host']])}")
+                print(f"  after {action:4} actions{_mb(_parts(os.getpid())[PARTS['holo_tasks.desktop.session.host']])}")
 
 
 def _measured(environ: dict[str, str], steps: int) -> list[dict[str, Part]]:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from common import READ, headline, ledger, pursue, rehearsal, scratch_home, table, walk_on
 
 if TYPE_CHECKING:
-    from holo_tasks.core.model import Request
-    from holo_tasks.core.transcript import Entry
+    from holo_tasks.core.prompts.model import Request
+    from holo_tasks.core.prompts.transcript import Entry
 
 STEPS = 30
 DIALECTS = ("structured", "tools")
@@ -57,7 +57,7 @@ class Warmth:
 
     def dollars(self, model: str) -> float:
         """Return what the prompts cost at a model's price, cached tokens at its cached one."""
-        from holo_tasks.core.money import Usage
+        from holo_tasks.core.limits.money import Usage
         from holo_tasks.models.profile import profile_for
 
         price = profile_for(model).price
@@ -100,7 +100,7 @@ def _figures(warmth: Warmth, base: Warmth) -> list[object]:
 
 async def _conversation(home: Path, base_url: str, steps: int) -> list[Entry]:
     """Look up one transaction after the other, and put all that was seen, done and told into one conversation."""
-    from holo_tasks.core.transcript import Did
+    from holo_tasks.core.prompts.transcript import Did
     from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.profile import profile_for
@@ -121,7 +121,7 @@ async def _conversation(home: Path, base_url: str, steps: int) -> list[Entry]:
 
 
 def _warmth(entries: Sequence[Entry], dialect: str, steps: int, budget: int, batch: int) -> Warmth:
-    from holo_tasks.core.transcript import Observed, Transcript
+    from holo_tasks.core.prompts.transcript import Observed, Transcript
     from holo_tasks.models.dialects import dialect_for
     from holo_tasks.models.profile import profile_for
 
@@ -142,7 +142,7 @@ def _warmth(entries: Sequence[Entry], dialect: str, steps: int, budget: int, bat
 
 def _as_call(entry: Entry) -> Entry:
     """Say a step as a model of function calls does: its thought is reasoning that it is shown again."""
-    from holo_tasks.core.transcript import Did
+    from holo_tasks.core.prompts.transcript import Did
 
     if not isinstance(entry, Did):
         return entry
@@ -151,7 +151,7 @@ def _as_call(entry: Entry) -> Entry:
 
 def _parts(request: Request) -> Iterator[Part]:
     """Yield the parts of a prompt in the order in which chat templates write them, tools first."""
-    from holo_tasks.core.money import image_tokens
+    from holo_tasks.core.limits.money import image_tokens
 
     shots = iter(request.shots)
     if "tools" in request.body:

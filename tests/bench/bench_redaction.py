@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.safety.masking.texts import TextMasker
 from holo_tasks.vision.band_reader import BandReader
 from tests.support.private_screens import FAINT, NAMES, frame_of, screens

@@ -104,7 +104,7 @@ async def _sweep(scratch: Path, options: argparse.Namespace, playbooks: dict[str
 
 async def _costs(scratch: Path, toolkits: Sequence[str], items: int) -> int:
     """Do the same items with a slow model, by its compiled playbook, and by that under drift; return the exit code."""
-    from holo_tasks.core.money import usd
+    from holo_tasks.core.limits.money import usd
 
     rows, wrong = [], 0
     every = [(order, f"note {number} for the gate") for number, order in zip(range(items), cycle(ORDERS), strict=False)]

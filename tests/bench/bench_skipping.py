@@ -36,8 +36,8 @@ async def _audit(home: Path, items: int, new: int) -> tuple[float, int]:
 
     from holo_tasks import progress, pursue, subgoal
     from holo_tasks.core.input_digest import digest_of
-    from holo_tasks.safety.ledger import FINISHED
-    from holo_tasks.safety.store import add, store_at
+    from holo_tasks.safety.database.store import add, store_at
+    from holo_tasks.safety.records.ledger import FINISHED
     from tests.support.agents import agent
     from tests.support.painted_desktop import PaintedDesktop
     from tests.support.scripted_model import ScriptedModel, step

@@ -20,7 +20,7 @@ from common import command, fresh_home, headline, script_starter, served, starte
 HOMES = ("fresh", "used")
 """A home is used by the second command in it."""
 UNSEEN = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-LOADED = ("prefect", "openai", "holo_tasks.cli.run_flow")
+LOADED = ("prefect", "openai", "holo_tasks.cli.run_command.flow")
 
 
 @dataclass(frozen=True)

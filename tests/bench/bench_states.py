@@ -22,8 +22,8 @@ from pathlib import Path
 
 from common import headline
 
-from holo_tasks.core.gestures import Click, Write
-from holo_tasks.core.states import State, Text, Widget, marks_in
+from holo_tasks.core.input.gestures import Click, Write
+from holo_tasks.core.screen.states import State, Text, Widget, marks_in
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.processes import descendants
 from holo_tasks.scripts.script import screens_of

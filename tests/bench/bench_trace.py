@@ -27,8 +27,8 @@ def resident_mb() -> float:
 async def record(home: Path, steps: int) -> tuple[Path, list[float], list[float]]:
     from holo_tasks.audit import Destination
     from holo_tasks.core import events as e
-    from holo_tasks.core.frame import Shot
-    from holo_tasks.core.geometry import Size
+    from holo_tasks.core.screen.frame import Shot
+    from holo_tasks.core.screen.geometry import Size
 
     side = Size(1280, 800)
     times: list[float] = []

@@ -24,10 +24,10 @@ sys.path[:0] = [str(ROOT), str(APPS), str(ROOT / "flows"), str(LEDGER.parent)]
 if TYPE_CHECKING:
     from holo_tasks.core.attachment import Attachment
     from holo_tasks.core.events import Event
-    from holo_tasks.core.frame import Frame, Shot
-    from holo_tasks.core.geometry import Box, Size
-    from holo_tasks.core.model import Model
     from holo_tasks.core.ports import Desktop
+    from holo_tasks.core.prompts.model import Model
+    from holo_tasks.core.screen.frame import Frame, Shot
+    from holo_tasks.core.screen.geometry import Box, Size
     from holo_tasks.desktop import VirtualDesktop
     from holo_tasks.loop.walk import Walk
     from tests.support.painted_desktop import PaintedDesktop
@@ -150,7 +150,7 @@ async def ledger(
     from receipts_mailbox import transactions
     from tk_python import tk_python
 
-    from holo_tasks.core.geometry import Size
+    from holo_tasks.core.screen.geometry import Size
     from holo_tasks.desktop import VirtualDesktop
 
     own = Path(tempfile.mkdtemp(dir=folder))
@@ -182,8 +182,8 @@ class Unrecorded:
 
 def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = None) -> Walk:
     """Return a walk that may act, through the usual doors but for the recorder, without Prefect."""
-    from holo_tasks.core.budget import Guard, Limits
-    from holo_tasks.core.transcript import Transcript
+    from holo_tasks.core.limits.budget import Guard, Limits
+    from holo_tasks.core.prompts.transcript import Transcript
     from holo_tasks.loop.doors import Doors
     from holo_tasks.loop.walk import Walk
     from holo_tasks.models.encoding import ENCODERS

@@ -78,7 +78,7 @@ def program(toolkit: str, state: Path, drift: str) -> str:
 @asynccontextmanager
 async def desk(toolkit: str, state: Path, drift: str = "none") -> AsyncIterator[VirtualDesktop]:
     """Start the program of orders on a desktop of its own; what it does for good goes to ``state``."""
-    from holo_tasks.core.geometry import Size
+    from holo_tasks.core.screen.geometry import Size
     from holo_tasks.desktop import VirtualDesktop
 
     state.touch()
@@ -156,7 +156,7 @@ async def _worked(
 ) -> tuple[Walk, str]:
     """Have the model do one goal of a run; return its walk, and what it answered."""
     from holo_tasks.core import events
-    from holo_tasks.core.outside import quoted
+    from holo_tasks.core.texts.outside import quoted
     from holo_tasks.models.build_model import model_at
     from holo_tasks.models.profile import profile_for
 
@@ -171,8 +171,8 @@ async def _worked(
 
 def walk_on(desktop: VirtualDesktop, recorder: Any, goal: str, model: Any = None, number: int = 1) -> Walk:
     """Return a walk that may act, with what a run has around it but Prefect."""
-    from holo_tasks.core.budget import Guard, Limits
-    from holo_tasks.core.transcript import Transcript
+    from holo_tasks.core.limits.budget import Guard, Limits
+    from holo_tasks.core.prompts.transcript import Transcript
     from holo_tasks.loop.doors import Doors
     from holo_tasks.loop.element_tree import Elements
     from holo_tasks.loop.walk import Walk

@@ -8,10 +8,10 @@ from PIL import Image, ImageDraw
 from holo_tasks.audit.recorder import now
 from holo_tasks.by_hand.hidden import into_empty
 from holo_tasks.by_hand.sitting import HandStep, Moment, Shown
-from holo_tasks.core.elements import SHOWING, Element, ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Click, Write
+from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.input.gestures import Click, Write
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.vision.ocr_reader import Reader
 
 SIZE = Size(800, 600)

@@ -19,14 +19,14 @@ from holo_tasks.by_hand.progress import Teller
 from holo_tasks.by_hand.sitting import HandStep, Moment, Shown, Sitting, Watched
 from holo_tasks.by_hand.told import Both, Story, check_steps, merged, write_down
 from holo_tasks.compiler.recording import recordings
-from holo_tasks.core.elements import FOCUSED, PASSWORD, SHOWING, Element, ElementTree
+from holo_tasks.core.elements.elements import FOCUSED, PASSWORD, SHOWING, Element, ElementTree
+from holo_tasks.core.elements.known_elements import as_it_is
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click, Gesture, Hotkey, Write
-from holo_tasks.core.keynames import RETURN, TAB, of_character
-from holo_tasks.core.known_elements import as_it_is
-from holo_tasks.core.remote_input import ByHand, Key, Pointing
+from holo_tasks.core.input.gestures import Click, Gesture, Hotkey, Write
+from holo_tasks.core.input.keynames import RETURN, TAB, of_character
+from holo_tasks.core.input.remote_input import ByHand, Key, Pointing
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.models.encoding import PngEncoder
 from holo_tasks.safety.redaction import NothingToRedact, Painter
 from holo_tasks.vision.ocr_reader import Reader

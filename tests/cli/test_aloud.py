@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.cli.live_lines import Aloud, doing
+from holo_tasks.cli.run_command.live_lines import Aloud, doing
 from holo_tasks.core import events
 from holo_tasks.machine.output import say
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
 from tests.support.command_line import CommandLine, until
 from tests.support.scripted_model import ScriptedModel, step
 
@@ -110,7 +110,7 @@ def test_an_answer_takes_no_time(
     aloud = Aloud(7, None, live=True)
     aloud.hear(decided(tool, tool))
     now_s = time.monotonic() + 9.0
-    monkeypatch.setattr("holo_tasks.cli.live_lines.time.monotonic", lambda: now_s)
+    monkeypatch.setattr("holo_tasks.cli.run_command.live_lines.time.monotonic", lambda: now_s)
     aloud.close()
     assert capsys.readouterr().err.endswith(f"holo-tasks: {said}\n")
 

@@ -13,14 +13,14 @@ import sqlalchemy as sa
 
 from holo_tasks.cli.commands import exit_code
 from holo_tasks.kill.run_registry import Registration, Running
-from holo_tasks.safety.budgets import BUDGETS
-from holo_tasks.safety.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.ledger import CLAIMS, Ledger
-from holo_tasks.safety.run_list import RunBook
-from holo_tasks.safety.seats import GOAL as SEAT
-from holo_tasks.safety.seats import Seat, Seats
-from holo_tasks.safety.store import Store, store_at
-from holo_tasks.safety.work_items import GOAL, NewItem, WorkItems, new_worker
+from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.database.store import Store, store_at
+from holo_tasks.safety.records.budgets import BUDGETS
+from holo_tasks.safety.records.ledger import CLAIMS, Ledger
+from holo_tasks.safety.records.run_list import RunBook
+from holo_tasks.safety.records.seats import GOAL as SEAT
+from holo_tasks.safety.records.seats import Seat, Seats
+from holo_tasks.safety.records.work_items import GOAL, NewItem, WorkItems, new_worker
 
 HOSTILE = "bills\x1b[2J\n\u202e"
 PAST = "2026-01-01T00:00:00+00:00"

@@ -16,8 +16,8 @@ from holo_tasks.cli.commands import carry_out
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import CHOICES
 from holo_tasks.kill.run_registry import Registration, Running
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
 from tests.support.command_line import CommandLine, until
 
 UNDONE = """

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from tk_python import tk_python
 
-from holo_tasks.core.keynames import TAB
+from holo_tasks.core.input.keynames import TAB
 from tests.support.command_line import EXECUTABLE, CommandLine, InProcess, until
 from tests.support.viewer import Person
 

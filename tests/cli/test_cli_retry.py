@@ -13,12 +13,12 @@ from uuid import uuid4
 
 import pytest
 
-from holo_tasks.core.budget import Guard, Limits
-from holo_tasks.safety.approvals import Approvals
-from holo_tasks.safety.budgets import Budgets, item_key
-from holo_tasks.safety.items import ITEMS, Items, Within
-from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.store import Store, store_at
+from holo_tasks.core.limits.budget import Guard, Limits
+from holo_tasks.safety.database.store import Store, store_at
+from holo_tasks.safety.records.approvals import Approvals
+from holo_tasks.safety.records.budgets import Budgets, item_key
+from holo_tasks.safety.records.items import ITEMS, Items, Within
+from holo_tasks.safety.records.ledger import Ledger
 from tests.support.command_line import CommandLine, InProcess, related, until
 from tests.support.scripted_model import Answer, ScriptedModel, step
 from tests.support.spending import balance

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from holo_tasks.agent import open_agent
 from holo_tasks.cli.doctor.trust import of_display, of_home, of_prefect
 from holo_tasks.prefect_server.temporary import is_open
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
 from tests.cli.test_cli_doctor import checks, says
 from tests.cli.test_cli_doctor import doctor as doctor  # fixtures
 from tests.cli.test_cli_doctor import screen as screen

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from holo_tasks.by_hand.hidden import Typed
-from holo_tasks.cli import record as command
 from holo_tasks.cli.compile import compile_traces
-from holo_tasks.cli.person import Person
+from holo_tasks.cli.record_command import record as command
+from holo_tasks.cli.record_command.person import Person
 from holo_tasks.compiler.parameters import NO_NAME
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.playbook import load_playbook

@@ -17,7 +17,7 @@ from holo_tasks.compiler.goals import common_words, name_of_goal
 from holo_tasks.compiler.targets import is_of_item
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.scripts.actions import AtState, ShownWindow
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.playbook import Playbook, load_playbook
@@ -213,7 +213,7 @@ def test_of_a_single_run_all_that_was_typed_is_a_parameter(home: Path) -> None:
 
 
 def test_data_that_nothing_on_the_way_is_about_are_no_parameter(home: Path) -> None:
-    from holo_tasks.core.outside import quoted
+    from holo_tasks.core.texts.outside import quoted
 
     goal = f"Look up the order.\n\n{quoted({'number': 'AB-1207', 'note': 'for the books', 'lines': [1, 2]})}"
     last = order("AB-1207", *ORDERS["AB-1207"])

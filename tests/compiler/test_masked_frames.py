@@ -12,7 +12,7 @@ import pytest
 
 from holo_tasks.cli.compile import compile_traces
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.screen.geometry import Box, Point
 from tests.support.recorded_runs import Act, Page, page, record
 
 LOOK = "Look up the account and say which state it is in."

@@ -9,10 +9,10 @@ from holo_tasks.compiler.marks import marks_of
 from holo_tasks.compiler.recording import Done, Picture
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import target_at
-from holo_tasks.core.frame import Frame, OnScreen
-from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.window_titles import CUT, told_titles
+from holo_tasks.core.screen.frame import Frame, OnScreen
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.screen.window_titles import CUT, told_titles
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.read_runs import click, compiled, recording, screen, write

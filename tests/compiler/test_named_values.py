@@ -14,7 +14,7 @@ from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight, matches
 

@@ -10,7 +10,7 @@ from tk_python import tk_python
 
 from holo_tasks import Screens, State, Text, pursue, subgoal
 from holo_tasks.cli.compile import compile_traces
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.scripts.actions import AtState, ShownWindow
 from holo_tasks.scripts.playbook import Playbook, load_playbook, parse_playbook

@@ -12,7 +12,7 @@ from PIL import Image
 
 from holo_tasks.compiler.pictures import Pictures
 from holo_tasks.compiler.recording import Done, Picture, Recording
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.healing.apply import applied
 from holo_tasks.healing.proposal import ModelsStep, proposal_of, with_alternative
 from holo_tasks.scripts.actions import Target

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.compiler import shadow
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.vision.screen_text import Sight
 from tests.support.read_runs import Did, click, recording, screen, sights, write

@@ -12,10 +12,10 @@ from pydantic import SecretStr
 
 from holo_tasks.contract.rulebook import Dialect
 from holo_tasks.core.errors import InvalidUsage, LimitReached, ModelFailed, TransientModelFault, UnusableReply
-from holo_tasks.core.model import Model
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Transcript
-from holo_tasks.loop.ask import Question, ask
+from holo_tasks.core.prompts.model import Model
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Transcript
+from holo_tasks.loop.ask_model.ask import Question, ask
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.walk import Walk

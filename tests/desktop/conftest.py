@@ -22,9 +22,10 @@ import xcffib.randr
 import xcffib.xproto
 from tk_python import tk_python
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Point, Size
-from holo_tasks.desktop import Settle, VirtualDesktop, xauth
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Point, Size
+from holo_tasks.desktop import Settle, VirtualDesktop
+from holo_tasks.desktop.x11 import xauth
 from tests.support import warm
 
 APPS = Path(__file__).parent.parent / "apps"
@@ -82,7 +83,7 @@ def x_client() -> Callable[..., str]:
 class Agent(warm.ScriptPopen):
     """A line of Python that uses a desktop, in a process of its own that has loaded what those load."""
 
-    _named = ("holo_tasks.desktop.host",)
+    _named = ("holo_tasks.desktop.session.host",)
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Click
+from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import Settle, VirtualDesktop, processes
+from holo_tasks.desktop.programs.sleeping_clients import WAITS
 from holo_tasks.desktop.readiness.process_tree import parent
-from holo_tasks.desktop.sleeping_clients import WAITS
 
 APPS = Path(__file__).parent.parent / "apps"
 GTK = "/usr/bin/python3"

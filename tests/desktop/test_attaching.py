@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage, Killed
-from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Write
-from holo_tasks.core.remote_input import Key, Pointing
+from holo_tasks.core.input.gestures import Click, Drag, HoldAndTap, Write
+from holo_tasks.core.input.remote_input import Key, Pointing
+from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import AttachedDesktop
 from tests.desktop.conftest import Agent
 
@@ -81,8 +81,8 @@ async def test_a_borrowed_display_is_put_right_when_the_host_is_killed(x_server,
 
 AGENT = """
 import asyncio, sys
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Drag, HoldAndTap
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.input.gestures import Drag, HoldAndTap
 from holo_tasks.desktop import AttachedDesktop
 async def main():
     async with AttachedDesktop(sys.argv[1]) as desktop:
@@ -127,7 +127,7 @@ def menders(display: str) -> list[int]:
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-            if b"holo_tasks.desktop.restore_keymap" in words and display.encode() in words:
+            if b"holo_tasks.desktop.session.restore_keymap" in words and display.encode() in words:
                 found.append(int(entry.name))
     return found
 

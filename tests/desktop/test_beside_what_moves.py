@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.errors import ScreenChanged
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click
-from holo_tasks.core.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import AttachedDesktop, Desktop, VirtualDesktop
 
 OPEN, CLOCK = (235, 140), (570, 140)

@@ -9,12 +9,12 @@ import subprocess
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage, SecretRefused
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Click, Hotkey, Write
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.input.gestures import Click, Hotkey, Write
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.safety.redaction import painted
-from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
 
 VALUE = "Kranich-€9"
 TYPE = Write("{{secret:pw}}", overwrite=True)

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Write
+from holo_tasks.core.input.gestures import Click, Write
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import VirtualDesktop, processes
 from holo_tasks.desktop.sandbox import bounds
 from tests.support.long import few

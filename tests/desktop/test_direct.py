@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import PolicyRefused, ScreenChanged
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Drag, Gesture
-from holo_tasks.core.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.gestures import Click, Drag, Gesture
+from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import Settle, VirtualDesktop
 
 APPS = Path(__file__).parent.parent / "apps"

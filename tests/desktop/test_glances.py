@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Drag, Gesture, Receipt
-from holo_tasks.core.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, Receipt
+from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import Settle, VirtualDesktop
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step

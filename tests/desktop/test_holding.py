@@ -12,15 +12,15 @@ import pytest
 import pytest_asyncio
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage, Killed, NeedsPerson, ScreenHeld
-from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Pause, Write
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Pause, Write
+from holo_tasks.core.input.remote_input import Key
 from holo_tasks.core.ports import Desktop as DesktopPort
 from holo_tasks.core.ports import Held
-from holo_tasks.core.remote_input import Key
-from holo_tasks.desktop.child import Child
-from holo_tasks.desktop.gate import Gate
-from holo_tasks.desktop.shared_flags import Page
-from holo_tasks.run.lazy_desktop import LazyDesktop
-from tests.desktop.test_gate import OTHER, SPOT, Served, serving
+from holo_tasks.desktop.input.gate import Gate
+from holo_tasks.desktop.session.child import Child
+from holo_tasks.desktop.stop.shared_flags import Page
+from holo_tasks.run.desktops.lazy_desktop import LazyDesktop
+from tests.desktop.input.test_gate import OTHER, SPOT, Served, serving
 from tests.support.painted_desktop import PaintedDesktop
 
 SHIFT = 0xFFE1
@@ -79,8 +79,8 @@ async def test_what_is_under_way_is_cut_off_and_what_waits_or_comes_later_never_
 
 @pytest.mark.parametrize("gesture", [Click(SPOT), Write("x"), Drag(SPOT, OTHER)], ids=lambda g: type(g).__name__)
 async def test_the_process_that_owns_the_mouse_refuses_by_itself(served: Served, gesture: Gesture) -> None:
-    from holo_tasks.core.input_permit import Slip, gesture_digest
-    from holo_tasks.desktop import ipc_messages
+    from holo_tasks.core.input.input_permit import Slip, gesture_digest
+    from holo_tasks.desktop.session import ipc_messages
 
     slip = ipc_messages.from_slip(Slip(gesture_digest(gesture), expires_s=time.monotonic() + 60))
     await served.desktop.hold()

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.desktop import VirtualDesktop, child
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop.session import child
 from tests.support import forked
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The processes of desktops that were forked."""
-    return forked.watch(monkeypatch, "holo_tasks.desktop.host")
+    return forked.watch(monkeypatch, "holo_tasks.desktop.session.host")
 
 
 def told_by_kernel(pid: int) -> dict[str, Any]:

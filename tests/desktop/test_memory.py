@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click
+from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import VirtualDesktop
 
 PICTURE = 1280 * 800 * 4 // 4096

@@ -18,8 +18,8 @@ import pytest
 from tk_python import tk_python
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Click, Hotkey, Write
+from holo_tasks.core.input.gestures import Click, Hotkey, Write
+from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import VirtualDesktop
 from tests.accessibility.conftest import DEBIAN_PYTHON, has_gtk
 

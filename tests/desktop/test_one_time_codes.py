@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage, SecretRefused
-from holo_tasks.core.gestures import Write
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.input.gestures import Write
+from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop import VirtualDesktop
 
 SEED = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"

@@ -8,10 +8,10 @@ import pytest
 import xcffib.xfixes
 import xcffib.xproto
 
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import Settle, VirtualDesktop
 from holo_tasks.desktop.readiness.pointer_name import PointerName
-from holo_tasks.desktop.xlink import XLink
+from holo_tasks.desktop.x11.x_connection import XLink
 
 
 @pytest.mark.parametrize(("name", "busy"), [("watch", True), ("left_ptr_watch", True), ("hand2", False), ("", False)])

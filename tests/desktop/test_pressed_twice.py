@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 
 from holo_tasks.core.errors import GaveUp
-from holo_tasks.core.geometry import Size
 from holo_tasks.core.ports import Reply
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, as_model, pictures_in, walk_of, work, wrote

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
-from holo_tasks.desktop import VirtualDesktop, processes, windows
+from holo_tasks.desktop import VirtualDesktop, processes
 from holo_tasks.desktop.profiles.office import SETTINGS, locks
-from holo_tasks.desktop.xlink import XLink
+from holo_tasks.desktop.x11 import windows
+from holo_tasks.desktop.x11.x_connection import XLink
 
 APPS = Path(__file__).parents[1] / "apps"
 PAGE = "file:///etc/os-release"

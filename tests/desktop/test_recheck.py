@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import ScreenChanged
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click, Gesture, Hotkey, Write
-from holo_tasks.core.input_permit import Slip, gesture_digest
-from holo_tasks.core.step import Step
+from holo_tasks.core.input.gestures import Click, Gesture, Hotkey, Write
+from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.desktop import Settle, VirtualDesktop
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.playbook import parse_playbook

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage, ScreenChanged, SecretRefused
-from holo_tasks.core.gestures import Hotkey, Write
-from holo_tasks.core.remote_screen import Rdp, Remote, Vnc
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.input.gestures import Hotkey, Write
+from holo_tasks.core.screen.remote_screen import Rdp, Remote, Vnc
+from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop import VirtualDesktop
 from tests.support.remote_servers import PASSWORD, SIZE, RdpServer, Server, VncServer, await_true, certificate, serving
 

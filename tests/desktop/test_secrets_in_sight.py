@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holo_tasks.core.frame import LOST, Frame, RedactedFrame
-from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Click, Drag, Hotkey, Write
+from holo_tasks.core.input.gestures import Click, Drag, Hotkey, Write
+from holo_tasks.core.screen.frame import LOST, Frame, RedactedFrame
+from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.run.redactors import redactor_for
+from holo_tasks.run.rules.redactors import redactor_for
 from holo_tasks.safety.masking.fuzzy_search import folded_secret, secret_in
-from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
 from holo_tasks.vision.band_reader import BandReader
 from tests.support.long import few
 

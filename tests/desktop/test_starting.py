@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import DesktopFailed, Killed
-from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Click, Pause, Write
-from holo_tasks.desktop import VirtualDesktop, wm
+from holo_tasks.core.input.gestures import Click, Pause, Write
+from holo_tasks.core.screen.geometry import Point, Size
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop.x11 import window_manager as wm
 from tests.desktop.conftest import Agent
 
 pytestmark = pytest.mark.usefixtures("nothing_left")

@@ -9,13 +9,15 @@ import time
 import pytest
 
 from holo_tasks.core import errors
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
-from holo_tasks.core.keynames import keysym, of_character, small
-from holo_tasks.desktop import Settle, VirtualDesktop, ipc_messages, xauth
-from holo_tasks.desktop.interrupt import Interrupt
-from holo_tasks.desktop.layout import Layout, Stroke
-from holo_tasks.desktop.secret_store import SecretStore
+from holo_tasks.core.input.gestures import Click, Drag, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+from holo_tasks.core.input.keynames import keysym, of_character, small
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.desktop import Settle, VirtualDesktop
+from holo_tasks.desktop.secrets.secret_store import SecretStore
+from holo_tasks.desktop.session import ipc_messages
+from holo_tasks.desktop.stop.interrupt import Interrupt
+from holo_tasks.desktop.x11 import xauth
+from holo_tasks.desktop.x11.keyboard_map import Layout, Stroke
 
 GESTURES = [
     Click(Point(1, 2), "right", 2),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.core.gestures import Click
+from holo_tasks.core.input.gestures import Click
 from holo_tasks.desktop import AttachedDesktop, Desktop, Settle
 from tests.support.slow_pages import ANSWER, COUNTED, FORM
 from tests.support.slow_server import SlowServer

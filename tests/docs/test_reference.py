@@ -24,20 +24,20 @@ from holo_tasks.cli.fleet import _plain as _plain_fleet
 from holo_tasks.cli.handoff import _fields
 from holo_tasks.cli.look import Seen
 from holo_tasks.cli.parser import command_line
-from holo_tasks.cli.run_settings import Outcome
+from holo_tasks.cli.run_command.settings import Outcome
 from holo_tasks.cli.runs import _plain
-from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.states import State
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.screen.states import State
 from holo_tasks.healing.folder import Counts
 from holo_tasks.healing.proposal import Proposal
 from holo_tasks.models.profile import Profile
-from holo_tasks.safety.fleet import Fleet, Holder, ListSeen, RunSeen, SeatsSeen
-from holo_tasks.safety.handoffs import Handoff
-from holo_tasks.safety.items import Item
-from holo_tasks.safety.run_list import RunRow
-from holo_tasks.safety.work_items import Counts as ItemCounts
+from holo_tasks.safety.records.fleet import Fleet, Holder, ListSeen, RunSeen, SeatsSeen
+from holo_tasks.safety.records.handoffs import Handoff
+from holo_tasks.safety.records.items import Item
+from holo_tasks.safety.records.run_list import RunRow
+from holo_tasks.safety.records.work_items import Counts as ItemCounts
 from holo_tasks.scripts.actions import Action
 from holo_tasks.scripts.playbook import Goal, Playbook, Rule
 from tests.support.doc_pages import DOCS, ROOT

@@ -29,7 +29,7 @@ def secret(name: str) -> str:
 def mutate(kind: str) -> None:
     """Break one of the promises, as somebody might who does not know it."""
     if kind == "no scrubber":
-        from holo_tasks.core.scrub import Scrubber
+        from holo_tasks.core.secrets.scrub import Scrubber
 
         Scrubber.finds = lambda self, text: False  # type: ignore[method-assign]
     if kind == "inherited":

@@ -24,9 +24,9 @@ from legacy_ledger_db import LedgerFile, Transaction, create_database
 from receipts_mailbox import Expected, messages, transactions
 from tk_python import tk_python
 
-from holo_tasks.safety.items import Items
-from holo_tasks.safety.ledger import FINISHED
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.items import Items
+from holo_tasks.safety.records.ledger import FINISHED
 from tests.faults.clerk import HEIGHT, WIDTH, Clerk
 from tests.support import warm
 from tests.support.command_line import EXECUTABLE, related
@@ -292,6 +292,6 @@ def _desktops(pid: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-            if b"holo_tasks.desktop.host" in words and str(pid).encode() in words:
+            if b"holo_tasks.desktop.session.host" in words and str(pid).encode() in words:
                 found.append(int(entry.name))
     return found

@@ -23,7 +23,7 @@ def main() -> None:
     import prefect.main  # noqa: F401
 
     import expense_audit  # noqa: F401
-    import holo_tasks.cli.run_flow  # noqa: F401
+    import holo_tasks.cli.run_command.flow  # noqa: F401
 
     for line in sys.stdin:
         job = json.loads(line)

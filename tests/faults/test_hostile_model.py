@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from holo_tasks import pursue
-from holo_tasks.core.actions import AnyCall
-from holo_tasks.core.chords import DENIED
 from holo_tasks.core.errors import HoloError, LimitReached
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Gesture, Hotkey
-from holo_tasks.core.permit import Permit, Scene
+from holo_tasks.core.input.chords import DENIED
+from holo_tasks.core.input.gestures import Gesture, Hotkey
+from holo_tasks.core.input.permit import Permit, Scene
 from holo_tasks.core.programs import Owner
+from holo_tasks.core.prompts.actions import AnyCall
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.safety.policy import Rules
 from tests.support.agents import agent
 from tests.support.arena import PROFILE, Adversary, Arena, rules

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage, StoreLost
-from holo_tasks.safety.budgets import BUDGETS
-from holo_tasks.safety.items import Items
+from holo_tasks.safety.records.budgets import BUDGETS
+from holo_tasks.safety.records.items import Items
 from tests.support.spending import open_store
 
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.safety.approvals import Approvals
-from holo_tasks.safety.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.approvals import Approvals
 from tests.support import warm
 
 ROUNDS = 40
 RACE = """
 import sys
 from pathlib import Path
-from holo_tasks.safety.approvals import Approvals
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.records.approvals import Approvals
+from holo_tasks.safety.database.store import store_at
 approvals = Approvals(store_at(Path("unused")))
 approvals.waiting()
 print("ready", flush=True)
@@ -35,9 +35,9 @@ def take(self, action, frame, scope):
         db.execute(sa.update(APPROVALS).where(_ROW.id == found.id).values(taken=True))
     return found.granted_by
 import time
-import holo_tasks.safety.approvals as module
-from holo_tasks.safety.approvals import *
-from holo_tasks.safety.approvals import sa, _matches, _ROW
+import holo_tasks.safety.records.approvals as module
+from holo_tasks.safety.records.approvals import *
+from holo_tasks.safety.records.approvals import sa, _matches, _ROW
 module.Approvals.take = take
 """
 

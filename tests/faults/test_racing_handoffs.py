@@ -10,9 +10,9 @@ from threading import Barrier
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.safety.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
 
 ROUNDS = 25
 

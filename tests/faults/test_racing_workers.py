@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
-from holo_tasks.safety import ledger as ledgers
-from holo_tasks.safety.budgets import Budgets, item_key
-from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.store import add
+from holo_tasks.core.limits.budget import Guard, Limits
+from holo_tasks.safety.database.store import add
+from holo_tasks.safety.records import ledger as ledgers
+from holo_tasks.safety.records.budgets import Budgets, item_key
+from holo_tasks.safety.records.ledger import Ledger
 from tests.support.postgres import EVERY_DATABASE, Postgres
 from tests.support.spending import Balance, balance, fight, open_store, processes
 from tests.support.working import (

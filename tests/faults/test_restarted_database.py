@@ -14,7 +14,7 @@ import pytest
 from prefect.settings import PREFECT_API_URL
 
 from holo_tasks import NOT_DONE, NotDone, WorkList, step
-from holo_tasks.safety.work_items import Counts
+from holo_tasks.safety.records.work_items import Counts
 from tests.support import warm
 from tests.support.postgres import Postgres
 

@@ -14,7 +14,7 @@ from redis import Redis as Client
 
 from holo_tasks import step
 from holo_tasks.prefect_server.temporary import TemporaryServer
-from holo_tasks.safety.work_items import Counts
+from holo_tasks.safety.records.work_items import Counts
 from tests.bench.fleet.parts import REDIS, Redis, server_settings
 from tests.faults.test_restarted_database import ITEMS, PATIENCE_S, fill, look, paid, pay, until, worker
 

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
-from holo_tasks.core.overbilling import ALONE_S
-from holo_tasks.loop.predict import Till, predict
+from holo_tasks.core.limits.budget import Guard, Limits
+from holo_tasks.core.limits.overbilling import ALONE_S
+from holo_tasks.loop.ask_model.predict import Till, predict
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
-from holo_tasks.safety.budgets import HOLDS, Budgets
-from holo_tasks.safety.budgets import forget as renew
-from holo_tasks.safety.meters import METERS
-from holo_tasks.safety.store import Store
+from holo_tasks.safety.database.store import Store
+from holo_tasks.safety.records.budgets import HOLDS, Budgets
+from holo_tasks.safety.records.budgets import forget as renew
+from holo_tasks.safety.records.meters import METERS
 from tests.support.postgres import EVERY_DATABASE
 from tests.support.scripted_model import ScriptedModel
 from tests.support.spending import (

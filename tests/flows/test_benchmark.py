@@ -37,7 +37,7 @@ from benchmarks.values import Item, Judgement, Outcome, Result, Took
 from benchmarks.work import Bench, attempt, outcome_of, worked_on, working_on
 from holo_blocks import AuditBucket, HoloModel, holo_agent
 from holo_tasks import InvalidUsage, LimitReached, pursue
-from holo_tasks.run.fair_map import Outcome as Told
+from holo_tasks.run.items.fair_map import Outcome as Told
 from holo_tasks.run.run import Run
 from tests.support.agents import agent
 from tests.support.agents import events as trace_events

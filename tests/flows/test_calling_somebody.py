@@ -21,8 +21,8 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Failed, Running
 
 from holo_tasks import WorkList, hand_over, step
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
 from janitor import janitor
 from tests.support import warm
 from tests.support.agents import agent

@@ -35,7 +35,7 @@ from benchmarks.erring.place import Started, Verdict, answer
 from benchmarks.erring.tables import aims, by_kind, by_rate
 from benchmarks.erring.work import Came, needless_of
 from holo_tasks.core import events
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.desktop import VirtualDesktop
 
 SIZE = Size(1280, 800)

@@ -46,9 +46,9 @@ from holo_tasks.core.events import SubgoalClosed, SubgoalOpened
 from holo_tasks.office.mailbox import Letter
 from holo_tasks.office.workbook import Workbook
 from holo_tasks.run.run import Run
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.items import Items
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
+from holo_tasks.safety.records.items import Items
 from receipts.receipt import Receipt, earlier_receipt_id, receipt_id, short_id
 from tests.faults.faults import IDLE
 from tests.support import warm

@@ -13,8 +13,8 @@ import pytest
 from tk_python import tk_python
 
 from benchmarks.nasty.programs import PROGRAM
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
 from tests.support.agents import events
 from tests.support.browser import Tab
 from tests.support.prefect_api import login

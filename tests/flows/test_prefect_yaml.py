@@ -15,8 +15,8 @@ import yaml
 from prefect.flows import load_flow_from_entrypoint
 from prefect.utilities.schema_tools.validation import validate
 
-from holo_tasks.safety.store import store_at
-from holo_tasks.safety.work_items import WorkItems
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.work_items import WorkItems
 from tests.support import warm
 from tests.support.prefect_api import PrefectAPI
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.safety.handoffs import Handoff, Handoffs
-from holo_tasks.safety.items import Items
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs
+from holo_tasks.safety.records.items import Items
 from tests.flows.served_suspending import ACCOUNT, LOOK
 from tests.support import warm
 from tests.support.agents import events

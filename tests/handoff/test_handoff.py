@@ -26,11 +26,11 @@ from holo_tasks import (
     subgoal,
 )
 from holo_tasks.agent.cost_guardrail import before_deadline
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click
-from holo_tasks.safety.handoffs import Handoff, Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs
 from tests.support.agents import agent, agents, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.prefect_api import PrefectAPI

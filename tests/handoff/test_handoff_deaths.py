@@ -15,9 +15,9 @@ from websockets.exceptions import ConnectionClosed
 from holo_tasks.cli.handoff import listed, resume
 from holo_tasks.cli.runs import listing
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.items import Items
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
+from holo_tasks.safety.records.items import Items
 from tests.support.agent_process import AgentProcess
 from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs, witness

@@ -17,8 +17,8 @@ from prefect.states import AwaitingRetry, Failed, Pending, Running, Scheduled
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.handoff.pause import Pausing
 from holo_tasks.handoff.resume import begun_by, resume_suspended, said_to_suspended
-from holo_tasks.safety.handoffs import Handoff, Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs
 from tests.support.outage import Outage
 
 CHOICES = ("yes", "no")

@@ -11,10 +11,10 @@ from nasty_clerk import Clerk
 from prefect import flow
 
 from holo_tasks import SubgoalOptions, pursue
-from holo_tasks.core.frame import Frame
+from holo_tasks.core.screen.frame import Frame
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.safety.handoffs import Handoff, Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs
 from tests.support.agents import agent, events
 from tests.support.scripted_model import ScriptedModel, step
 from tests.support.viewer import Person

@@ -16,8 +16,8 @@ from holo_tasks.core.errors import StoreLost
 from holo_tasks.core.person import Answer
 from holo_tasks.handoff.suspend import Suspended, Suspending
 from holo_tasks.run.run import Run
-from holo_tasks.safety.handoffs import Handoff, Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step

@@ -15,9 +15,9 @@ from holo_tasks.cli.handoff import resume
 from holo_tasks.cli.retry import retry
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.handoff.pause import Pausing
-from holo_tasks.safety.handoffs import Handoff, Handoffs
-from holo_tasks.safety.items import Items
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs
+from holo_tasks.safety.records.items import Items
 from tests.support.prefect_api import PrefectAPI
 
 CHOICES = ("sales", "travel")

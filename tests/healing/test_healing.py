@@ -11,11 +11,11 @@ from typing import Any, get_args
 
 import pytest
 
-from holo_tasks.agent.keeping import Keeping
 from holo_tasks.agent.layers import Layered
+from holo_tasks.agent.playbooks.keeping import Keeping
 from holo_tasks.cli.playbook import review, settle
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.healing.apply import applied, apply
 from holo_tasks.healing.folder import Counts, Fit, HealingFolder
 from holo_tasks.healing.keep import Followed, Look, keep, warning

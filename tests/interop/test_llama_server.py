@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
-from holo_tasks.core.actions import AnswerCall, ClickCall, WriteCall
 from holo_tasks.core.errors import ModelFailed, UnusableReply
-from holo_tasks.core.frame import Frame, RedactedFrame, Shot
-from holo_tasks.core.geometry import Size
-from holo_tasks.core.step import Step
-from holo_tasks.core.toolbox import CALLS, point_schema, read_point
-from holo_tasks.core.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.actions import AnswerCall, ClickCall, WriteCall
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.toolbox import CALLS, point_schema, read_point
+from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.screen.frame import Frame, RedactedFrame, Shot
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.encoding import ENCODERS

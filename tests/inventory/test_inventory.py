@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.inventory import MOST_TOKENS, Discover, Inventory, Startable, tokens_at_most
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.inventory import MOST_TOKENS, Discover, Inventory, Startable, tokens_at_most
-from holo_tasks.core.outside import apart, quoted
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.texts.outside import apart, quoted
 from holo_tasks.inventory.bounded import read_bounded
 from holo_tasks.inventory.desktop_files import startable
 from holo_tasks.inventory.menus import menus_of, save_menus, saved_menus, version_of

@@ -16,8 +16,8 @@ from holo_tasks.core.errors import InvalidUsage, StoreLost
 from holo_tasks.kill.run_registry import Running, running
 from holo_tasks.kill.sources import DatabaseSource
 from holo_tasks.prefect_server.temporary import TemporaryServer
-from holo_tasks.safety.kill_requests import Kills
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.kill_requests import Kills
 from tests.kill.test_kill import COMMAND, TEXT, closed_as_killed
 from tests.support.command_line import CommandLine, InProcess, related, until
 from tests.support.inputs import Inputs, witnessed

@@ -17,10 +17,10 @@ import pytest
 
 from holo_tasks.cli import kill as kill_command
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.desktop import kill_files
+from holo_tasks.desktop.stop import kill_files
 from holo_tasks.kill.run_registry import Registration, Running
-from holo_tasks.safety.kill_requests import Kills
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.kill_requests import Kills
 from tests.support import warm
 from tests.support.command_line import CommandLine, until
 from tests.support.inputs import Inputs, witnessed

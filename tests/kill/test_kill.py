@@ -152,7 +152,7 @@ def test_a_suspended_process_sends_no_input_and_ends_when_resumed(typing: Typing
 
 
 def test_a_hanging_desktop_process_is_killed(typing: Typing) -> None:
-    (host,) = [pid for pid in children(typing.pid) if b"holo_tasks.desktop.host" in cmdline(pid)]
+    (host,) = [pid for pid in children(typing.pid) if b"holo_tasks.desktop.session.host" in cmdline(pid)]
     os.kill(host, signal.SIGSTOP)
     said, last_s = kill(typing.cli, "--run", typing.id)
     assert (said.code, said.stdout) == (0, f"{typing.id}  stopped\n")

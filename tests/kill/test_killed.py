@@ -12,8 +12,8 @@ import pytest
 from prefect.client.schemas.objects import FlowRun
 from prefect.states import Running
 
-from holo_tasks.run import killed
-from holo_tasks.run.killed import RunKilled
+from holo_tasks.run.prefect_edge import killed
+from holo_tasks.run.prefect_edge.killed import RunKilled
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])

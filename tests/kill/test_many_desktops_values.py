@@ -11,7 +11,7 @@ from holo_tasks.kill.run_registry import Running
 from holo_tasks.kill.station_switch import StationSwitch
 from holo_tasks.kill.switch import CLAIM_GRACE_S, KillSwitch
 from holo_tasks.machine.clock import boot_s
-from holo_tasks.run.all_desktops import AllDesktops
+from holo_tasks.run.desktops.all_desktops import AllDesktops
 
 
 class Screen:

@@ -15,8 +15,8 @@ from holo_tasks.handoff.page import command, form_text
 from holo_tasks.handoff.pause import answer_form
 from holo_tasks.live_view.door import Door
 from holo_tasks.live_view.site import Site
-from holo_tasks.safety.handoffs import Handoffs
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.handoffs import Handoffs
 
 NOW = datetime(2026, 11, 23, 3, 4, tzinfo=UTC)
 

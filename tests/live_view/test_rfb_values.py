@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holo_tasks.core.remote_input import Key, Pointing
+from holo_tasks.core.input.remote_input import Key, Pointing
 from holo_tasks.live_view.rfb import NotRfb, Viewer
 
 GREETING = b"RFB 003.008\n\x01\x00"

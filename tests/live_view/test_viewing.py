@@ -27,14 +27,14 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from holo_tasks.core.errors import InvalidUsage, PolicyRefused, ScreenHeld
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Write
-from holo_tasks.core.remote_input import Key, Pointing
+from holo_tasks.core.input.gestures import Write
+from holo_tasks.core.input.remote_input import Key, Pointing
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.processes import descendants
 from holo_tasks.live_view import programs
 from holo_tasks.live_view.view import open_live_view
-from holo_tasks.run.lazy_desktop import LazyDesktop
+from holo_tasks.run.desktops.lazy_desktop import LazyDesktop
 from tests.support import warm
 from tests.support.browser import Tab
 from tests.support.inputs import APPS

@@ -26,7 +26,7 @@ async def test_a_permanent_live_view_shows_the_run(tmp_path: Path, monkeypatch: 
         return UUID(int=0)
 
     # A Prefect server takes a minute to start and would show the same.
-    monkeypatch.setattr("holo_tasks.run.artifacts.acreate_link_artifact", take)
+    monkeypatch.setattr("holo_tasks.run.prefect_edge.artifacts.acreate_link_artifact", take)
     async with holo_agent(
         "to be watched",
         model=HoloModel(base_url="http://127.0.0.1:9/v1"),

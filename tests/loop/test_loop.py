@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ScreenChanged
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.gestures import Click, Gesture, Receipt
-from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.input.gestures import Click, Gesture, Receipt
+from holo_tasks.core.input.input_permit import Slip
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.step import Step
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.screen.frame import Frame
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide
 from holo_tasks.loop.loop import pursue
-from holo_tasks.loop.press_once import Once
+from holo_tasks.loop.presses.press_once import Once
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Walk
 from tests.support.coloured_program import ColouredProgram, Colours, state

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.frame import Frame, Mask
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click, Gesture, Pause
-from holo_tasks.core.named_target import Control, Spot
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.elements.named_target import Control, Spot
+from holo_tasks.core.input.gestures import Click, Gesture, Pause
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.toolbox import STANDARD
+from holo_tasks.core.prompts.toolbox import STANDARD
+from holo_tasks.core.screen.frame import Frame, Mask
+from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
-from holo_tasks.loop.named_click import NamedClicks
+from holo_tasks.loop.presses.named_click import NamedClicks
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from tests.support.element_trees import PID, TellsTree, element, tree_of, window

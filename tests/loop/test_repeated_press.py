@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.activity import UNKNOWN, Activity
 from holo_tasks.core.errors import GaveUp
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Gesture, Pause
-from holo_tasks.core.step import Step
+from holo_tasks.core.input.gestures import Gesture, Pause
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.screen.activity import UNKNOWN, Activity
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
-from holo_tasks.loop.press_once import Once
+from holo_tasks.loop.presses.press_once import Once
 from holo_tasks.loop.script_port import heed
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.hands import Hands

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.activity import UNKNOWN, Activity
-from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Scroll, Write
-from holo_tasks.core.permit import Scene
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Scroll, Write
+from holo_tasks.core.input.permit import Scene
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.visible_change import effect_tiles, is_large, moving_tiles
+from holo_tasks.core.screen.activity import UNKNOWN, Activity
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.screen.visible_change import effect_tiles, is_large, moving_tiles
 from holo_tasks.loop.instructions import Ask, Course, GiveUp, Glance, Instruction, Look, LookForEffect, Now, Wait
-from holo_tasks.loop.made_presses import MadePresses, may_be_same
-from holo_tasks.loop.repeated_press import PATIENT_S, WATCH_S, Withheld, check, is_harmless, repeated
+from holo_tasks.loop.presses.made_presses import MadePresses, may_be_same
+from holo_tasks.loop.presses.repeated_press import PATIENT_S, WATCH_S, Withheld, check, is_harmless, repeated
 from tests.support.elements import tree_of
 
 SIZE = Size(480, 320)

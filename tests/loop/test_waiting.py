@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holo_tasks.core.activity import Activity
-from holo_tasks.core.frame import Frame, RedactedFrame
-from holo_tasks.core.geometry import Size
-from holo_tasks.loop.take_picture import Seen, frame_taken
+from holo_tasks.core.screen.activity import Activity
+from holo_tasks.core.screen.frame import Frame, RedactedFrame
+from holo_tasks.core.screen.geometry import Size
+from holo_tasks.loop.ask_model.take_picture import Seen, frame_taken
 from holo_tasks.loop.words import told_of
 from tests.support.shots import shot
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.desktop import host
+from holo_tasks.desktop.session import host
 from holo_tasks.machine import memory
 
 PICTURES = """

@@ -14,7 +14,7 @@ from holo_tasks.desktop.processes import ancestry, belonging, descendants
 from holo_tasks.desktop.readiness.process_tree import parent
 from holo_tasks.machine.proc import OURS, process, stat_of, status_of
 from holo_tasks.machine.umask import persons_umask
-from holo_tasks.safety import ledger
+from holo_tasks.safety.records import ledger
 
 NAMES = (b"pr\xfcfen", "größe".encode()[:3], b"a) S 1 2 (b", b"two\nlines")
 WAITS = """

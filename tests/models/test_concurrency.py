@@ -8,8 +8,8 @@ from pathlib import Path
 
 from holo_tasks.audit import Destination
 from holo_tasks.audit.recorder import new_run_id
-from holo_tasks.core.budget import Guard, Limits
-from holo_tasks.core.transcript import Transcript
+from holo_tasks.core.limits.budget import Guard, Limits
+from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue

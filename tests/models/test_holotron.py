@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import ModelFailed, UnsureReply, UnusableReply
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Gesture, Move, Scroll, Write
+from holo_tasks.core.input.gestures import Click, Gesture, Move, Scroll, Write
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.transcript import Correction, Did, Observed, Strip, Told, Transcript
+from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Strip, Told, Transcript
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.models.dialects.holotron import Holotron
 from holo_tasks.models.profile import profile_for
 from tests.support.painted_desktop import PaintedDesktop

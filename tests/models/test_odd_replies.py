@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import UnusableReply
-from holo_tasks.core.model import Dialect
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.step import Step
+from holo_tasks.core.prompts.model import Dialect
+from holo_tasks.core.prompts.step import Step
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.profile import profile_for

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.actions import AnswerCall, ClickCall
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.ports import ToolRequest
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.actions import AnswerCall, ClickCall
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects.messages import OUT_OF_STEPS
 from holo_tasks.models.dialects.tools import Tools

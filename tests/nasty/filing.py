@@ -22,8 +22,8 @@ from holo_tasks import HoloError, Screens, SubgoalOptions, pursue, subgoal
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.profile import profile_for
 from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
-from holo_tasks.safety.items import Items
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.items import Items
 from holo_tasks.scripts.playbook import load_playbook
 from tests.support.agents import agent
 

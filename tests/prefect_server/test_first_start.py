@@ -19,7 +19,7 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
-from holo_tasks.cli import run as run_command
+from holo_tasks.cli.run_command import run as run_command
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.prefect_server import database as prefect_database
 from holo_tasks.prefect_server import process

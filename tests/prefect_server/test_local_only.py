@@ -27,7 +27,7 @@ from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
 from holo_tasks.prefect_server.local_only import check_advisors, check_prefect, check_rest, enter_late
 from holo_tasks.prefect_server.temporary import TemporaryServer, is_up
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
 from tests.support.redirecting import Server
 from tests.support.scripted_model import ScriptedModel
 

@@ -18,7 +18,7 @@ from holo_blocks.loading import load_block
 from holo_tasks.core.errors import DatabaseAway, InvalidUsage, StoreLost, Unavailable
 from holo_tasks.machine.patience import Patience, is_away, patience_s, tells, waited
 from holo_tasks.prefect_server.temporary import require_server, state_of
-from holo_tasks.safety.database_errors import error_for
+from holo_tasks.safety.database.database_errors import error_for
 from tests.support.command_line import CommandLine, Ended, until
 from tests.support.outage import Crowd, Outage
 from tests.support.postgres import Postgres

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.actions import AnswerCall, AskHumanCall
-from holo_tasks.core.frame import RedactedFrame
-from holo_tasks.core.geometry import Size
-from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.transcript import Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.actions import AnswerCall, AskHumanCall
+from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript
+from holo_tasks.core.screen.frame import RedactedFrame
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import Desktop, VirtualDesktop
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects.structured import Structured

@@ -23,8 +23,8 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.ports import Reply, ToolRequest
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript
 from holo_tasks.models.dialects.structured import Structured
 from holo_tasks.models.dialects.tools import Tools
 from holo_tasks.models.profile import profile_for
@@ -69,8 +69,8 @@ def picture(*texts: str) -> Image.Image:
 
 
 def shot(*texts: str) -> Any:
-    from holo_tasks.core.frame import Frame, RedactedFrame
-    from holo_tasks.core.geometry import Size
+    from holo_tasks.core.screen.frame import Frame, RedactedFrame
+    from holo_tasks.core.screen.geometry import Size
     from holo_tasks.models.encoding import JpegEncoder
 
     drawn = picture(*texts)

@@ -11,11 +11,11 @@ import pytest
 from PIL import Image
 
 from holo_tasks.core.errors import NeedsPerson, PolicyRefused
-from holo_tasks.core.frame import Frame, RedactedFrame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Pause
+from holo_tasks.core.input.gestures import Pause
 from holo_tasks.core.person import Answer
 from holo_tasks.core.programs import Owner
+from holo_tasks.core.screen.frame import Frame, RedactedFrame
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.handoff import hand_over as handoff
 from holo_tasks.handoff.page import Pictured
 from holo_tasks.loop import consent as consenting
@@ -23,10 +23,10 @@ from holo_tasks.loop.consent import Approver, Asked, consent
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.subgoal_context import stepping
-from holo_tasks.safety.approvals import Approvals, OnRequest
+from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.policy import Rules
+from holo_tasks.safety.records.approvals import Approvals, OnRequest
 from holo_tasks.safety.redaction import NothingToRedact
-from holo_tasks.safety.store import store_at
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, shot, walk_of, wrote
 

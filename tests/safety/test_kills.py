@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holo_tasks.safety.kill_requests import Kills
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.kill_requests import Kills
 
 
 def test_an_earlier_request_does_not_stop_a_retried_flow_run(tmp_path: Path) -> None:

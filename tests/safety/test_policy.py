@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.permit import Permit, Scene, TextReader
+from holo_tasks.core.input.permit import Permit, Scene, TextReader
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.toolbox import CALLS, Toolbox
+from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.toolbox import CALLS, Toolbox
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.safety.policy import Rules
 from tests.support.shots import shot
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.safety.policy import Rules
 
 

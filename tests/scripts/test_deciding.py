@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.outside import quoted
-from holo_tasks.core.step import Step
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.texts.outside import quoted
 from holo_tasks.scripts.playbook import load_playbook, parse_playbook
 from holo_tasks.scripts.rules import decide, goal_for
 from holo_tasks.vision.screen_text import Line, Sight

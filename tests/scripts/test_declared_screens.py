@@ -8,8 +8,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.screen.states import Absent, AnyOf, Asked, Picture, State, Text, Window
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
 from holo_tasks.scripts.rules import NotFound, find

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.elements import Application, ElementTree
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.elements.elements import Application, ElementTree
+from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import Disagrees, NotFound
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook

@@ -16,10 +16,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from holo_tasks.core.elements import NOWHERE
+from holo_tasks.core.elements.elements import NOWHERE
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.geometry import Box, Size
-from holo_tasks.desktop import VirtualDesktop, child, leftovers
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop.session import child, leftovers
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.file_dialogs import dialog_on, open_in_dialog, save_in_dialog, took
 from holo_tasks.scripts.hands import Hands

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.playbook import Rule
 from holo_tasks.vision.screen_text import Line, Sight

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.elements import NOWHERE, SHOWING, Element, ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.elements.elements import NOWHERE, SHOWING, Element, ElementTree
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.actions import AnyCall, ClickCall, HotkeyCall, WriteAtCall
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.step import Step
+from holo_tasks.core.prompts.actions import AnyCall, ClickCall, HotkeyCall, WriteAtCall
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import NotFound, Several
 from holo_tasks.scripts.misfit import Misfit, misfit_of
 from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook

@@ -12,13 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import GaveUp, InvalidUsage, LimitReached, NeedsPerson
-from holo_tasks.core.frame import Frame, Mask, Shot
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause, Write
-from holo_tasks.core.scaling import to_pixel
-from holo_tasks.core.states import State, Text
+from holo_tasks.core.input.gestures import Click, Gesture, Hotkey, Pause, Write
+from holo_tasks.core.limits.budget import Limits
+from holo_tasks.core.prompts.scaling import to_pixel
+from holo_tasks.core.screen.frame import Frame, Mask, Shot
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.screen.states import State, Text
 from holo_tasks.loop.screens import Screens, Scripted
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk

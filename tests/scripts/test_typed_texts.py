@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import GaveUp
-from holo_tasks.core.gestures import Write
-from holo_tasks.core.step import Step
+from holo_tasks.core.input.gestures import Write
+from holo_tasks.core.prompts.step import Step
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor

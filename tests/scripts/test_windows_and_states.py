@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.gestures import Gesture, Hotkey
+from holo_tasks.core.input.gestures import Gesture, Hotkey
 from holo_tasks.loop.screens import Screens
 from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
 from holo_tasks.scripts.script import Script

@@ -18,9 +18,9 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.errors import UnusableReply
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Click, Write
+from holo_tasks.core.input.gestures import Click, Write
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.desktop import Desktop, VirtualDesktop
 from holo_tasks.set_of_mark.drawing import FONT_SIZE, PALETTE, color_of, contrast, draw_marks, ink_on, tag_boxes
 from holo_tasks.set_of_mark.marks import MOST_MARKS, Mark, find_marks, marks_on, resolve

@@ -15,13 +15,13 @@ from typing import Any
 
 from tk_python import tk_python
 
-from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached, ModelFailed, PolicyRefused
-from holo_tasks.core.permit import Policy
-from holo_tasks.core.transcript import Transcript
+from holo_tasks.core.input.permit import Policy
+from holo_tasks.core.limits.budget import Guard, Limits
+from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.desktop import Settle, VirtualDesktop
+from holo_tasks.loop.ask_model.take_picture import Seen
 from holo_tasks.loop.doors import Doors
-from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import JpegEncoder

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from holo_tasks.core.frame import Frame, OnScreen
-from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Gesture, Receipt
-from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.input.gestures import Gesture, Receipt
+from holo_tasks.core.input.input_permit import Slip
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.states import Recognizer, State, Text
+from holo_tasks.core.screen.frame import Frame, OnScreen
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.states import Recognizer, State, Text
 from tests.support.painted_desktop import SIZE, WHOLE, PaintedDesktop
 
 NAMES = ("nothing known", "menu", "form", "record", "tip", "working", "sign on", "filed")

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from holo_tasks.core.elements import ACTIVE, FOCUSED, NOWHERE, SHOWING, Element, ElementTree
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, NOWHERE, SHOWING, Element, ElementTree
+from holo_tasks.core.screen.geometry import Box
 
 PID = 7
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holo_tasks.core.elements import SHOWING, Application, Element, ElementTree, How
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.elements.elements import SHOWING, Application, Element, ElementTree, How
+from holo_tasks.core.screen.geometry import Box
 
 WINDOW = Box(0, 0, 10_000, 10_000)
 

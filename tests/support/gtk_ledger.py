@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from legacy_ledger_db import LedgerFile, Transaction, create_database
 
-from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.desktop import VirtualDesktop
 from tests.accessibility.conftest import APPS, DEBIAN_PYTHON, has_gtk
 from tests.support.elements import silent

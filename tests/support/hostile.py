@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.keynames import ALIASES
+from holo_tasks.core.input.keynames import ALIASES
+from holo_tasks.core.screen.geometry import Box, Point, Size
 
 SCREEN = Size(1200, 800)
 INSIDE, THEIRS = Box(60, 100, 480, 280), Box(700, 100, 300, 280)

@@ -11,10 +11,10 @@ from prefect import flow
 
 from holo_tasks import Effect, pursue, subgoal
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.core.gestures import Gesture
-from holo_tasks.safety.items import Item, Items
-from holo_tasks.safety.ledger import Intent, Ledger
-from holo_tasks.safety.store import store_at
+from holo_tasks.core.input.gestures import Gesture
+from holo_tasks.safety.database.store import store_at
+from holo_tasks.safety.records.items import Item, Items
+from holo_tasks.safety.records.ledger import Intent, Ledger
 from tests.support.agents import agent
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step

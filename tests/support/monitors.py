@@ -14,7 +14,7 @@ import xcffib
 import xcffib.randr
 import xcffib.xproto
 
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 
 
 class Displayed(Protocol):

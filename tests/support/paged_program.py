@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Gesture, Receipt, Write
-from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.input.gestures import Click, Gesture, Receipt, Write
+from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Point
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.recorded_runs import SIZE, Page, page
 

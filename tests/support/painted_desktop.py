@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from PIL import Image, ImageDraw
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Gesture, Receipt
-from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.input.gestures import Gesture, Receipt
+from holo_tasks.core.input.input_permit import Slip
 from holo_tasks.core.programs import Owner
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
 
 SIZE = Size(320, 200)
 WHOLE = Box(0, 0, SIZE.width, SIZE.height)

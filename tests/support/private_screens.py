@@ -10,8 +10,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Size
 
 SIZE = Size(800, 480)
 MOST = 14

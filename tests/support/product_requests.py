@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Size
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.models.dialects.structured import Structured
 from holo_tasks.models.profile import profile_for
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from holo_tasks.compiler.compile import Compiled, Wanted, _made_somehow
 from holo_tasks.compiler.recording import Done, Picture, Recording
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.vision.screen_text import Line, Sight
 
 SIZE = Size(720, 420)

@@ -15,9 +15,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.audit import Destination
 from holo_tasks.core import events
-from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.loop.take_picture import frame_taken
+from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame, Shot
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.loop.ask_model.take_picture import frame_taken
 from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.safety.redaction import painted
 from holo_tasks.vision.ocr_reader import Reader, Reading

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from PIL import Image, ImageDraw
 
-from holo_tasks.core.frame import Mask
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.frame import Mask
+from holo_tasks.core.screen.geometry import Box
 from tests.support.private_screens import PrivateScreen, Written
 
 COVERED = 0.99

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from holo_tasks.core.geometry import Size
-from holo_tasks.desktop.remote_client import _obscured
+from holo_tasks.core.screen.geometry import Size
+from holo_tasks.desktop.remote.remote_client import _obscured
 
 SIZE = Size(1000, 700)
 PASSWORD = "Geheim42"

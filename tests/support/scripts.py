@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holo_tasks.core.step import Step
+from holo_tasks.core.prompts.step import Step
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.script_port import Brain, Intent

@@ -24,7 +24,7 @@ def main() -> None:
     import prefect.flow_engine
 
     import holo_blocks  # noqa: F401
-    import holo_tasks.cli.run_flow  # noqa: F401
+    import holo_tasks.cli.run_command.flow  # noqa: F401
 
     resource_tracker.ensure_running()
     # Here rather than later: this process has no threads yet.

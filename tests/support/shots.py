@@ -14,16 +14,16 @@ from typing import Any
 from PIL import Image
 
 from holo_tasks.core.attachment import Attachment
-from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.events import AnyEvent, Event
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Size
-from holo_tasks.core.model import Model
-from holo_tasks.core.money import Usage
+from holo_tasks.core.limits.budget import Guard, Limits
+from holo_tasks.core.limits.money import Usage
 from holo_tasks.core.ports import Desktop, ModelClient, Recorder, Redactor, Reply, ToolRequest
-from holo_tasks.core.step import Step
-from holo_tasks.core.toolbox import Toolbox
-from holo_tasks.core.transcript import Did, Observed, Told, Transcript, Turn
+from holo_tasks.core.prompts.model import Model
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.toolbox import Toolbox
+from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript, Turn
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import Answered, pursue

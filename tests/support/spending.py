@@ -18,18 +18,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from holo_tasks.core.budget import Guard, Limits, too_expensive
 from holo_tasks.core.errors import LimitReached, TransientModelFault
 from holo_tasks.core.events import Event
-from holo_tasks.core.model import Request
-from holo_tasks.loop.predict import Till, predict
+from holo_tasks.core.limits.budget import Guard, Limits, too_expensive
+from holo_tasks.core.prompts.model import Request
+from holo_tasks.loop.ask_model.predict import Till, predict
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import PriceTable, profile_for
-from holo_tasks.safety.budgets import BUDGETS, Budgets
-from holo_tasks.safety.budgets import forget as renew
-from holo_tasks.safety.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.store import Store, store_at
+from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.database.store import Store, store_at
+from holo_tasks.safety.records.budgets import BUDGETS, Budgets
+from holo_tasks.safety.records.budgets import forget as renew
 from tests.support.scripted_model import Answer, ScriptedModel
 
 INPUT, OUTPUT = Decimal("0.25"), Decimal("1.80")

@@ -147,7 +147,7 @@ def story(asked: dict[str, Any]) -> Coroutine[Any, Any, None]:
 
 
 def flow_run() -> str:
-    from holo_tasks.run.flow_context import flow_run_id
+    from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 
     return flow_run_id()
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from holo_tasks.core.keynames import of_character
+from holo_tasks.core.input.keynames import of_character
 
 WHOLE = struct.pack(">BBHHHH", 3, 0, 0, 0, 65535, 65535)
 """Asks for the whole picture, which is an answer to all that was sent before, too."""

@@ -20,14 +20,14 @@ from typing import Any
 from PIL import Image, ImageChops
 from tk_python import tk_python
 
-from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.events import Event
-from holo_tasks.core.frame import Frame, Shot
-from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Click, Gesture, Receipt
-from holo_tasks.core.input_permit import Slip
-from holo_tasks.core.transcript import Transcript
+from holo_tasks.core.input.gestures import Click, Gesture, Receipt
+from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.limits.budget import Guard, Limits
+from holo_tasks.core.prompts.transcript import Transcript
+from holo_tasks.core.screen.frame import Frame, Shot
+from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import Desktop, VirtualDesktop
 from holo_tasks.loop import loop
 from holo_tasks.loop.doors import Doors

@@ -167,7 +167,7 @@ class Popen(subprocess.Popen[Any]):
 class HostPopen(Popen):
     """The process of a desktop that has loaded what it loads; anything else is started as ever."""
 
-    _named, _as = ("holo_tasks.desktop.host",), "host"
+    _named, _as = ("holo_tasks.desktop.session.host",), "host"
 
     def _takes(self, args: Any, env: Any) -> bool:
         return list(args)[:4] == [sys.executable, "-P", "-m", *self._named] and _alike(env, (*HARMLESS, *ARMED))

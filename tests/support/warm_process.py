@@ -67,19 +67,23 @@ LOADED = (
     *(f"holo_tasks.cli.doctor.{name}" for name in ("model", "picture", "remedies")),
     *(f"prefect.{name}" for name in ("concurrency.services", "task_engine", "utilities.visualization")),
     *("holo_blocks", "holo_tasks.agent.open_agents", "holo_tasks.agent.subgoal", "holo_tasks.agent.write_rows"),
-    *("holo_tasks.office.mailbox", "holo_tasks.office.workbook", "holo_tasks.run.all_desktops"),
-    *("holo_tasks.kill.station_switch", "holo_tasks.run.work_identity", "holo_tasks.run.final_states"),
+    *("holo_tasks.office.mailbox", "holo_tasks.office.workbook", "holo_tasks.run.desktops.all_desktops"),
+    *(
+        "holo_tasks.kill.station_switch",
+        "holo_tasks.run.items.work_identity",
+        "holo_tasks.run.prefect_edge.final_states",
+    ),
     *("mcp", "openpyxl", "mailbox", "imaplib", "email.headerregistry", "email.generator"),
     *("rich.progress", "rich._emoji_codes", "prefect_kubernetes", "prefect.deployments"),
     *("kubernetes_validate", "prefect_docker.worker", "mcp.client.stdio", "mcp.client.streamable_http"),
 )
 """What commands, flows and the Prefect servers that they start load, and what loads the rest of it."""
-HOST = "holo_tasks.desktop.host"
+HOST = "holo_tasks.desktop.session.host"
 LOADED_BY_HOSTS = (
     *(HOST, "PIL.Image", "PIL.ImageFile", "mss", "mss.linux.xshmgetimage", "holo_tasks.accessibility.reader"),
     *("Xlib.display", "Xlib.XK", "Xlib.ext.composite", "Xlib.support.unix_connect", "Xlib.xauth"),
     *(f"Xlib.ext.{name}" for name in ("randr", "record", "shape", "xinerama", "xtest")),
-    *("pytweening", "holo_tasks.desktop.target"),
+    *("pytweening", "holo_tasks.desktop.calibration.click_window"),
     *(f"holo_tasks.desktop.{name}" for name in ("x_session", "ear", "wm", "program", "hands", "eyes", "xlink")),
     *(f"holo_tasks.desktop.{name}" for name in ("interpreter_scripts", "other_user", "owners", "direct_press")),
     *(f"holo_tasks.desktop.{name}" for name in ("element_reader", "fields", "gesture_looks", "grabs", "keyboard")),
@@ -322,7 +326,7 @@ def have_others_forked(later: dict[str, ModuleType]) -> None:
     It takes ``later`` for modules that count as loaded only once they are imported. Where there are none, Prefect has
     read its settings: what loads it is started as ever, and only hosts are forked.
     """
-    from holo_tasks.desktop import child
+    from holo_tasks.desktop.session import child
     from holo_tasks.prefect_server import temporary
     from tests.support import warm
 
@@ -364,7 +368,7 @@ def _begin_as_any() -> None:
 
 def _become_host(arguments: list[str]) -> NoReturn:
     """Be the process of a desktop, found where its environment says; as there `sitecustomize` would, it arms itself."""
-    from holo_tasks.desktop import host
+    from holo_tasks.desktop.session import host
 
     sys.argv = [host.__file__, *arguments]
     sys.path[:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))

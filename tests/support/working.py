@@ -15,9 +15,9 @@ from typing import Any
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
 from holo_tasks.machine.clock import boot_s
-from holo_tasks.safety import ledger as ledgers
-from holo_tasks.safety.ledger import Claim, Ledger
-from holo_tasks.safety.store import add
+from holo_tasks.safety.database.store import add
+from holo_tasks.safety.records import ledger as ledgers
+from holo_tasks.safety.records.ledger import Claim, Ledger
 from tests.support.spending import open_store
 
 LEASE_S, RENEW_S = 1.5, 0.3

@@ -18,9 +18,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prefect import flow
 
 from holo_tasks import Hooks, LimitReached, Limits, pursue, step, subgoal
-from holo_tasks.core.activity import Activity
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.screen.activity import Activity
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.telemetry import names
 from tests.support import scripted_model
 from tests.support.agents import agent

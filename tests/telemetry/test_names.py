@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from holo_tasks.core import actions
+from holo_tasks.core.prompts import actions
 from holo_tasks.run.hooks import LimitHit
 from holo_tasks.telemetry import names
 from holo_tasks.telemetry.meters import Meters

@@ -28,7 +28,7 @@ from holo_tasks import (
     step,
     subgoal,
 )
-from holo_tasks.core.budget import Guard
+from holo_tasks.core.limits.budget import Guard
 from holo_tasks.run.run import Run
 
 

@@ -7,8 +7,8 @@ import random
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.safety.masking.texts import TextMasker
 from holo_tasks.safety.masking.wireframe import Wireframe

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.elements import Element, ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision import element_check
 from holo_tasks.vision.element_check import ElementCheck, agrees, fit
 from holo_tasks.vision.ocr_reader import Reader

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.values import label_of
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.expected_texts import ExpectedTexts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.field_labels import labels_of
 from holo_tasks.vision.screen_text import Line
 

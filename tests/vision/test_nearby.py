@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.run import screen_text_rules
-from holo_tasks.run.screen_text_rules import unread_text_warning
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.run.rules import screen_text_rules
+from holo_tasks.run.rules.screen_text_rules import unread_text_warning
 from holo_tasks.safety.policy import Rules
 from holo_tasks.vision.control_text import ScreenText, can_read
 

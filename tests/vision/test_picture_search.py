@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.template_match import place_of, places_of, reference
 
 WIDTH, HEIGHT = 90, 28

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.frame import Frame, OnScreen
-from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Widget, Window
+from holo_tasks.core.screen.frame import Frame, OnScreen
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.screen.states import Absent, AnyOf, Asked, Picture, State, Text, Widget, Window
 from holo_tasks.loop.screens import Screens
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.ocr_reader import Reader, Reading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.values import convert, fill, fill_all, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches

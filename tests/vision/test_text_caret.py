@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.ocr_reader import shared_reader
 from holo_tasks.vision.text_caret import less_its_last, without_caret
 from tests.support.long import few

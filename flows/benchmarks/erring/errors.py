@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 
 Kind: TypeAlias = Literal["offset", "neighbour", "stale", "again", "skipped", "wrong_value", "early", "invented"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

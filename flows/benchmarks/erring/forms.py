@@ -27,7 +27,7 @@ from benchmarks.nasty.programs import PROGRAM as CASHBOOK
 from benchmarks.nasty.programs.seeds import plan
 from benchmarks.nasty.programs.store import Store
 from benchmarks.nasty.suite import LATE
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop import VirtualDesktop
 
 PATIENCE_S = 20.0

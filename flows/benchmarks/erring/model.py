@@ -20,7 +20,7 @@ from benchmarks.oracle import step_of
 from holo_tasks.contract.offered_tools import answer_only
 from holo_tasks.contract.rulebook import Body, Terms
 from holo_tasks.contract.tokens import prompt_tokens, text_tokens
-from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.rehearsal.errors import Refused
 from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
 from holo_tasks.scripts.playbook import load_playbook

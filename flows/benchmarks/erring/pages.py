@@ -13,7 +13,7 @@ from benchmarks.erring.declared import page_declared, page_plain
 from benchmarks.erring.errors import Call, Control, Kind, Meant, Mind
 from benchmarks.erring.place import Started, Verdict, answer, fresh
 from benchmarks.miniwob import ENOUGH, FLAGS, HEIGHT, ORACLE, WIDTH, begun, html_folder
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.desktop import VirtualDesktop
 
 CONTROLS = """[...document.querySelectorAll(

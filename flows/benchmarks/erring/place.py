@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.erring.errors import Call, Control, Kind, Meant, Mind
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
 
 SIZE = Size(1280, 800)

@@ -26,7 +26,7 @@ from benchmarks.miniwob import MiniWob
 from holo_tasks import HoloError
 from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.audit import Destination, open_trace
-from holo_tasks.core.money import Usage
+from holo_tasks.core.limits.money import Usage
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for

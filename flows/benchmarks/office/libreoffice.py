@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.office.trial import click
-from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.elements.elements import ElementTree
 
 QUIETLY = ("--norestore", "--nologo", "--nofirststartwizard")
 

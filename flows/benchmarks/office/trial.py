@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from benchmarks.values import Item, Judgement
 from holo_tasks import pursue
-from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.ports import TellsElements
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.run.run import Run
 
 WIDTH, HEIGHT = 1280, 800

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.audit.pages.page import whole_page, write_page
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
 
 PLAIN = {"panel", "window", "document", "section", "scroll pane", "viewport", "unknown", "group", "separator"}
 """Roles of containers. They are drawn, but listed only if they have a name."""

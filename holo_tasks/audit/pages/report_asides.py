@@ -9,7 +9,7 @@ from holo_tasks.audit.pages.gesture_marks import Ring, area
 from holo_tasks.audit.pages.report_step import Picture, Reference
 from holo_tasks.audit.pages.run_view import Aside, Story
 from holo_tasks.core.events import Located
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 
 KNEW = {"accessibility": "the program reported it", "text": "it was read from the screen"}
 """How a position was found without a model, by the value of ``by`` in the trace."""

@@ -11,7 +11,7 @@ from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, duration, kind_coun
 from holo_tasks.audit.pages.gesture_marks import Mark, area, caption, marks
 from holo_tasks.audit.pages.run_view import Step, Story
 from holo_tasks.core.events import FrameTaken
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.geometry import Box
 
 Reference: TypeAlias = Callable[[str], str | None]
 """Returns the id of a picture in the page, or ``None`` if the trace lacks it."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from holo_tasks.audit.pages.formatting import clock, moment, ordinal
 from holo_tasks.core import events as e
-from holo_tasks.core.typed_text import SILENT
+from holo_tasks.core.texts.typed_text import SILENT
 
 MAX_STORY_BYTES = 256_000_000
 """Largest trace that is held in memory as a story, in bytes of events. A run of ten thousand steps has a tenth."""

@@ -15,7 +15,7 @@ from holo_tasks.cli.doctor.services import check_audit, check_prefect, check_sha
 from holo_tasks.cli.doctor.view import check_view
 from holo_tasks.cli.signals import cancel_at_signals
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, ModelFailed, StoreLost
-from holo_tasks.safety.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
 
 LONGEST_S = 3600
 Check = Callable[[Chain], Awaitable[None]]

@@ -9,17 +9,17 @@ from holo_tasks.cli import settings
 from holo_tasks.cli.doctor import remedies
 from holo_tasks.cli.doctor.findings import Chain, Spent, without_secrets
 from holo_tasks.cli.doctor.picture import WORD, on_button, picture
-from holo_tasks.core.actions import AnswerCall
 from holo_tasks.core.errors import HoloError, InvalidUsage, UnsureReply, UnusableReply
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.json_object import parse_json_object
-from holo_tasks.core.model import Request
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.scaling import to_pixel
-from holo_tasks.core.toolbox import point_schema, read_point
-from holo_tasks.core.transcript import Observed, Transcript
-from holo_tasks.loop.ask import fit
-from holo_tasks.loop.predict import estimate
+from holo_tasks.core.prompts.actions import AnswerCall
+from holo_tasks.core.prompts.json_object import parse_json_object
+from holo_tasks.core.prompts.model import Request
+from holo_tasks.core.prompts.scaling import to_pixel
+from holo_tasks.core.prompts.toolbox import point_schema, read_point
+from holo_tasks.core.prompts.transcript import Observed, Transcript
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.loop.ask_model.ask import fit
+from holo_tasks.loop.ask_model.predict import estimate
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.dialects.replies import check_ended

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.frame import Frame, RedactedFrame, Shot
-from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.screen.frame import Frame, RedactedFrame, Shot
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.models.encoding import ENCODERS
 
 WORD = "WALNUT"

@@ -12,17 +12,17 @@ from pathlib import Path
 
 from holo_tasks.cli.doctor.findings import Chain
 from holo_tasks.cli.doctor.trust import of_display
-from holo_tasks.core.calibration import Setting, path_error
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click, Write
-from holo_tasks.core.monitors import told_monitors
+from holo_tasks.core.input.gestures import Click, Write
+from holo_tasks.core.screen.calibration import Setting, path_error
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.monitors import told_monitors
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.desktop.readiness.tcp_table import why_unseen
-from holo_tasks.desktop.remote_client import CLIENTS
+from holo_tasks.desktop.remote.remote_client import CLIENTS
 from holo_tasks.machine.home import holo_home
-from holo_tasks.run.calibrations import kept, said
+from holo_tasks.run.desktops.calibrations import kept, said
 
 PROGRAM = Path(__file__).with_name("window.py")
 TITLE = "doctor:"

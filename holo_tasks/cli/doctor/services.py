@@ -25,8 +25,8 @@ from holo_tasks.models.address import shown
 from holo_tasks.prefect_server.local_only import check_anchors, check_database, switched_on
 from holo_tasks.prefect_server.local_only import check_prefect as check_prefect_here
 from holo_tasks.prefect_server.temporary import configured_api_url, require_server
-from holo_tasks.safety.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.database.store import store_at
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ async def check_prefect(chain: Chain, timeout_s: float) -> None:
     )
     told = [f"A Prefect API answers at {shown(url)}."]
     if any(pending_notes.left(holo_home(), "flow-run")):
-        from holo_tasks.run.untold import tell_untold  # Prefect takes seconds to load
+        from holo_tasks.run.prefect_edge.unreported_runs import tell_untold  # Prefect takes seconds to load
 
         told += await tell_untold(holo_home())
     chain.tell(" ".join(told), doubts)

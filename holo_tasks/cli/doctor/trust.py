@@ -11,9 +11,9 @@ from holo_tasks.core.errors import HoloError
 from holo_tasks.core.this_machine import is_loopback
 from holo_tasks.machine.private import DATABASE, OURS, open_to_others, replaceable
 from holo_tasks.prefect_server.temporary import OPEN, is_open
-from holo_tasks.run.secret_sources import VARIABLE
-from holo_tasks.safety.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.store import store_at
+from holo_tasks.run.rules.secret_sources import VARIABLE
+from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.database.store import store_at
 
 
 def of_home(home: Path) -> list[str]:

@@ -24,10 +24,10 @@ def main() -> NoReturn:
     os.set_inheritable(lock, False)  # child processes may live longer than the run
     asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
     sys.argv = ["holo-tasks", *asked["arguments"]]
-    from holo_tasks.cli import run
     from holo_tasks.cli.commands import main as command
     from holo_tasks.cli.mcp.processes import PROGRESS
-    from holo_tasks.cli.progress import Followed
+    from holo_tasks.cli.run_command import run
+    from holo_tasks.cli.run_command.progress import Followed
 
     run.followed = Followed(folder.name, folder / PROGRESS)
     command()

@@ -40,7 +40,7 @@ class Granted:
 
 def granted_by(options: argparse.Namespace) -> Granted:
     """Return the permissions. Raises `InvalidUsage` for options that no run accepts, before a client connects."""
-    from holo_tasks.cli.run import check, rules_of
+    from holo_tasks.cli.run_command.run import check, rules_of
     from holo_tasks.machine.patience import tells
 
     tells.set(lambda text: None)

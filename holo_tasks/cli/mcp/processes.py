@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.desktop import kill_files
+from holo_tasks.desktop.stop import kill_files
 from holo_tasks.machine.private import open_private, private_folder
 
 FOLDER, PROGRESS = "mcp", "progress.json"

@@ -27,8 +27,8 @@ from holo_tasks.cli.mcp import processes
 from holo_tasks.cli.mcp.granted import Granted
 from holo_tasks.cli.mcp.replies import asked_of, in_words, status_of, with_data
 from holo_tasks.core.errors import HoloError, InvalidUsage
-from holo_tasks.core.outside import defused, named
 from holo_tasks.core.person import NO, YES
+from holo_tasks.core.texts.outside import defused, named
 from holo_tasks.core.version import __version__
 
 INSTRUCTIONS = (

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import IO
 
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.desktop import leftovers, processes
-from holo_tasks.desktop.other_user import OtherUser
+from holo_tasks.desktop import processes
 from holo_tasks.desktop.profiles import office
 from holo_tasks.desktop.profiles.programs import Kind, look_up, names_profile
+from holo_tasks.desktop.programs.other_user import OtherUser
+from holo_tasks.desktop.session import leftovers
 from holo_tasks.machine.private import FOLDER, own_folder
 
 INNER, LOCK = "profile", "desktop"

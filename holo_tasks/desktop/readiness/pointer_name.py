@@ -6,7 +6,7 @@ from typing import Any
 
 import xcffib.xfixes
 
-from holo_tasks.desktop.xlink import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XLink
 
 BUSY = frozenset({"watch", "left_ptr_watch", "half-busy", "wait", "progress"})
 """Names of busy pointers in the X11 cursor font, in freedesktop's themes and in CSS."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent
 
 

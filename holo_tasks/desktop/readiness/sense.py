@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from holo_tasks.core.geometry import Box
-from holo_tasks.desktop.element_reader import Elements
-from holo_tasks.desktop.owners import clients, owner_of
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.desktop.capture.repaints import Repaints
+from holo_tasks.desktop.elements.element_reader import Elements
+from holo_tasks.desktop.programs.window_owners import clients, owner_of
 from holo_tasks.desktop.readiness.pointer_name import PointerName
 from holo_tasks.desktop.readiness.programs import Programs
 from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
-from holo_tasks.desktop.repaints import Repaints
-from holo_tasks.desktop.xlink import XLink
+from holo_tasks.desktop.x11.x_connection import XLink
 
 
 def sense(

@@ -15,15 +15,15 @@ from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.recheck import CARET_TALL, CARET_WIDE
+from holo_tasks.desktop.capture.repaints import Repaints
 from holo_tasks.desktop.processes import ancestry
 from holo_tasks.desktop.readiness.cpu_use import CpuUse, awake, cpu_sample
 from holo_tasks.desktop.readiness.exchanges import Exchanges
 from holo_tasks.desktop.readiness.pointer_name import PointerName
 from holo_tasks.desktop.readiness.programs import Programs
 from holo_tasks.desktop.readiness.tcp_table import NotTold, TcpSocket, TcpTable
-from holo_tasks.desktop.repaints import Repaints
 
 IDLE_EVERY_S, IDLE_AFTER_S, IDLE_FOR_S = 0.25, 1.0, 120.0
 """Seconds of the thread that learns while the agent is idle.

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.network import Grant
+from holo_tasks.desktop.programs.shared_folder import VARIABLE as FILES
 from holo_tasks.desktop.sandbox.bounds import Bounds
 from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.desktop.sandbox.start import Sandbox
 from holo_tasks.desktop.sandbox.view import Place
-from holo_tasks.desktop.shared_folder import VARIABLE as FILES
 
 
 def walls(

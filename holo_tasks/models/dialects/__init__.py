@@ -1,10 +1,10 @@
-"""Dialects: how conversations are written for a family of models, and how replies are parsed (`core.model.Dialect`)."""
+"""Dialects: the form of conversations with a family of models (`core.prompts.model.Dialect`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from holo_tasks.core.model import Dialect
+from holo_tasks.core.prompts.model import Dialect
 from holo_tasks.models.dialects.holotron import Holotron
 from holo_tasks.models.dialects.structured import Structured
 from holo_tasks.models.dialects.tools import Tools

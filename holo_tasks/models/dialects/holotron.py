@@ -8,16 +8,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, ValidationError
 
-from holo_tasks.core.actions import ACTING, AnyCall
-from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage, UnsureReply, UnusableReply
-from holo_tasks.core.json_object import check_unicode, parse_json_object
-from holo_tasks.core.macros import Macro
-from holo_tasks.core.model import Request
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.step import Step
-from holo_tasks.core.toolbox import Toolbox
-from holo_tasks.core.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.actions import ACTING, AnyCall
+from holo_tasks.core.prompts.json_object import check_unicode, parse_json_object
+from holo_tasks.core.prompts.macros import Macro
+from holo_tasks.core.prompts.model import Request
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.toolbox import Toolbox
+from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.texts.error_text import problems_of
 from holo_tasks.models.dialects.messages import OUT_OF_STEPS, image_part, text_part
 from holo_tasks.models.dialects.replies import check_ended
 from holo_tasks.models.profile import Profile

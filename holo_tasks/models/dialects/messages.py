@@ -6,8 +6,8 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.transcript import Correction, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import Correction, Observed, Told, Transcript
+from holo_tasks.core.screen.frame import Shot
 from holo_tasks.models.profile import Profile
 
 Message = dict[str, Any]

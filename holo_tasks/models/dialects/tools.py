@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from holo_tasks.core.actions import AnswerCall
 from holo_tasks.core.errors import UnusableReply
-from holo_tasks.core.json_object import check_unicode, parse_json_object, without_reasoning
-from holo_tasks.core.macros import Macro
-from holo_tasks.core.model import Request
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.actions import AnswerCall
+from holo_tasks.core.prompts.json_object import check_unicode, parse_json_object, without_reasoning
+from holo_tasks.core.prompts.macros import Macro
+from holo_tasks.core.prompts.model import Request
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
 from holo_tasks.models.dialects.messages import OUT_OF_STEPS, PRINCIPLES, Gallery, Message, before_last, tagged
 from holo_tasks.models.dialects.replies import check_ended
 from holo_tasks.models.profile import Profile

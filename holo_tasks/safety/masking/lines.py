@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
 
 
 class ReadLine(Protocol):

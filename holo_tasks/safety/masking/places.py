@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.core.frame import Frame, Mask, OnScreen
-from holo_tasks.core.geometry import Box
 from holo_tasks.core.programs import Owner, is_viewer, may_run
+from holo_tasks.core.screen.frame import Frame, Mask, OnScreen
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.safety.masking.patterns import Pattern
 
 LONGEST_TITLE = 200

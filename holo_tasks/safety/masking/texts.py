@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from holo_tasks.core.codes import NO_CODES, Codes
-from holo_tasks.core.frame import Frame, Mask
-from holo_tasks.core.scrub import encodings
+from holo_tasks.core.screen.frame import Frame, Mask
+from holo_tasks.core.secrets.codes import NO_CODES, Codes
+from holo_tasks.core.secrets.scrub import encodings
 from holo_tasks.safety.masking.fuzzy_search import folded_in, folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, Found, find
 from holo_tasks.safety.masking.lines import LineReader, Row, rows_of, wraps_of

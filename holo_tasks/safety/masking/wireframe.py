@@ -9,9 +9,9 @@ from typing import Protocol
 
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.frame import Frame, Mask, RedactedFrame
-from holo_tasks.core.geometry import Box
 from holo_tasks.core.ports import Masker
+from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.safety.masking.lines import LineReader, ReadLine
 from holo_tasks.safety.masking.word_boxes import rounded
 from holo_tasks.safety.redaction import masks_of, painted

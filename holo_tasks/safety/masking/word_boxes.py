@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.safety.masking.lines import ReadLine
 
 if TYPE_CHECKING:

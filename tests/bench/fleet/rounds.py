@@ -132,7 +132,7 @@ class Round:
         """Write items down as done, as an earlier run leaves them on the list."""
         import sqlalchemy as sa
 
-        from holo_tasks.safety.work_items import WORK_ITEMS
+        from holo_tasks.safety.records.work_items import WORK_ITEMS
 
         columns = WORK_ITEMS.c
         values = {"state": "done", "status": "done", "token": columns.key, "ended": "2026-01-01T00:00:00+00:00"}
@@ -183,8 +183,8 @@ class Round:
         """Return on which machine, by which process of it, each item is worked on."""
         import sqlalchemy as sa
 
-        from holo_tasks.safety.ledger import CLAIMS, where_is
-        from holo_tasks.safety.work_items import WORK_ITEMS
+        from holo_tasks.safety.records.ledger import CLAIMS, where_is
+        from holo_tasks.safety.records.work_items import WORK_ITEMS
 
         items, claims = WORK_ITEMS.c, CLAIMS.c
         found = sa.select(items.key, claims.holder).where(
@@ -213,7 +213,7 @@ class Round:
     def _states(self) -> dict[str, str]:
         import sqlalchemy as sa
 
-        from holo_tasks.safety.work_items import WORK_ITEMS
+        from holo_tasks.safety.records.work_items import WORK_ITEMS
 
         columns = WORK_ITEMS.c
         with _store().transaction() as db:
@@ -229,7 +229,7 @@ class Round:
 
     async def _left(self, began: float) -> list[str]:
         """Return what is left of the work that nobody should hold any more, of what there is since it began."""
-        from holo_tasks.safety.seats import Seats
+        from holo_tasks.safety.records.seats import Seats
         from janitor import janitor
 
         left: list[str] = []
@@ -335,7 +335,7 @@ def _list(name: str) -> Any:
 
 
 def _store() -> Any:
-    from holo_tasks.run.business_item import Books
+    from holo_tasks.run.items.business_item import Books
 
     return Books.here().ledger.store
 

@@ -8,7 +8,7 @@ import sys
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 
-GATE = "holo_tasks.desktop.gate"
+GATE = "holo_tasks.desktop.input.gate"
 
 
 def between_gestures(gate):

@@ -20,7 +20,11 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-LEDGER, ITEMS, BUDGETS = "holo_tasks.safety.ledger:Ledger", "holo_tasks.safety.items:Items", "holo_tasks.safety.budgets"
+LEDGER, ITEMS, BUDGETS = (
+    "holo_tasks.safety.records.ledger:Ledger",
+    "holo_tasks.safety.records.items:Items",
+    "holo_tasks.safety.records.budgets",
+)
 FLOW_POINTS = {
     "claim": f"{LEDGER}._try_claim",
     "intend": f"{LEDGER}.intend",
@@ -34,17 +38,17 @@ FLOW_POINTS = {
     "hold": f"{BUDGETS}:Budgets.hold",
     "pay": f"{BUDGETS}:Budgets.pay",
     "count": f"{BUDGETS}:Budgets.act",
-    "begin": "holo_tasks.safety.run_list:RunBook.began",
-    "end": "holo_tasks.safety.run_list:RunBook.ended",
+    "begin": "holo_tasks.safety.records.run_list:RunBook.began",
+    "end": "holo_tasks.safety.records.run_list:RunBook.ended",
     "event": "holo_tasks.audit.trace:LocalTrace.append",
     "frame": "holo_tasks.audit.trace:LocalTrace.keep",
     "spool": "holo_tasks.audit.spool:Spool.note_uploaded",
     "row": "holo_tasks.office.workbook:Workbook.upsert",
 }
 DESKTOP_POINTS = {
-    "down": "holo_tasks.desktop.pointer:Pointer._press",
-    "up": "holo_tasks.desktop.pointer:Pointer._release",
-    "key": "holo_tasks.desktop.keyboard:Keyboard.press",
+    "down": "holo_tasks.desktop.input.pointer:Pointer._press",
+    "up": "holo_tasks.desktop.input.pointer:Pointer._release",
+    "key": "holo_tasks.desktop.input.keyboard:Keyboard.press",
 }
 NOT_IN_DATABASE = ("begin", "end", "event", "frame", "spool", "row")
 IN_DATABASE = tuple(point for point in FLOW_POINTS if point not in NOT_IN_DATABASE)
@@ -91,7 +95,7 @@ def _wrap(point: str, place: str, die: Callable[[str], None]) -> None:
 
 
 def _arm_transactions() -> None:
-    from holo_tasks.safety.store import Store
+    from holo_tasks.safety.database.store import Store
 
     inner = Store.transaction
 
@@ -106,7 +110,7 @@ def _arm_transactions() -> None:
 
 
 def _forget_intents() -> None:
-    from holo_tasks.safety.ledger import Claim, Ledger
+    from holo_tasks.safety.records.ledger import Claim, Ledger
 
     inner = Ledger._try_claim
 

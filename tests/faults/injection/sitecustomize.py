@@ -3,7 +3,7 @@
 import os
 import sys
 
-if "PYTHON_HOLO_FAULT_LOG" in os.environ and "holo_tasks.desktop.host" in sys.orig_argv:
+if "PYTHON_HOLO_FAULT_LOG" in os.environ and "holo_tasks.desktop.session.host" in sys.orig_argv:
     import kill_points
 
     kill_points.arm_desktop()

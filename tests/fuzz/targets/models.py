@@ -13,13 +13,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from holo_tasks.core.errors import HoloError, UnusableReply
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Size
-from holo_tasks.core.json_object import parse_json_object
 from holo_tasks.core.ports import Reply, ToolRequest
-from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.step import Step
-from holo_tasks.core.toolbox import read_point
+from holo_tasks.core.prompts.json_object import parse_json_object
+from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.toolbox import read_point
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Size
 from holo_tasks.models.client import BUSY, REFUSED, ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.profile import profile_for, shipped

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from holo_tasks.cli.commands import carry_out
 from holo_tasks.cli.parser import command_line
 from holo_tasks.core.errors import HoloError, InvalidUsage
-from holo_tasks.core.scrub import Scrubber
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.secrets.scrub import Scrubber
+from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.kill.sources import named_in
-from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.database.store import Store
 from holo_tasks.safety.masking.fuzzy_search import folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.kinds import FINDERS, find
-from holo_tasks.safety.store import Store
+from holo_tasks.safety.records.handoffs import Handoffs
 from tests.fuzz.target import Target, check
 
 COMMANDS = (

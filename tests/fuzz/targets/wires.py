@@ -24,11 +24,12 @@ from websockets.exceptions import InvalidHeader
 from websockets.http11 import Request
 
 from holo_tasks.core.errors import HoloError
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Drag, Hotkey, Scroll, Write
-from holo_tasks.core.remote_input import Key, Pointing
-from holo_tasks.desktop import ipc_messages, kill_files
-from holo_tasks.desktop.child import Child
+from holo_tasks.core.input.gestures import Click, Drag, Hotkey, Scroll, Write
+from holo_tasks.core.input.remote_input import Key, Pointing
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.desktop.session import ipc_messages
+from holo_tasks.desktop.session.child import Child
+from holo_tasks.desktop.stop import kill_files
 from holo_tasks.live_view.door import Door
 from holo_tasks.live_view.rfb import LONGEST, NotRfb, Viewer
 from holo_tasks.live_view.site import Site

@@ -73,7 +73,7 @@ def one_engine(load: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def sharing(folder: Path) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return how pictures are searched and read where those that are known are not; they are kept in a folder."""
-    from holo_tasks.core.geometry import Box
+    from holo_tasks.core.screen.geometry import Box
     from holo_tasks.vision.ocr import Ocr
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,327 @@
+"""Let the model do a step of a playbook that does not fit. The playbook goes on as soon as it fits again.
+
+`OneStep` decides in place of the playbook.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from holo_tasks.agent.agent_step import act_as_task, decide_as_task
+from holo_tasks.core import events
+from holo_tasks.core.errors import GaveUp, UnusableReply
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, Move, Scroll, Write
+from holo_tasks.core.prompts.actions import AnswerCall, MacroCall, WaitCall
+from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.transcript import Told, Transcript
+from holo_tasks.core.screen.calibration import Correction
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.texts.outside import quoted
+from holo_tasks.loop.executor import Act, Executor
+from holo_tasks.loop.loop import Decide
+from holo_tasks.loop.presses.press_once import Once, named
+from holo_tasks.loop.walk import Walk
+from holo_tasks.run.subgoal_options import MODEL, PLAYBOOK
+from holo_tasks.safety.scrubbing import hushed_plain
+from holo_tasks.scripts.misfit import Misfit
+from holo_tasks.scripts.playbook_brain import LATE_S, DoesNotFit, PlaybookBrain
+from holo_tasks.scripts.resuming import Resumed, Taken
+from holo_tasks.scripts.rules import conditions_in_words
+from holo_tasks.scripts.step_outcome import Outcome, StepOutcome
+
+MOST_CALLS = 4
+"""Most calls of the model for one step."""
+MOST_TIMES = 2
+"""Most times that the model gets the same step in a sub-goal."""
+RESUME_S, PAUSE_S = 3.0, 0.5
+"""Longest wait for the playbook to fit after the model's action, and the interval of the checks."""
+DONE = "done"
+MOST_SAID = 200
+_TASK = """\
+A playbook does the task below without you, and one of its steps does not fit the screen. Do only that one step, with \
+as few actions as you can: the playbook goes on by itself as soon as it fits again.
+
+The step: {step}
+Why it does not fit: {why}.
+{expected}{done}
+If the step is done, answer: {word}. If it cannot be done on this screen, or would be done to another item than the \
+task's, do nothing and answer with the reason.
+
+The task, of which you do only that step: {goal}"""
+_EFFECT = """\
+A playbook does the task below without you. One of its steps was done, and what must come of it is not to be seen. \
+Never do that step again: nobody knows what came of it. If something is in the way, such as a message, clear it, with \
+as few actions as you can: the playbook goes on by itself as soon as it fits again.
+
+The step that was done: {step}
+What is missing: {why}.
+{expected}{done}
+If you can do nothing about it, answer with the reason.
+
+The task, of which you do nothing else: {goal}"""
+_ANSWER = """\
+{goal}
+
+A playbook did all of this but the answer: {why}. Do nothing more to the program than it takes to read the answer, and \
+answer."""
+
+
+@dataclass(frozen=True)
+class Lent:
+    """The context for the model while it does a step.
+
+    ``task`` is the ``goal`` with the shape of the answer. ``secrets`` may be typed by name. ``retry_click`` has the
+    labels that may be clicked again.
+    """
+
+    goal: str
+    task: str
+    data: Mapping[str, Any]
+    secrets: frozenset[str] | None
+    correction: Correction | None
+    retry_click: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Healed:
+    """A step that the model did, or whose way it cleared.
+
+    ``taken`` is its last action and ``before`` the picture before that. ``number`` outcomes of steps were known then.
+    """
+
+    misfit: Misfit
+    resumed: Resumed
+    taken: Taken | None
+    before: Shot | None
+    number: int
+
+
+@dataclass
+class _Help:
+    """A step that the model is doing: its calls so far, and its last action with the picture before it."""
+
+    misfit: Misfit
+    error: DoesNotFit
+    held: Once
+    script: Transcript
+    calls: int = 0
+    taken: Taken | None = None
+    before: Shot | None = None
+    answering: bool = False
+
+
+@dataclass
+class OneStep:
+    """Decides by the playbook, and by the model while the playbook does not fit.
+
+    ``once`` keeps later layers from pressing buttons that may have had an effect. ``answered`` is true if the model
+    gave the answer. ``healed`` are the steps that the model did.
+    """
+
+    brain: PlaybookBrain
+    executor: Executor
+    by_script: Decide
+    once: Once
+    lent: Lent
+    answered: bool = False
+    healed: list[Healed] = field(default_factory=list)
+    _help: _Help | None = None
+    _times: Counter[tuple[str, int]] = field(default_factory=Counter)
+    _act: Act = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._act = self.executor.act
+        self.brain.late_s = LATE_S
+
+    async def decide(self, walk: Walk, answer_only: bool) -> Step:
+        """Return the next step of the playbook or of the model. Raises `GaveUp` if neither can go on."""
+        while True:
+            if self._help is None:
+                try:
+                    return await self.by_script(walk, answer_only)
+                except DoesNotFit as error:
+                    await self._begin(walk, error)
+            elif await self._resumes(walk):
+                continue
+            if (step := await self._by_model(walk, answer_only)) is not None:
+                return step
+
+    async def close(self) -> None:
+        """Close the playbook. If the model has answered, record its step first."""
+        if self._help is not None and self._help.answering:
+            self.answered = True
+            self.brain.done_by_other(self._outcome(self._help))
+        await self.brain.close()
+
+    async def _begin(self, walk: Walk, error: DoesNotFit) -> None:
+        """Give the misfit step to the model.
+
+        Raises ``error`` if the misfit is about another item, if the screen has nothing that the playbook knows, or if
+        the model has had this step too often.
+        """
+        misfit = error.misfit
+        key = misfit.rule.id, misfit.place
+        self._times[key] += 1
+        if misfit.of_other_item or not (misfit.near or misfit.done) or self._times[key] > MOST_TIMES:
+            raise error
+        labels = self.brain.pressed(misfit)
+        if misfit.cause == "effect":  # the press may have had its effect, so later layers do not repeat it
+            self.once.hold_back(self.brain.written_on(misfit.action))
+        self._help = _Help(misfit, error, Once(labels, pressed=set(labels)), walk.transcript)
+        self._lend(walk, Transcript(self._task_text(misfit)), self.lent.secrets, self.lent.correction, MODEL)
+        await walk.record(events.LayerChanged(source=PLAYBOOK, target=MODEL, reason=misfit.sentence))
+        await walk.look()
+        walk.begin()
+
+    async def _end(self, walk: Walk, resumed: Resumed) -> None:
+        """Return control to the playbook, and record the step."""
+        help_, misfit = self._current(), self._current().misfit
+        outcome = self._outcome(help_)
+        self.brain.done_by_other(outcome)
+        self.healed.append(Healed(misfit, resumed, help_.taken, help_.before, len(self.brain.outcomes)))
+        if misfit.cause == "effect":
+            self.once.let_go(self.brain.written_on(misfit.action))
+        self._help = None
+        self._lend(walk, help_.script, None, None, PLAYBOOK)
+        await walk.record(events.LayerChanged(source=MODEL, target=PLAYBOOK, reason="The playbook fits again."))
+        if self.lent.correction is not None:
+            await walk.look()  # the playbook needs a picture without the model's correction
+
+    def _lend(
+        self,
+        walk: Walk,
+        transcript: Transcript,
+        secrets: frozenset[str] | None,
+        correction: Correction | None,
+        layer: str,
+    ) -> None:
+        """Set the walk's transcript, secrets and correction for the layer that goes on."""
+        walk.transcript, walk.secrets = transcript, secrets
+        walk.safe_to_repeat, walk.held, walk.waits_on = self.lent.retry_click, (), True
+        walk.doors = replace(walk.doors, correction=correction)
+        self.executor.layer, self.executor.act = layer, act_as_task if layer == MODEL else self._act
+
+    async def _resumes(self, walk: Walk) -> bool:
+        """Return whether the playbook fits again, and let it go on then. Wait up to `RESUME_S` after an action."""
+        help_ = self._current()
+        if help_.answering:  # its answer was rejected
+            help_.answering = False
+            return False
+        if help_.misfit.action.ask_model is not None:  # the model does the rest of the goal
+            return False
+        taken = None if _failed(walk) else help_.taken
+        acted = taken is not None and not isinstance(taken.call, WaitCall)
+        until_s = walk.doors.now_s() + (RESUME_S if acted else 0.0)
+        while True:
+            resumed = await self.brain.resume(walk, help_.misfit, taken)
+            if resumed is not None:
+                await self._end(walk, resumed)
+                return True
+            if walk.doors.now_s() >= until_s:
+                return False
+            await walk.pause(PAUSE_S)
+            await walk.look()
+            walk.show()
+
+    async def _by_model(self, walk: Walk, answer_only: bool) -> Step | None:
+        """Return the model's next step. ``None`` if it says that the step is done, and the playbook fits."""
+        help_ = self._current()
+        while help_.calls < MOST_CALLS:
+            step = await decide_as_task(walk, answer_only)
+            assert walk.seen is not None
+            seen, call = walk.seen, step.tool_call
+            help_.calls += 1
+            if isinstance(call, AnswerCall):
+                if answer_only or help_.misfit.action.answers:
+                    help_.answering = True
+                    return step
+                await walk.decided(step)
+                await self._said(walk, call.content)
+                return None
+            is_macro = isinstance(call, MacroCall)
+            pressed = await help_.held.pressed_by(step, seen, walk.scene(seen.frame))
+            if not pressed and not is_macro:
+                help_.taken = Taken(call, points_of(step, seen.shot), await self.brain.look(walk))
+                help_.before = seen.shot
+                return step
+            await walk.decided(step)
+            why = f"{named(pressed)} was pressed before, and is pressed once only. Nothing was done."
+            why = "Do this one step yourself. Nothing was done." if is_macro else why
+            await walk.record(events.Corrected(reason=why))
+            walk.remember(step, why, is_error=True)
+        raise self._given_up(f"the model did not get it done in {MOST_CALLS} calls")
+
+    async def _said(self, walk: Walk, said: str) -> None:
+        """Accept the answer "done" if the playbook fits then. Raises `GaveUp` otherwise, or for another answer."""
+        help_ = self._current()
+        if said.strip().strip(".!\"'").casefold() != DONE or help_.misfit.cause == "effect":
+            raise self._given_up(f"the model says: {said.strip()[:MOST_SAID]}")
+        resumed = await self.brain.resume(walk, help_.misfit, help_.taken, said_done=True)
+        if resumed is None:
+            raise self._given_up("the model says that it is done, and the playbook fits no more than before")
+        await self._end(walk, resumed)
+
+    def _given_up(self, why: str) -> GaveUp:
+        error = self._current().error
+        return GaveUp(f"{error} The model had this one step: {why}.", layer=PLAYBOOK)
+
+    def _current(self) -> _Help:
+        assert self._help is not None
+        return self._help
+
+    def _outcome(self, help_: _Help) -> StepOutcome:
+        misfit = help_.misfit
+        said, why = misfit.action.thought, misfit.why
+        as_planned = misfit.action.ask_model is not None
+        outcome: Outcome = "fitted" if as_planned else "healed"
+        return StepOutcome(misfit.rule.id, misfit.place, said, outcome, "model", help_.calls, "" if as_planned else why)
+
+    def _task_text(self, misfit: Misfit) -> str:
+        """Return the task for the model: the step in the playbook's words, and the values as a data block."""
+        lent = self.lent
+        if misfit.action.answers:
+            return _ANSWER.format(goal=lent.task, why=misfit.why)
+        then = f"What must come of it: the screen shows {conditions_in_words(misfit.action.then)}.\n"
+        done = f"Done before, never to be done again: {' '.join(misfit.done)}\n"
+        told = (_EFFECT if misfit.cause == "effect" else _TASK).format(
+            step=misfit.action.thought,
+            why=misfit.why,
+            expected=then if misfit.action.then else "",
+            done=done if misfit.done else "",
+            word=DONE,
+            goal=lent.goal,
+        )
+        values = hushed_plain({**self.brain.values, **lent.data})
+        return f"{told}\n\n{quoted(values)}" if values else told
+
+
+def _failed(walk: Walk) -> bool:
+    """Return whether the last decided step failed or was not performed."""
+    told = next((entry for entry in reversed(walk.transcript.entries) if isinstance(entry, Told)), None)
+    return told is None or told.is_error
+
+
+def points_of(step: Step, shot: Shot) -> tuple[Point, ...]:
+    """Return the points of a step's action, in pixels of the picture that it was decided on."""
+    with suppress(UnusableReply):
+        gesture = to_gesture(step.tool_call, shot)
+        return tuple(Point(at.x - shot.area.left, at.y - shot.area.top) for at in _aims(gesture))
+    return ()
+
+
+def _aims(gesture: Gesture | None) -> tuple[Point, ...]:
+    match gesture:
+        case Drag(start, end):
+            return start, end
+        case Move(to):
+            return (to,)
+        case Click(at=at) | Scroll(at=at) | Write(at=Point() as at):
+            return (at,)
+        case _:
+            return ()

@@ -1,0 +1,120 @@
+"""Run the replay of a playbook as one Prefect task. Its steps are in the trace, and its progress is in an artifact."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from prefect import tags
+from prefect.states import Completed
+
+from holo_tasks.agent.agent_step import step_as_task
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.prompts.step import Step
+from holo_tasks.loop.script_port import Brain
+from holo_tasks.loop.walk import Walk
+from holo_tasks.run.prefect_edge.artifacts import publish_markdown, publish_progress, update_progress
+from holo_tasks.run.run import Run
+from holo_tasks.run.subgoal_context import stepping
+from holo_tasks.run.subgoal_options import PLAYBOOK
+from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.scripts.plan import Plan, percent_of, picture_of
+
+EVERY_S = 1.0
+"""Shortest time between two updates of the progress in Prefect."""
+
+
+@dataclass
+class Replay:
+    """One replay of a playbook, with the rules that it followed, in order, and whether it answered."""
+
+    run: Run
+    subgoal: int
+    plan: Plan
+    followed: list[str] = field(default_factory=list)
+    answered: bool = False
+    left: BaseException | None = None
+    """The exception that ended it without failing the task, such as `GaveUp`."""
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def decide(self, walk: Walk, brain: Brain) -> Step:
+        """Return the playbook's next step."""
+        with stepping(walk):
+            step = await brain.decide(walk)
+        rule = self.plan.rule_of(step.thought)
+        if rule and [rule] != self.followed[-1:]:
+            self.followed.append(rule)
+        return step
+
+    async def act(self, walk: Walk, step: Step) -> str:
+        """Perform the action of a step."""
+        with stepping(walk):
+            return await walk.act(step)
+
+    async def through(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Run the replay ``work`` as one task that is named after the playbook's goal, and return its result."""
+        mark = _replay.set((self, work))
+        try:
+            with tags(f"layer:{PLAYBOOK}"):
+                found = await _replayed(self.plan.name)
+        finally:
+            _replay.reset(mark)
+        if self.left is not None:
+            raise self.left
+        return found
+
+    async def tell(self) -> None:
+        """Publish the progress in Prefect until the end, then a diagram of the followed rules."""
+        what = f"{self.plan.name}, sub-goal {self.subgoal}"
+        key = f"{self.run.run_id}-{self.subgoal}"
+        told, ended = 0.0, False
+        artifact = await publish_progress(f"replaying-{key}", told, f"Replaying {what}")
+        while artifact is not None and not ended:
+            await _either(self.over, EVERY_S)
+            ended = self.over.is_set()
+            percent = 100.0 if self.answered else percent_of(self.plan, self.followed)
+            if percent != told:
+                told = percent
+                await update_progress(artifact, percent, f"Replaying {what}: {' '.join(self.followed[-1:])}")
+        await self.over.wait()
+        await publish_markdown(f"replay-{key}", self._page(), f"Replay of {what}")
+
+    def _page(self) -> str:
+        ending = "came to its answer" if self.answered else "stopped, and the next layer took over or it was given up"
+        drawn = picture_of(self.plan, self.followed, ended=self.answered)
+        return f"The playbook `{self.plan.name}` {ending}.\n\n```mermaid\n{drawn}\n```\n"
+
+
+_replay: ContextVar[tuple[Replay, Callable[[], Awaitable[Any]]]] = ContextVar("holo_replay")
+
+
+@step_as_task(acts=True, title="playbook · {name}")
+async def _replayed(name: str) -> Any:
+    """Run the replay to its end. The task has no retries, because the effect of a failed replay is unknown."""
+    replay, work = _replay.get()
+    replay.run.do_aside(replay.tell())
+    try:
+        found = await work()
+        replay.answered = True
+        return found
+    except GaveUp as error:  # the next layer goes on; without a next layer the run fails
+        replay.left = error
+        return Completed(name="Gave up", message=hushed(str(error)), data=None)
+    except (asyncio.CancelledError, Exception):
+        raise
+    except BaseException as left:  # such as `EffectFound`
+        replay.left = left
+        return None
+    finally:
+        replay.over.set()
+
+
+async def _either(over: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, up to ``seconds``."""
+    try:
+        await asyncio.wait_for(over.wait(), seconds)
+    except TimeoutError:
+        return

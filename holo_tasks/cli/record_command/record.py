@@ -1,0 +1,281 @@
+"""`holo-tasks record`: watch a person work on a screen, and make a playbook from that."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+
+from holo_tasks.audit import Destination
+from holo_tasks.audit.recorder import TraceRecorder, new_run_id, now
+from holo_tasks.by_hand.hidden import Inked, Typed, by_name, into_empty, read, secrets_in
+from holo_tasks.by_hand.progress import Teller
+from holo_tasks.by_hand.sitting import HandStep, Shown, Sitting, Watched
+from holo_tasks.by_hand.told import Both, Story, check_steps, merged, write_down
+from holo_tasks.cli import settings as chosen
+from holo_tasks.cli.compile import compile_traces
+from holo_tasks.cli.record_command.person import Person
+from holo_tasks.cli.run_command.run import (
+    display_of,
+    hush_values,
+    named_values,
+    profiles_of,
+    redaction_of,
+    settle_of,
+    size_of,
+)
+from holo_tasks.cli.signals import cancel_at_signals, interrupt_at_signals
+from holo_tasks.cli.verify import ready
+from holo_tasks.compiler.parameters import NO_NAME, is_name
+from holo_tasks.core.attachment import Attachment
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import Event
+from holo_tasks.core.input.remote_input import ByHand
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.secrets.scrub import Scrubber
+from holo_tasks.desktop import AttachedDesktop, Desktop, VirtualDesktop
+from holo_tasks.desktop.input.input_recorder import Witness
+from holo_tasks.live_view.programs import missing_packages
+from holo_tasks.live_view.view import open_live_view
+from holo_tasks.machine.home import holo_home
+from holo_tasks.machine.output import say
+from holo_tasks.models.encoding import PngEncoder
+from holo_tasks.safety.masking.settings import Redaction
+from holo_tasks.safety.redaction import Painter
+from holo_tasks.safety.scrubbed_model import scrubbed_event
+from holo_tasks.scripts.values import Value
+from holo_tasks.vision.control_text import can_read
+from holo_tasks.vision.screen_text import plain
+
+HOW_IT_ENDS = "Type `done` here when you have finished, or press Ctrl+C to discard the recording."
+INPUT_METHOD = (
+    "An input method ({}) runs on the display {}: the recording has the keys that you press, not the characters that "
+    "it makes from them. Switch it to a plain keyboard layout before you type."
+)
+SHOWN_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The steps of a person's work, the last screen, and the display."""
+
+    steps: Sequence[HandStep]
+    last: Shown
+    display: str
+
+
+def record(options: argparse.Namespace) -> str:
+    """Watch a person, write a playbook of the work and return the text for stdout.
+
+    Raises `InvalidUsage` without writing a playbook if the work cannot be replayed.
+    """
+    home, person = holo_home(), Person.at_hand()
+    _check(options)
+    destination, redaction = chosen.audit(options.audit, home), redaction_of(options.redact, {})
+    destination.check()
+    ready(home)
+    goal = options.goal or options.out.name.partition(".")[0].replace("-", " ").replace("_", " ").strip()
+    teller = Teller(say)
+    seen = asyncio.run(_watch(options, person, teller))
+    interrupt_at_signals()
+    steps = merged(seen.steps)
+    wrong = check_steps(steps)
+    params = named_values(options.param, "--param")
+    secrets = _secrets(secrets_in(steps, seen.last, teller.reader, params.values()), person)
+    hush_values(each.secret for each in secrets)
+    answer = "" if wrong else _answer(options.answer, seen.last, teller, person)
+    steps = into_empty(steps, teller.reader)
+    story = Story(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words, wrong)
+    trace = asyncio.run(_kept(story, secrets, redaction, destination, home))
+    if wrong:
+        raise InvalidUsage(f"{wrong} No playbook was made. To see the recording: `holo-tasks report {trace}`.")
+    for name in dict.fromkeys(each.secret.name for each in secrets):
+        say(f"your text for {name} is not kept: a run needs --secret {name} and HOLO_SECRET_{name.upper()}")
+    try:
+        ask = (lambda values: _names(values, person)) if person.there else None
+        how = {"as_json": options.json, "ask": ask, "reader": teller.reader}
+        said = compile_traces([trace], options.out, goal, options.param, None, home, **how)
+    except InvalidUsage as error:
+        raise InvalidUsage(f"{error} The recording is kept: `holo-tasks compile {trace}` takes it.") from None
+    return _with_secrets(said, secrets) if options.json else said
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise `InvalidUsage` for wrong options, before anything is started."""
+    if not options.out.name or options.out.is_dir() or not options.out.absolute().parent.is_dir():
+        raise InvalidUsage(f"--out must name a file in an existing folder, not {str(options.out)!r}.")
+    if options.app is not None and not options.app.strip():
+        raise InvalidUsage("--app is empty; give the command that starts the program.")
+    if not can_read():
+        raise InvalidUsage("Pictures cannot be read here: pip install 'prefect-holo[rehearsal]'.")
+    if wrong := next((name for name in named_values(options.param, "--param") if not is_name(name)), None):
+        raise InvalidUsage(NO_NAME.format(wrong))
+    _desktop(options)  # its constructor checks the other options
+
+
+def _is_own(options: argparse.Namespace) -> bool:
+    """Return whether the program gets a virtual desktop, which the person sees in a browser."""
+    return options.app is not None and options.display is None
+
+
+def _desktop(options: argparse.Namespace) -> Desktop:
+    size, settle, profiles = size_of(options.size), settle_of(options), profiles_of(options)
+    if _is_own(options):
+        if missing := missing_packages():
+            raise InvalidUsage(
+                f"Showing the program in a browser needs `apt-get install --no-install-recommends "
+                f"{' '.join(missing)}`; or add --display $DISPLAY to show it there."
+            )
+        return VirtualDesktop(size=size, app=options.app, settle=settle, inherits="plain", profiles=profiles, tell=say)
+    return AttachedDesktop(
+        display_of(options),
+        app=options.app,
+        settle=settle,
+        inherits="plain",
+        touches=False,
+        accessibility=options.accessibility,
+    )
+
+
+async def _watch(options: argparse.Namespace, person: Person, teller: Teller) -> Recorded:
+    """Record the person's steps until they type "done", close the view, or the program ends."""
+    cancel_at_signals(asyncio.current_task())
+    done = asyncio.Event()
+    async with _desktop(options) as desktop:
+        desktop.looks_on = desktop.tells_windows = True
+        where = _in_browser(desktop, teller, done) if _is_own(options) else _on_display(desktop, teller)
+        async with where as sitting:
+            telling, watching = asyncio.create_task(teller.work()), asyncio.create_task(sitting.watch())
+            ending = asyncio.create_task(done.wait())
+            person.listen(done.set)
+            say(HOW_IT_ENDS)
+            try:
+                await asyncio.wait({watching, ending}, return_when=asyncio.FIRST_COMPLETED)
+                if watching.done():
+                    watching.result()  # raises if the desktop failed; returns if the program has ended
+                watching.cancel()
+                last = await sitting.ended()
+                await teller.caught_up()
+            finally:
+                person.hush()
+                for task in (telling, watching, ending):
+                    task.cancel()
+        return Recorded(sitting.done, last, desktop.display)
+
+
+@asynccontextmanager
+async def _in_browser(desktop: Desktop, teller: Teller, done: asyncio.Event) -> AsyncIterator[Sitting]:
+    """Let the person work in a browser. Each input waits until the screen before it is captured."""
+    sitting = Sitting(desktop, teller.tell, now)
+    await sitting.fresh()
+    await desktop.hold()
+    async with open_live_view(Watched(desktop, sitting)) as view:
+        view.until(done.set)
+        say("The program is shown at", f" {view.url}")
+        yield sitting
+
+
+@asynccontextmanager
+async def _on_display(desktop: Desktop, teller: Teller) -> AsyncIterator[Sitting]:
+    """Let the person work on an existing display, and record the input there."""
+    loop = asyncio.get_running_loop()
+    known: list[Sitting] = []
+
+    def heard(one: ByHand, at_s: float) -> None:
+        loop.call_soon_threadsafe(lambda: known[0].heard(one, at_s))
+
+    witness = await asyncio.to_thread(Witness, desktop.display, heard)
+    try:
+        known.append(Sitting(desktop, teller.tell, now, witness.catch_up))
+        await known[0].fresh()
+        say(f"Input on the display {desktop.display} is recorded.")
+        if method := await asyncio.to_thread(witness.input_method):
+            say(INPUT_METHOD.format(method, desktop.display))
+        yield known[0]
+    finally:
+        witness.close()
+
+
+def _secrets(found: Sequence[Typed], person: Person) -> list[Typed]:
+    """Return the secrets among the typed texts. The person is asked about texts that do not show on the screen."""
+    kept = []
+    for each in found:
+        if not each.sure and person.there:
+            said = person.ask(f"Your text in step {each.step} does not show on the screen. Is it a secret? [yes] ")
+            if said.casefold() in ("n", "no"):
+                continue
+        elif not each.sure:
+            say(f"the text typed in step {each.step} does not show on the screen, so it counts as a secret. If it is "
+                "not one, give --param NAME=VALUE.")  # fmt: skip
+        kept.append(each)
+    return kept
+
+
+def _answer(given: str, last: Shown, teller: Teller, person: Person) -> str:
+    """Return the answer, which must be on the last screen. Ask the person for another one if it is not."""
+    lines = [plain(line.text) for line in read(last, teller.reader).lines] if given else []
+    while given and not any(plain(given) in line for line in lines):
+        said = f"{given!r} was not found on the last screen."
+        if not person.there:
+            raise InvalidUsage(f"{said} Give an --answer that is there, or none: nothing was written.")
+        given = person.ask(f"{said} Which text there is the answer? (none) ")
+    return given
+
+
+def _names(values: Mapping[str, Value], person: Person) -> dict[str, str]:
+    """Ask the person for a name of each typed value. An empty name means that the value never changes."""
+    found: dict[str, str] = {}
+    for name, value in values.items():
+        shown = " ".join(str(value).split())[:SHOWN_CHARACTERS]
+        said = person.ask(f"‘{shown}’ becomes the parameter {name}. Another name, or - if the text never changes? ")
+        while said not in ("", "-") and (not is_name(said) or said in found.values()):
+            said = person.ask(f"{NO_NAME.format(said)} Each has its own. {name}: ")
+        found[name] = "" if said == "-" else said or _free(name, found.values())
+    return found
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken, with a number at its end if needed."""
+    return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
+
+
+async def _kept(
+    story: Story, secrets: Sequence[Typed], redaction: Redaction | None, destination: Destination, home: Path
+) -> str:
+    """Write the trace of the recording and return its URI."""
+    from holo_tasks.run.rules.redactors import redactor_for, tell_for
+
+    cancel_at_signals(asyncio.current_task())
+    values = {each.secret.name: each.secret.value for each in secrets}
+    rules = redaction or (Redaction(texts=()) if values else None)
+    redactor = Both(redactor_for(rules, values), Painter([Inked(secrets)]))
+    recorder = destination.open(new_run_id(), home=home)
+    async with recorder:
+        scrubber = Scrubber(each.secret for each in secrets)
+        await write_down(story, _Scrubbed(recorder, scrubber), redactor, PngEncoder(), tell_for(rules, values))
+    return recorder.uri
+
+
+class _Scrubbed:
+    """Recorder that removes the values of secrets from events."""
+
+    def __init__(self, recorder: TraceRecorder, scrubber: Scrubber) -> None:
+        self.run_id = recorder.run_id
+        self._recorder, self._scrubber = recorder, scrubber
+
+    async def keep(self, shot: Shot | Attachment) -> None:
+        await self._recorder.keep(shot)
+
+    async def record(self, event: Event, at: str = "") -> None:
+        await self._recorder.record(scrubbed_event(event, self._scrubber), at)
+
+
+def _with_secrets(said: str, secrets: Sequence[Typed]) -> str:
+    unasked = "left_out", "astray", "probe"
+    told = {name: value for name, value in json.loads(said).items() if name not in unasked}
+    return json.dumps(told | {"secrets": list(dict.fromkeys(each.secret.name for each in secrets))})

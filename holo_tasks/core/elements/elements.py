@@ -1,0 +1,275 @@
+"""The elements of programs' user interfaces, from their accessibility trees, and the search for one.
+
+Programs can publish any text, so it is text from outside. Whoever creates an `ElementTree` cleans and limits names, and
+clips boxes to the screen. An element is only a candidate: its place is verified on pixels before input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+from typing import Literal
+
+from holo_tasks.core.screen.geometry import Box, Point
+
+SHOWING, FOCUSED, ACTIVE = "showing", "focused", "active"
+COVERED = "covered"
+"""State added by this library: another program's window covers the element's middle, so a press would not reach it."""
+TOO_LATE = "it did not answer in time"
+"""The note of an application whose elements may be those of a moment ago."""
+PASSWORD = "password field"
+NOWHERE = Box(0, 0, 0, 0)
+"""The box of an element that is not on the screen."""
+
+ROLES: Mapping[str, str] = MappingProxyType(
+    {
+        "push button": "button",
+        "push button menu": "button",
+        "entry": "text field",
+        "text": "text field",
+        "textbox": "text field",
+        "text box": "text field",
+        "editbar": "text field",
+        "password text": PASSWORD,
+        "password": PASSWORD,
+        "static": "label",
+        "static text": "label",
+        "frame": "window",
+        "checkbox": "check box",
+        "combobox": "combo box",
+        "radio": "radio button",
+        "menuitem": "menu item",
+        "menubar": "menu bar",
+        "page tab": "tab",
+        "page tab list": "tab list",
+        "tablist": "tab list",
+        "listitem": "list item",
+        "list box": "list",
+        "listbox": "list",
+        "option": "list item",
+        "table cell": "cell",
+        "gridcell": "cell",
+        "table row": "row",
+        "table column header": "column header",
+        "columnheader": "column header",
+        "table row header": "row header",
+        "rowheader": "row header",
+        "treeitem": "tree item",
+        "spinbutton": "spin button",
+        "progressbar": "progress bar",
+        "progress": "progress bar",
+        "scrollbar": "scroll bar",
+        "statusbar": "status bar",
+        "toolbar": "tool bar",
+        "tooltip": "tool tip",
+        "img": "image",
+        "hyperlink": "link",
+        "document frame": "document",
+        "document web": "document",
+        "document text": "document",
+        "document spreadsheet": "document",
+        "document presentation": "document",
+        "document email": "document",
+        "filler": "panel",
+        "grouping": "group",
+    }
+)
+"""Role names of toolkits, ARIA and users, and the names used here. All other roles keep their AT-SPI names."""
+
+How = Literal["cache", "walk", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of a program's user interface, from its accessibility tree.
+
+    ``id`` is its index in this tree, and ``parent`` its parent's index, or -1. ``states`` are AT-SPI's, in lower case.
+    ``box`` is its visible part in screen pixels; it is empty (`NOWHERE`) if no part is visible or its place is unknown.
+    ``value`` is the content of a field. The value of a ``protected`` element, such as a password field, is never read;
+    its name is. ``shortcut`` is the key combination of a menu entry, such as ``Ctrl+S``, whether the menu is open or
+    not.
+    """
+
+    id: int
+    role: str
+    name: str
+    states: frozenset[str]
+    box: Box
+    parent: int
+    application: str
+    pid: int
+    value: str = ""
+    protected: bool = False
+    shortcut: str = ""
+
+    @property
+    def on_screen(self) -> bool:
+        """Whether it is visible and can be pressed: it shows, has pixels, and no other program covers it."""
+        return SHOWING in self.states and self.box.area > 0 and COVERED not in self.states
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A program that shows a window, and how its elements were read.
+
+    ``how`` is "cache" if all elements came in one answer, and "walk" if they were queried one by one. It is "none" if
+    the program publishes nothing usable; ``note`` then gives the reason. ``scale`` is the number of screen pixels per
+    pixel of the program, computed from the X server's window boxes; 1 if unknown.
+    """
+
+    name: str
+    pid: int
+    toolkit: str
+    how: How
+    took_ms: float = 0.0
+    note: str = ""
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class ElementTree:
+    """The elements of all programs on a screen at one moment.
+
+    Each element comes after its parent. The elements of a window come after those of the windows below it. ``complete``
+    is false if something is missing; ``why_not`` is then a sentence with the reason. With ``moving``, boxes may be
+    slightly out of date: a program has just redrawn its elements, and some programs update their tree late.
+    """
+
+    elements: tuple[Element, ...] = ()
+    applications: tuple[Application, ...] = ()
+    took_ms: float = 0.0
+    complete: bool = True
+    why_not: str = ""
+    moving: bool = False
+
+    def __post_init__(self) -> None:
+        for place, element in enumerate(self.elements):
+            if element.id != place or not -1 <= element.parent < place:
+                raise ValueError(f"element {place} of a tree has the id {element.id} and the parent {element.parent}")
+
+    def find(
+        self,
+        role: str | None = None,
+        name: str | None = None,
+        within: Box | Element | None = None,
+        *,
+        hidden: bool = False,
+    ) -> list[Element]:
+        """Return the elements on the screen with this role and name, inside a box or below another element.
+
+        Exact matches of the name count first. Without any, names are compared without case, spaces and trailing
+        punctuation. A ``*`` matches anything, and nothing else matches a part of a name: “Save” does not match “Don't
+        save”. Several results mean that the description is ambiguous. With ``hidden``, elements off the screen count as
+        well.
+        """
+        wanted = None if role is None else role_of(role)
+        found = [
+            element
+            for element in self._within(within)
+            if (hidden or element.on_screen) and (wanted is None or element.role == wanted)
+        ]
+        return found if name is None else _named(found, name)
+
+    def at(self, point: Point, pid: int | None = None) -> Element | None:
+        """Return the innermost visible element at a point.
+
+        ``pid`` restricts the search to the process of the window there.
+
+        It is the smallest element of the topmost window, and the deepest of several equal ones.
+        """
+        found: Element | None = None
+        for element in self.elements:
+            if not (element.on_screen and element.box.contains(point)) or pid not in (None, element.pid):
+                continue
+            if found is None or self._tops[element.id] != self._tops[found.id] or element.box.area <= found.box.area:
+                found = element
+        return found
+
+    def focused(self) -> Element | None:
+        """Return the element that has the keyboard focus.
+
+        If several claim it, return the last one of the active window. Qt marks the current entry of a closed combo box
+        as focused, so elements that are not on the screen come last.
+        """
+        focused = [element for element in self.elements if FOCUSED in element.states]
+        found = [element for element in focused if element.on_screen] or focused
+        active = [each for each in found if ACTIVE in self.elements[self._tops[each.id]].states]
+        return next(iter(reversed(active or found)), None)
+
+    def parent(self, element: Element) -> Element | None:
+        """Return the parent of an element, or ``None``."""
+        return self.elements[element.parent] if element.parent >= 0 else None
+
+    def ancestors(self, element: Element) -> list[Element]:
+        """Return the ancestors of an element, from its parent up to its window."""
+        found = []
+        while (above := self.parent(element)) is not None:
+            found.append(above)
+            element = above
+        return found
+
+    def children(self, element: Element) -> list[Element]:
+        """Return the children of an element."""
+        return [self.elements[each] for each in self._children.get(element.id, ())]
+
+    def below(self, element: Element) -> Iterator[Element]:
+        """Yield all descendants of an element."""
+        below = list(reversed(self.children(element)))
+        while below:
+            yield (one := below.pop())
+            below += reversed(self.children(one))
+
+    def window_of(self, element: Element) -> Element:
+        """Return the window of an element; a window returns itself."""
+        return self.elements[self._tops[element.id]]
+
+    def _within(self, within: Box | Element | None) -> Iterator[Element]:
+        match within:
+            case None:
+                yield from self.elements
+            case Box():
+                yield from (each for each in self.elements if each.box.area and within.contains(each.box.center))
+            case Element():
+                yield from self.below(within)
+
+    @cached_property
+    def _children(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for element in self.elements:
+            found.setdefault(element.parent, []).append(element.id)
+        return found
+
+    @cached_property
+    def _tops(self) -> list[int]:
+        """For each element, the index of its window."""
+        found: list[int] = []
+        for element in self.elements:
+            found.append(element.id if element.parent < 0 else found[element.parent])
+        return found
+
+
+def role_of(told: str) -> str:
+    """Return the name used here for a role of a toolkit, ARIA or a user."""
+    plain = " ".join(told.replace("-", " ").replace("_", " ").casefold().split())
+    return ROLES.get(plain, plain)
+
+
+def _named(elements: list[Element], name: str) -> list[Element]:
+    """Return the elements with the best matching names."""
+    if exact := [element for element in elements if element.name == name]:
+        return exact
+    wanted = _comparable(name)
+    if not wanted:
+        return []
+    if "*" not in wanted:
+        return [element for element in elements if _comparable(element.name) == wanted]
+    pattern = re.compile(".*".join(map(re.escape, wanted.split("*"))), re.DOTALL)
+    return [element for element in elements if element.name and pattern.fullmatch(_comparable(element.name))]
+
+
+@lru_cache(maxsize=4096)
+def _comparable(name: str) -> str:
+    return " ".join(name.casefold().split()).rstrip(" :….")

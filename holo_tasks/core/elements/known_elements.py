@@ -1,0 +1,106 @@
+"""Remove private parts of accessibility trees: masked texts and values of protected fields.
+
+Masks are areas of pixels, so they cover only what the screen shows. Text off the screen, such as a hidden page or a
+scrolled-off row, cannot be masked. `known` drops such text if masks would have been looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from holo_tasks.core.elements.elements import Application, Element, ElementTree
+from holo_tasks.core.screen.frame import Mask
+from holo_tasks.core.screen.geometry import Box
+
+Tell: TypeAlias = Callable[[str], str]
+"""Returns a text without secret values, or an empty text if it holds something private."""
+
+HOLDERS = frozenset(
+    {"window", "dialog", "alert", "panel", "group", "section", "form", "document", "internal frame", "embedded"}
+    | {"scroll pane", "split pane", "layered pane", "root pane", "viewport", "landmark", "article", "block quote"}
+    | {"table", "tree table", "tree", "list", "row", "list item", "paragraph", "tab list", "tool bar", "menu bar"}
+    | {"header", "footer", "status bar", "desktop frame", "application", "info bar", "notification"}
+)
+"""Roles of containers. Their children have areas of their own, which are checked against the masks."""
+PARTLY = "Some texts of the accessibility trees are masked."
+"""Replaces a reason for an incomplete tree that may contain a private text."""
+
+
+def as_it_is(text: str) -> str:
+    """Return the text unchanged, for callers without private texts."""
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Cover:
+    """The effect of masks on an element and on the elements in it.
+
+    ``lost`` says that the element loses its texts. ``all_in_it`` says that all elements in it do, and ``unseen_in_it``
+    that those without pixels do.
+    """
+
+    lost: bool
+    all_in_it: bool
+    unseen_in_it: bool
+
+
+def known(tree: ElementTree, masks: Sequence[Mask], tell: Tell = as_it_is, *, unseen: bool = True) -> ElementTree:
+    """Return a tree without the texts that the masks hide.
+
+    An element that touches a mask loses its name and value, and so do the elements in it. In a container, only children
+    that touch a mask themselves lose theirs. Without ``unseen``, elements off the screen lose their texts as well.
+    Values of protected fields are always removed. Remaining texts are passed through ``tell``.
+    """
+    boxes = [mask.box for mask in masks]
+    covers: list[_Cover] = []
+    found = []
+    for element in tree.elements:
+        above = covers[element.parent] if element.parent >= 0 else _window_cover(boxes, unseen=unseen)
+        covers.append(_element_cover(element, above, boxes, unseen=unseen))
+        found.append(_redacted_element(element, covers[-1], tell))
+    told = tuple(_redacted_application(each, tell, hides=bool(boxes) or not unseen) for each in tree.applications)
+    why_not = tree.why_not if told == tree.applications else tree.why_not and PARTLY
+    return replace(tree, elements=tuple(found), applications=told, why_not=why_not)
+
+
+def known_element(
+    tree: ElementTree, element: Element, masks: Sequence[Mask], tell: Tell = as_it_is, *, unseen: bool = True
+) -> Element:
+    """Return one element of a tree without its hidden texts, by the rules of `known`."""
+    boxes = [mask.box for mask in masks]
+    cover = _window_cover(boxes, unseen=unseen)
+    for each in (*reversed(tree.ancestors(element)), element):
+        cover = _element_cover(each, cover, boxes, unseen=unseen)
+    return _redacted_element(element, cover, tell)
+
+
+def _window_cover(boxes: Sequence[Box], *, unseen: bool) -> _Cover:
+    """Return the cover for a window. A window off the screen may be one of the masked windows."""
+    return _Cover(lost=False, all_in_it=False, unseen_in_it=bool(boxes) or not unseen)
+
+
+def _element_cover(element: Element, above: _Cover, boxes: Sequence[Box], *, unseen: bool) -> _Cover:
+    if above.all_in_it:
+        return _Cover(lost=True, all_in_it=True, unseen_in_it=True)
+    if not element.box.area:
+        hidden = above.unseen_in_it
+        return _Cover(hidden, all_in_it=hidden or element.protected, unseen_in_it=hidden)
+    touched = any(element.box.intersects(box) for box in boxes)
+    alone = element.role not in HOLDERS or any(box.encloses(element.box) for box in boxes)
+    return _Cover(touched, (touched and alone) or element.protected, touched or not unseen)
+
+
+def _redacted_element(element: Element, cover: _Cover, tell: Tell) -> Element:
+    application = tell(element.application)
+    if cover.lost:
+        return replace(element, name="", value="", shortcut="", application=application)
+    value = "" if element.protected else tell(element.value)
+    return replace(element, name=tell(element.name), value=value, application=application)
+
+
+def _redacted_application(told: Application, tell: Tell, *, hides: bool) -> Application:
+    """Return a program's entry without hidden texts. A program without a tree has its window's title as its name."""
+    name = "" if hides and told.how == "none" else tell(told.name)
+    return replace(told, name=name, note=tell(told.note))

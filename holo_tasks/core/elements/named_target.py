@@ -1,0 +1,292 @@
+"""Whether a description clearly names another control on the screen than the one at the point of a press.
+
+Only a clear contradiction counts. The description is exactly the name of a control elsewhere, and has no significant
+word in common with the control at the point, its contents or its containers. Anything else may be right: a
+synonym, another language, a place, a color, an icon, a part of a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.known_elements import HOLDERS
+from holo_tasks.core.elements.target_words import (
+    CHECK_ROLES,
+    FIELD_ROLES,
+    HEADER_ROLES,
+    ITEM_ROLES,
+    Subject,
+    are_alike,
+    share_a_word,
+    subject_named,
+    words_of,
+)
+from holo_tasks.core.input.pressed_elements import BUTTONS, PRESSED
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point
+
+PRESSABLE = PRESSED | FIELD_ROLES | HEADER_ROLES | {"slider", "switch"}
+"""Roles of controls that react to a press."""
+WINDOWS = frozenset({"window", "dialog", "alert", "document", "desktop frame", "application", "internal frame"})
+"""Roles with a title. Words in a title say little about the controls in the window."""
+NEAREST, FARTHEST = 2, 12
+"""Distances in pixels at which a point counts as a miss of a small control. A nearer point may hit its border."""
+WIDEST, HIGHEST = 400, 80
+"""Maximal size of a small control, in pixels."""
+BESIDE, ABOVE = 300, 40
+"""Maximal distance of a label to the left of its control, and above it, in pixels."""
+TIGHT = 6
+"""Maximal ratio of the areas of a container and the one control in it. Such a container may handle the press."""
+MOST_TEXTS = 400
+"""Maximal number of texts of a container that are compared."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control on the screen. ``role`` is empty if its text was read from pixels. ``id`` is its place in the tree."""
+
+    name: str
+    role: str
+    box: Box
+    id: int = -1
+
+
+@dataclass(frozen=True)
+class Spot:
+    """The control at a point, with the texts on it, in it and around it.
+
+    ``is_bare`` is true if nothing pressable is there. ``name`` is empty if no text names what is there. ``kin`` are the
+    ids of the elements that contain the control or that it contains. ``containers`` are the names and boxes of those
+    that contain it.
+    """
+
+    name: str
+    role: str
+    box: Box
+    texts: tuple[str, ...]
+    is_bare: bool = False
+    kin: frozenset[int] = frozenset()
+    id: int = -1
+    containers: tuple[tuple[str, Box], ...] = ()
+
+    def texts_beside(self, control: Control) -> tuple[str, ...]:
+        """Return all texts that may describe the spot.
+
+        The name of a container may list the names of all in it. It tells nothing if the other control is one of them.
+        """
+        listed = words_of(control.name)
+        return self.texts + tuple(
+            text
+            for text, box in self.containers
+            if not (
+                box.encloses(control.box) and set(listed) <= set(words_of(text)) and len(words_of(text)) > len(listed)
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A contradiction: the control that a description names, and the spot at the point instead.
+
+    ``others`` counts further controls of the same name. ``off`` tells how far the point is from the named control and
+    on which side, if it only just missed it.
+    """
+
+    named: Control
+    spot: Spot
+    others: int = 0
+    off: str = ""
+
+
+def find_mismatch(
+    description: str, at: Point, spot: Spot, controls: Iterable[Control], whole: str = ""
+) -> Mismatch | None:
+    """Return the contradiction between a description and the spot at a point, ``None`` if the description may be right.
+
+    ``whole`` is the description of both ends of a drag, of which ``description`` is one.
+    """
+    named = _named(description, controls)
+    if not named:
+        return None
+    subject = named[0][1]
+    found = [control for control, _ in named]
+    if any(control.id in spot.kin or control.box.contains(at) or _is_beside(control, at, spot) for control in found):
+        return None
+    nearest = min(found, key=lambda control: _gap(control.box, at))
+    off = _off(nearest, at) if spot.is_bare else ""
+    if share_a_word(whole or description, spot.texts_beside(nearest)) and not (
+        _are_twins(subject, spot, nearest) or (off and not spot.name)
+    ):
+        return None
+    if not (off or _is_clear(subject, at, spot, nearest, alone=len(found) == 1)):
+        return None
+    return Mismatch(nearest, spot, len(found) - 1, off)
+
+
+def _named(description: str, controls: Iterable[Control]) -> list[tuple[Control, Subject]]:
+    """Return the controls with the longest name that a description is."""
+    found: list[tuple[Control, Subject]] = []
+    for control in controls:
+        subject = subject_named(description, control.name)
+        if subject is not None and (subject.roles is None or not control.role or control.role in subject.roles):
+            found.append((control, subject))
+    longest = max((len(subject.words) for _, subject in found), default=0)
+    return [(control, subject) for control, subject in found if len(subject.words) == longest]
+
+
+def _is_clear(subject: Subject, at: Point, spot: Spot, named: Control, *, alone: bool) -> bool:
+    """Say whether the name of another control cannot mean the spot."""
+    if spot.is_bare:
+        return alone and _gap(named.box, at) >= NEAREST and (subject.is_sure or named.role in BUTTONS)
+    if spot.role in FIELD_ROLES and named.role not in FIELD_ROLES:
+        return alone and subject.roles is not None and spot.role not in subject.roles
+    if alone and spot.role in ITEM_ROLES and subject.roles is not None and subject.roles.isdisjoint(ITEM_ROLES):
+        return True
+    if named.name.strip().isdigit() and not spot.name.isdigit():
+        return False
+    if _are_twins(subject, spot, named):
+        return True
+    return _has_letters(spot.name) or (bool(words_of(spot.name)) and spot.role in BUTTONS)
+
+
+def _has_letters(name: str) -> bool:
+    """Say whether a name has a word in it, rather than numbers and signs only."""
+    return any(word.isalpha() and (len(word) > 1 or not word.isascii()) for word in words_of(name))
+
+
+def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
+    """Say whether two controls of one kind share words of their names, and differ in others: “Invoice 1”, “Invoice 2”.
+
+    A description that is exactly one of these names is not the other one.
+    """
+    mine = words_of(spot.name)
+    lacking, more = set(subject.words) - set(mine), set(mine) - set(subject.words)
+    one, other = "".join(mine), "".join(subject.words)
+    if one in other or other in one:
+        return False
+    around = {word for text in spot.texts_beside(named) for word in words_of(text)}
+    return (
+        bool(lacking and more)
+        and (not lacking.issuperset(subject.words) or not _has_letters(spot.name))
+        and spot.role == named.role
+        and lacking.isdisjoint(around)
+        and not any(are_alike(one, other) for one in lacking for other in more)
+    )
+
+
+def _is_beside(control: Control, at: Point, spot: Spot) -> bool:
+    """Say whether a control describes the one at the point: as its row, its column or its label."""
+    box = control.box
+    in_row, in_column = box.top - 2 <= at.y < box.bottom + 2, box.left - 2 <= at.x < box.right + 2
+    if control.role in HEADER_ROLES:
+        return in_row or in_column
+    if control.role in ITEM_ROLES:  # a button of the row does something else than the row
+        return in_row and not (spot.role == "button" and _has_letters(spot.name))
+    if control.role in CHECK_ROLES - {"toggle button"}:  # its label may be a text of its own
+        return in_row and spot.role not in PRESSABLE and _gap(box, at) <= BESIDE
+    if control.role in FIELD_ROLES and spot.name and spot.role not in PRESSABLE:
+        return (in_row and _gap(box, at) <= BESIDE) or (in_column and 0 <= box.top - at.y <= ABOVE)
+    return False
+
+
+def _gap(box: Box, at: Point) -> int:
+    """Return how many pixels a point has to be moved to be in a box."""
+    return max(0, *_sides(box, at))
+
+
+def _sides(box: Box, at: Point) -> tuple[int, int, int, int]:
+    """Return how far a point is left of a box, right of it, above it and below it; negative if it is not."""
+    return box.left - at.x, at.x - box.right + 1, box.top - at.y, at.y - box.bottom + 1
+
+
+def _off(control: Control, at: Point) -> str:
+    """Return how far a point has missed a small control, and on which side; empty if it is not that near."""
+    box, sides = control.box, _sides(control.box, at)
+    far = max(sides)
+    if not NEAREST <= far <= FARTHEST or box.width > WIDEST or box.height > HIGHEST:
+        return ""
+    return f"{far} px {('to the left of', 'to the right of', 'above', 'below')[sides.index(far)]}"
+
+
+def spot_in(tree: ElementTree, at: Point) -> Spot | None:
+    """Return the spot at a point of a tree, ``None`` if the tree has no elements there."""
+    inner = tree.at(at)
+    if inner is None:
+        return None
+    above = tree.ancestors(inner)
+    if not above and not tree.children(inner):
+        return None  # the program tells of its window only
+    pressed = next((each for each in (inner, *above) if each.role in PRESSABLE and each.box.contains(at)), None)
+    it = pressed or inner
+    below = [each for each in tree.below(it) if each.on_screen]
+    inside = _pressable(below)
+    if pressed is None and (it.role in WINDOWS or (it.role in HOLDERS and inside and not _is_tight(it, inside))):
+        # The ground between several controls, or around one: that ground may still be part of the control.
+        texts = tuple(each.name for each in inside) if len(inside) == 1 else ()
+        return Spot("", it.role, it.box, texts, is_bare=True, id=it.id)
+    up = [each for each in tree.ancestors(it) if each.role not in WINDOWS]
+    told = [text for each in (it, *below) for text in (each.name, each.value)] + _labels(tree, it)
+    around = tuple((each.name, each.box) for each in up if each.name)
+    name = it.name.strip() or it.value.strip() or next((each.name.strip() for each in below if each.name.strip()), "")
+    bare = pressed is None and not name and it.role in HOLDERS and not inside
+    kin = frozenset(each.id for each in (it, *below, *up))
+    return Spot(name, it.role, it.box, tuple(filter(None, told[:MOST_TEXTS])), bare, kin, it.id, around)
+
+
+def _labels(tree: ElementTree, it: Element) -> list[str]:
+    """Return the texts beside an element and right above it: its label or its heading may be among them."""
+    row = Box(it.box.left - BESIDE, it.box.top, it.box.width + 2 * BESIDE, it.box.height)
+    column = Box(it.box.left, it.box.top - ABOVE, it.box.width, ABOVE)
+    found = []
+    for each in tree.elements:
+        if each.name and each.on_screen and each.role not in PRESSABLE and each.role not in HOLDERS:
+            at, inside = each.box.center, tree.parent(each)
+            of_control = inside is not None and inside.role in BUTTONS
+            if (row.contains(at) or column.contains(at)) and not of_control:
+                found.append(each.name)
+    return found
+
+
+def _pressable(elements: Iterable[Element]) -> list[Element]:
+    return [each for each in elements if each.role in PRESSABLE and each.on_screen]
+
+
+def _is_tight(it: Element, inside: Sequence[Element]) -> bool:
+    """Say whether a container is hardly larger than the one control in it: then it may handle presses itself."""
+    return len(inside) == 1 and it.box.area <= TIGHT * max(1, inside[0].box.area)
+
+
+def controls_in(tree: ElementTree) -> list[Control]:
+    """Return all controls with a name on a screen."""
+    return [Control(each.name, each.role, each.box, each.id) for each in _pressable(tree.elements) if each.name.strip()]
+
+
+def ends_of_drag(description: str) -> tuple[str, str]:
+    """Split the description of a drag into those of its start and its end. The end is empty if it is not described."""
+    words = description.strip()
+    for lead in ("drag and drop ", "drag ", "move ", "ziehe ", "verschiebe "):
+        if words.casefold().startswith(lead):
+            words = words[len(lead) :]
+    for between in (" into ", " onto ", " to ", " -> ", " → ", " auf ", " nach ", " in "):
+        start, found, end = words.partition(between)
+        if found:
+            return start, end
+    return words, ""
+
+
+class ReadsSpots(Protocol):
+    """Reads the controls of programs without an accessibility tree from pixels."""
+
+    async def spot(self, frame: Frame, at: Point) -> tuple[Spot, list[Control]] | None:
+        """Return the control at a point or, on bare ground, the nearest one beside it, from one small crop.
+
+        Returns ``None`` if neither can be told from the pixels.
+        """
+        ...
+
+    async def controls(self, frame: Frame) -> list[Control]:
+        """Return all controls with a readable text."""
+        ...

@@ -1,0 +1,118 @@
+"""Find the field that a text was typed into, in the accessibility trees from before and after the typing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holo_tasks.core.elements.elements import FOCUSED, Element, ElementTree
+from holo_tasks.core.input.gestures import Write
+from holo_tasks.core.input.pressed_elements import hit_by
+
+EDITABLE = "editable"
+CELL, TABLES = "cell", frozenset({"table", "tree table"})
+HOLD_MORE = TABLES | {"terminal", "document", "window", "panel", "tree", "list"}
+"""Roles of elements that may be editable, and hold more than one text."""
+
+
+@dataclass(frozen=True)
+class FieldNow:
+    """A field after the typing, and the text that it held before.
+
+    ``others_changed`` says that other fields of its window hold other texts now, ``moved_on`` that the program has
+    moved the keyboard to another field by itself, as from box to box of a code.
+    """
+
+    element: Element
+    before: str = ""
+    others_changed: bool = False
+    moved_on: bool = False
+
+    @property
+    def in_cell(self) -> bool:
+        """Whether it is the cell of a sheet, or an editor in one."""
+        return self.element.role in (CELL, "paragraph")
+
+
+def takes_text(element: Element | None) -> bool:
+    """Say whether an element is a field whose text the tree contains."""
+    if element is None or element.protected or not element.on_screen:
+        return False
+    return EDITABLE in element.states and element.role not in HOLD_MORE
+
+
+def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow | None:
+    """Return the field that a text was typed into, as it is after the typing.
+
+    Returns ``None`` if the field is in neither tree, if it has disappeared, or if it is a password field.
+    """
+    target, stays = _field_of(before, hit_by(before, write)), not (write.press_enter or set(write.text) & set("\t\r\n"))
+    if target is None or target.protected:
+        return None
+    focused = _field_of(after, after.focused())
+    if not takes_text(target):
+        # A table tells of no empty cells, and a label passes the press on to its field.
+        found = focused if stays and takes_text(focused) else _cell_of(before, write, target, after)
+        return None if found is None else _now(before, found, after)
+    if stays and focused is not None and takes_text(focused) and not is_same(target, focused):
+        if target.box.contains(focused.box.center):  # an editor that opens in a cell
+            return FieldNow(focused)
+        found = _again(target, after)
+        return None if found is None else FieldNow(found, target.value, moved_on=True)
+    found = _again(target, after)
+    return None if found is None else _now(before, found, after, target)
+
+
+def is_same(one: Element, other: Element) -> bool:
+    """Say whether two elements of two trees are the same field: by program, role, and name or place."""
+    if (one.pid, one.role) != (other.pid, other.role):
+        return False
+    if one.role == CELL and one.name != other.name:
+        return False
+    return one.box == other.box or (bool(one.name) and one.name == other.name and one.box.intersects(other.box))
+
+
+def _field_of(tree: ElementTree, element: Element | None) -> Element | None:
+    """Return the field that an element is a part of, as the view in a text area of Qt; else the element itself."""
+    if element is None or takes_text(element):
+        return element
+    return next((above for above in tree.ancestors(element) if takes_text(above)), element)
+
+
+def _again(target: Element, after: ElementTree) -> Element | None:
+    """Return a field of an earlier tree in a later one, wherever it has moved; ``None`` if it is gone or not unique."""
+    if same := [each for each in after.elements if takes_text(each) and is_same(target, each)]:
+        return next((each for each in same if each.name == target.name), same[0])
+    named = [
+        each for each in after.elements if (each.pid, each.role, each.name) == (target.pid, target.role, target.name)
+    ]
+    moved = [each for each in named if takes_text(each) and (target.name or FOCUSED in each.states)]
+    return moved[0] if len(moved) == 1 else None
+
+
+def _now(before: ElementTree, found: Element, after: ElementTree, target: Element | None = None) -> FieldNow:
+    """Return a field with the text that it held before, empty if it was not there."""
+    known = target or next((each for each in before.elements if is_same(each, found)), None)
+    was = {(each.pid, each.role, each.name, each.box): each.value for each in before.elements if takes_text(each)}
+    window = after.window_of(found)
+    others = any(
+        each.value != was.get((each.pid, each.role, each.name, each.box), each.value)
+        for each in after.below(window)
+        if takes_text(each) and each.id != found.id
+    )
+    return FieldNow(found, "" if known is None else known.value, others)
+
+
+def _cell_of(before: ElementTree, write: Write, table: Element, after: ElementTree) -> Element | None:
+    """Return the cell of a sheet that was typed into: at the point of the typing, or named in the sheet's name box."""
+    if table.role not in TABLES:
+        return None
+    again = next((each for each in after.elements if each.role == table.role and is_same(table, each)), None)
+    if again is None:
+        return None
+    cells = [each for each in after.below(again) if each.role == CELL and takes_text(each)]
+    if write.at is not None:
+        return next((each for each in cells if each.box.contains(write.at)), None)
+    boxes = before.below(before.window_of(table))
+    names = {each.value for each in boxes if each.value and each.role in ("text field", "combo box")}
+    named = [each for each in cells if each.name and each.name in names]
+    return named[0] if len(named) == 1 else None

@@ -1,0 +1,120 @@
+"""Find the element that a press hits, its names, and the button with the keyboard focus, in an accessibility tree.
+
+A tree may be wrong or late, so it never allows an action by itself. It only adds names that a rule may match. To
+exclude other elements, callers compare it with the text on the screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Move, Scroll, Write
+from holo_tasks.core.input.keynames import RETURN, keysym
+from holo_tasks.core.screen.geometry import Box, Point
+
+BUTTONS = frozenset(
+    {"button", "toggle button", "check box", "radio button", "switch", "link", "tab"}
+    | {"menu item", "check menu item", "radio menu item", "menu"}
+)
+"""Roles of controls that act when pressed and accept no text."""
+PRESSED = BUTTONS | {"list item", "tree item", "combo box", "row", "cell", "icon", "column header"}
+"""Roles of controls that a press hits as a whole, whatever inner element is under the pointer."""
+SPACE = keysym("space")
+_SINGLE = (frozenset({SPACE}), frozenset({RETURN}))
+DEFAULT = "is default"
+MOST_NAMES = 2_000
+"""Most names of a window that are read; a web page may have any number."""
+
+
+@dataclass(frozen=True)
+class WithKeys:
+    """The focused button according to the tree, and the other elements that Enter may press."""
+
+    button: Element
+    others: tuple[Element, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(element.name for element in (self.button, *self.others) if element.name)
+
+
+def hit_by(tree: ElementTree, gesture: Gesture) -> Element | None:
+    """Return the element that a gesture hits: the one at its first point or, without a point, the focused one."""
+    match gesture:
+        case Click(at=at) | Drag(start=at) | Move(to=at) | Scroll(at=at) | Write(at=Point() as at):
+            return pressed_at(tree, at)
+        case Write() | Hotkey():
+            return tree.focused()
+        case _:
+            return None
+
+
+def pressed_at(tree: ElementTree, at: Point) -> Element | None:
+    """Return the element that a press at a point hits: the innermost one there, or the control that contains it."""
+    found = tree.at(at)
+    return None if found is None else _pressed(tree, found, at)
+
+
+def names_at(tree: ElementTree, at: Point) -> tuple[str, ...]:
+    """Return the names at a point, from the innermost element to the control that contains it.
+
+    For a button without a name, the names inside it are added.
+    """
+    inner = tree.at(at)
+    if inner is None:
+        return ()
+    pressed = _pressed(tree, inner, at)
+    chain = [inner]
+    while chain[-1] != pressed and (above := tree.parent(chain[-1])) is not None:
+        chain.append(above)
+    names = [element.name for element in chain if element.name]
+    if not pressed.name and pressed.role in BUTTONS:
+        names += [each.name for each in tree.below(pressed) if each.name]
+    return tuple(dict.fromkeys(names[:MOST_NAMES]))
+
+
+def names_in(tree: ElementTree, box: Box) -> tuple[str, ...]:
+    """Return the names of all buttons that overlap a box."""
+    there = (each for each in tree.elements if each.name and each.role in BUTTONS and each.on_screen)
+    return tuple(dict.fromkeys([each.name for each in there if each.box.intersects(box)][:MOST_NAMES]))
+
+
+def is_button(tree: ElementTree, at: Point) -> bool:
+    """Return whether the element at a point is a button, according to its program."""
+    found = pressed_at(tree, at)
+    return found is not None and found.role in BUTTONS
+
+
+def is_single_key(gesture: Gesture) -> bool:
+    """Return whether a gesture is Space or Enter alone, which presses the focused control."""
+    return isinstance(gesture, Hotkey) and {keysym(key) for key in gesture.keys} in _SINGLE
+
+
+def with_keys(tree: ElementTree, gesture: Gesture) -> WithKeys | None:
+    """Return the focused button that Space or Enter alone presses, or ``None``.
+
+    Enter may also press the default button of its window.
+    """
+    button = tree.focused() if is_single_key(gesture) else None
+    if button is None or button.role not in BUTTONS or not button.on_screen:
+        return None
+    window = tree.window_of(button)
+    enters = isinstance(gesture, Hotkey) and keysym(gesture.keys[0]) == RETURN
+    others = [each for each in tree.below(window) if DEFAULT in each.states and each != button] if enters else []
+    return WithKeys(button, tuple(others))
+
+
+def alone(tree: ElementTree, button: Element) -> bool:
+    """Return whether no other element of the button's window claims the focus, apart from the button's ancestors."""
+    above = {each.id for each in tree.ancestors(button)}
+    window = tree.window_of(button)
+    return not any("focused" in each.states and each != button and each.id not in above for each in tree.below(window))
+
+
+def _pressed(tree: ElementTree, inner: Element, at: Point) -> Element:
+    found = inner
+    for element in (inner, *tree.ancestors(inner)):
+        if element.role in PRESSED and element.box.contains(at):
+            return element
+    return found

@@ -1,0 +1,112 @@
+"""Check whether a point of a screen still shows the same text or icon, whatever its colors.
+
+A press changes the look of its target: a pressed state, a highlight, a caret, a focus ring. These change colors, draw
+thin lines, or shift everything by a pixel. If letters turn into other letters, the content is different.
+"""
+
+from __future__ import annotations
+
+from PIL import Image, ImageChops, ImageFilter, ImageOps
+
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.recheck import Pixels, part
+
+ACROSS, DOWN = 48, 12
+"""Distance in pixels from a point, across and down, within which content identifies the target of a press."""
+REACH = 400
+"""If nothing is that near, content of the same row or else the same control counts, up to this distance in pixels."""
+STRONG, WEAK = 60, 20
+"""Difference in levels between a pixel and its left neighbor that makes an edge, and the rest of it after a color
+change.
+"""
+SHIFTS = ((0, 0), (1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
+"""Pixels by which a button that looks pressed may shift its text."""
+JOINED, LUMP = 2, 4
+"""Edges up to ``JOINED`` pixels apart belong to one letter. A lump reaches ``LUMP`` pixels to all sides of its middle;
+lines and carets do not.
+"""
+LINE = 8
+"""A line that spans this distance to both sides of the point is the border of a control."""
+
+
+def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bool:
+    """Return whether a point shows another text or icon. With ``near``, only content close to it counts."""
+    whole = Box(0, now.top, now.size.width, len(now.bgrx) // (4 * now.size.width))
+    whole = _overlap(whole, Box(at.x - REACH, at.y - REACH, 2 * REACH + 1, 2 * REACH + 1))
+    old, new = part(before, whole), part(now, whole)
+    x, y = at.x - whole.left, at.y - whole.top
+    left, top, right, bottom = _control_corners(old, x, y)
+    row = max(top, y - DOWN), min(bottom, y + DOWN + 1)
+    places = [(max(left, x - ACROSS), row[0], min(right, x + ACROSS + 1), row[1])]
+    if not near:
+        places += [(left, row[0], right, row[1]), (left, top, right, bottom)]
+    for place in places:
+        one, other = edges(old.crop(place)), edges(new.crop(place))
+        if has_lump(over(one, STRONG)) or has_lump(over(other, STRONG)):
+            return unlike(one, other)
+    return False
+
+
+def rows(at: Point) -> tuple[int, int]:
+    """Return the first row of the screen to compare and the row after the last; either may be off the screen."""
+    return at.y - REACH, at.y + REACH + 1
+
+
+def close(one: Point, other: Point) -> bool:
+    """Return whether the surroundings of two points overlap."""
+    return abs(one.x - other.x) <= 2 * ACROSS and abs(one.y - other.y) <= 2 * DOWN
+
+
+def _control_corners(picture: Image.Image, x: int, y: int) -> tuple[int, int, int, int]:
+    """Return the left, top, right and bottom of the control around a point, bounded by the next line on each side."""
+    across = over(edges(picture.crop((0, max(0, y - LINE), picture.width, y + LINE + 1))), WEAK)
+    turned = picture.crop((max(0, x - LINE), 0, x + LINE + 1, picture.height)).transpose(Image.Transpose.TRANSPOSE)
+    down = over(edges(turned), WEAK)
+    left, right = _between_lines(across, x)
+    top, bottom = _between_lines(down, y)
+    return left, top, right, bottom
+
+
+def _between_lines(found: Image.Image, at: int) -> tuple[int, int]:
+    """Return the column after the last full-height line up to ``at``, and the column of the next such line."""
+    holed, _ = ImageChops.invert(found).getprojection()
+    lines = [column for column, hole in enumerate(holed) if not hole]
+    first = max((line + 1 for line in lines if line <= at), default=0)
+    return first, min((line for line in lines if line > at), default=found.width)
+
+
+def unlike(one: Image.Image, other: Image.Image) -> bool:
+    """Return whether two edge pictures (see `edges`) show different letters, for every shift in `SHIFTS`."""
+    strong, weak = over(one, STRONG), over(one, WEAK)
+    for across, down in SHIFTS:
+        moved = ImageChops.offset(other, across, down)
+        gone = ImageChops.subtract(strong, over(moved, WEAK))
+        come = ImageChops.subtract(over(moved, STRONG), weak)
+        if not has_lump(ImageChops.lighter(gone, come)):
+            return False
+    return True
+
+
+def has_lump(mask: Image.Image) -> bool:
+    """Return whether a mask has something that is as large as a letter in both directions."""
+    joined = over(ImageOps.expand(mask, 2 * LUMP).filter(ImageFilter.BoxBlur(JOINED)), 1)
+    return over(joined.filter(ImageFilter.BoxBlur(LUMP)), 255).getbbox() is not None
+
+
+def edges(picture: Image.Image) -> Image.Image:
+    """Return for each pixel how much it differs from its left neighbor."""
+    red, green, blue = ImageChops.difference(picture, ImageChops.offset(picture, 1, 0)).split()
+    found = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+    found.paste(0, (0, 0, 1, found.height))
+    return found
+
+
+def over(found: Image.Image, least: int) -> Image.Image:
+    """Return a mask of the pixels with at least the value ``least``."""
+    return found.point(lambda value: 255 if value >= least else 0)
+
+
+def _overlap(one: Box, other: Box) -> Box:
+    left, top = max(one.left, other.left), max(one.top, other.top)
+    right, bottom = min(one.right, other.right), min(one.bottom, other.bottom)
+    return Box(left, top, max(0, right - left), max(0, bottom - top))

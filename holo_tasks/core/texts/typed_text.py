@@ -1,0 +1,269 @@
+"""Compare a typed text with the text that its field holds afterwards.
+
+A program may complete, correct, cut off or reformat what is typed. The comparison takes the field's text from before
+and after the typing. It does not know where in the field the text was typed, so any place counts.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
+from typing import Literal, TypeAlias
+
+from holo_tasks.core.input.gestures import Write
+from holo_tasks.core.texts.outside import defused, is_placeholder
+from holo_tasks.core.texts.same_value import is_rounded, numbers_of, same_date, same_number, signs_of
+from holo_tasks.core.texts.visible_text import one_line
+
+Kind: TypeAlias = Literal[
+    "exact",
+    "cleared",
+    "formatted",
+    "case",
+    "reformatted",
+    "completed",
+    "cut_off",
+    "lost",
+    "corrected",
+    "empty",
+    "another",
+    "unread",
+]
+RANK: tuple[Kind, ...] = (
+    *("exact", "cleared", "formatted", "case", "reformatted", "completed", "cut_off", "lost", "corrected"),
+    *("empty", "another", "unread"),
+)
+"""From the text that was typed to another one; of several ways to compare, the first of these counts."""
+SILENT: frozenset[Kind] = frozenset({"exact", "cleared", "unread"})
+SAME_VALUE: frozenset[Kind] = SILENT | {"formatted"}
+"""A playbook or a script accepts these: the same text, number or date in another format, or no reading at all."""
+LONGEST, MOST_SHOWN = 990, 60
+LIKE = 0.6
+"""Two texts are like one another from this ratio up, as a word and its correction are."""
+FEWEST = 2
+"""OCR overlooks or makes up a single character at times."""
+OBJECT = "\ufffc"
+_BULLETS = frozenset("•●*·⬤∙")
+_ARITHMETIC = re.compile(r"[\d\s.,()]+(?:[-+*/×÷^]\s*[\d\s.,()]+)+=?")
+_ADDRESS = re.compile(
+    r"\w[\w+.-]*://\S*|(?:about|data|file):\S+|localhost\S*|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[:/]\S*)?"
+)
+_LOOK_ALIKE = str.maketrans("oliszbgq", "01152899")
+
+
+@dataclass(frozen=True)
+class TypedText:
+    """The result of a comparison: ``held`` is the field's text now, ``before`` its text before the typing.
+
+    ``before`` is empty if the typed text replaced it. ``field`` is the field's accessible name, ``by`` the source of
+    the text: the accessibility tree or OCR. ``why`` is the reason why nothing was read.
+    """
+
+    kind: Kind
+    typed: str = ""
+    held: str = ""
+    before: str = ""
+    field: str = ""
+    by: Literal["accessibility", "text", ""] = ""
+    why: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the field was read, and holds another text than the typed one."""
+        return self.kind not in SILENT
+
+    @property
+    def sentence(self) -> str:
+        """The difference as one sentence for a model; an empty string without a difference."""
+        return self._sentence("The field") if self.differs else ""
+
+    @property
+    def problem(self) -> str:
+        """The difference as the error of a playbook or a script; an empty string if the field has the typed value."""
+        if self.kind in SAME_VALUE:
+            return ""
+        said = self._sentence(f"The field ‘{quoted(self.field)}’" if self.field else "The field").removesuffix(".")
+        return f"{said}: give `shows` with the text that it is to hold, if that is right."
+
+    def _sentence(self, field: str) -> str:
+        typed, held = excerpts(self.typed, self.held)
+        if not self.held:
+            return f"{field} is empty and did not take ‘{typed}’."
+        if self.held == self.before:
+            return f"{field} holds ‘{held}’ as before and did not take ‘{typed}’."
+        if self.before:
+            return f"{field} holds ‘{held}’ after ‘{typed}’ was typed."
+        return f"{field} holds ‘{held}’, not ‘{typed}’."
+
+
+def compare(write: Write, before: str, held: str, *, in_cell: bool = False, others_changed: bool = False) -> Kind:
+    """Return the relation of a field's text to the typed text.
+
+    ``in_cell`` is for a cell of a sheet, which rounds numbers. ``others_changed`` says that other fields of the window
+    changed as well, for example after Enter in a form that shows the next record.
+    """
+    entered = write.press_enter or "\n" in write.text
+    if is_unreadable(held) or is_unreadable(before):
+        return "unread"
+    kinds = [
+        _kind(typed, "" if write.overwrite else plain(before), plain(held), in_cell) for typed in _forms(write.text)
+    ]
+    found: Kind = min(kinds, key=RANK.index, default="unread")
+    if found in ("exact", "formatted", "unread"):
+        return found
+    if entered and not plain(held):
+        return "cleared"
+    if _is_computed(plain(write.text), plain(held), entered):
+        return "unread"
+    if entered and found == "another" and others_changed:
+        return "unread"
+    return found
+
+
+def compare_seen(typed: str, read: str) -> Kind:
+    """Return the relation of a text that OCR read in a field to the typed text.
+
+    OCR takes letters for one another, so a difference counts only if at least two characters were added or are missing,
+    and all others are the same.
+    """
+    one, other = _as_seen(typed), _as_seen(read)
+    if one == other:
+        return "exact"
+    if not one or not other or abs(len(one) - len(other)) < FEWEST:
+        return "unread"
+    if one in other:
+        return "completed"
+    if one.startswith(other):
+        return "cut_off"
+    return "lost" if _is_subsequence(other, one) else "unread"
+
+
+def matches_shown(pattern: str, held: str) -> bool:
+    """Say whether a field holds the text that a playbook or a script expects; ``*`` stands for any text."""
+    parts = (re.escape(plain(part)) for part in pattern.split("*"))
+    return re.fullmatch(r"\s*" + ".*".join(parts) + r"\s*", plain(held), re.DOTALL) is not None
+
+
+def plain(text: str) -> str:
+    """Return a text in composed letters, on one line, without characters that do not show."""
+    return one_line(unicodedata.normalize("NFC", text), 10 * LONGEST)
+
+
+def is_unreadable(text: str) -> bool:
+    """Say whether a text from the accessibility tree may differ from the field's contents."""
+    signs = set(text) - {" "}
+    hidden = len(signs) == 1 and (signs <= _BULLETS or (len(text) > 2 and signs == {"#"}))
+    return len(text) > LONGEST or OBJECT in text or is_placeholder(text) or hidden
+
+
+def quoted(text: str) -> str:
+    """Return a text from a program as it may stand in a sentence."""
+    return defused(one_line(text, MOST_SHOWN))
+
+
+def excerpts(typed: str, held: str) -> tuple[str, str]:
+    """Return the typed text and the field's text, both short, from a little before their first difference on."""
+    one, other = plain(typed), plain(held)
+    if max(len(one), len(other)) <= MOST_SHOWN:
+        return quoted(one), quoted(other)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    start = max(0, same - MOST_SHOWN // 2)
+    lead = "…" if start else ""
+    return lead + quoted(one[start:]), lead + quoted(other[start:])
+
+
+def _forms(text: str) -> Iterator[str]:
+    """Yield the parts of a text that one field may have received: all of it, or the part before Tab or Enter."""
+    for form in dict.fromkeys((text, text.partition("\t")[0], re.split(r"[\t\r\n]", text, maxsplit=1)[0])):
+        if typed := plain(form):
+            yield typed
+
+
+def _kind(typed: str, before: str, held: str, in_cell: bool) -> Kind:
+    if held == typed or (before and _is_inserted(_solid(typed), _solid(before), _solid(held))):
+        return "exact"
+    if not held:
+        return "empty"
+    if held == before:
+        return "lost"
+    texts = [held, *([_arrived(before, held)] if before else [])]
+    return min((_relation(typed, text, in_cell) for text in texts), key=RANK.index)
+
+
+def _relation(typed: str, text: str, in_cell: bool) -> Kind:
+    one, other = typed.casefold(), text.casefold()
+    if typed == text:
+        return "exact"
+    if one == other:
+        return "case"
+    if same_number(typed, text):
+        return "formatted" if signs_of(text) == signs_of(typed) else "reformatted"
+    if same_date(typed, text) or (in_cell and is_rounded(typed, text)) or _is_masked(typed, text):
+        return "formatted"
+    if one in other:
+        return "completed"
+    if text and one.startswith(other):
+        return "cut_off"
+    if _is_subsequence(text, typed):
+        return "lost"
+    if SequenceMatcher(None, one, other, autojunk=False).ratio() >= LIKE:
+        return "corrected"
+    return "another"
+
+
+def _is_inserted(typed: str, before: str, held: str) -> bool:
+    """Say whether a text was inserted into another one, or replaced a selected part of it."""
+    at = held.find(typed)
+    while at >= 0:
+        rest = held[at + len(typed) :]
+        if before.startswith(held[:at]) and before.endswith(rest) and at + len(rest) <= len(before):
+            return True
+        at = held.find(typed, at + 1)
+    return False
+
+
+def _arrived(before: str, held: str) -> str:
+    """Return the part of a field's text that was not in it before."""
+    start = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, held, strict=False)))
+    ends = zip(reversed(before[start:]), reversed(held[start:]), strict=False)
+    return held[start : len(held) - sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))]
+
+
+def _is_masked(typed: str, text: str) -> bool:
+    """Say whether a mask has put separators between digits, for example of a phone number; amounts do not count."""
+    if not any(sign.isdigit() for sign in typed) or (numbers_of(typed) and numbers_of(text)):
+        return False
+    added = len(text) - len(typed)
+    return added > 0 and _letters(text) == _letters(typed) and _is_subsequence(typed, text)
+
+
+def _is_computed(typed: str, held: str, entered: bool) -> bool:
+    """Say whether a program shows the result of a typed text in its place: of a formula, a sum or an address."""
+    if typed.startswith("="):
+        return True
+    if not entered:
+        return False
+    address = _ADDRESS.fullmatch(held.casefold()) is not None
+    return address or (_ARITHMETIC.fullmatch(typed) is not None and bool(numbers_of(held)))
+
+
+def _is_subsequence(short: str, long: str) -> bool:
+    rest = iter(long)
+    return all(sign in rest for sign in short)
+
+
+def _letters(text: str) -> str:
+    return "".join(sign for sign in text if sign.isalnum())
+
+
+def _solid(text: str) -> str:
+    return "".join(text.split())
+
+
+def _as_seen(text: str) -> str:
+    """Return the letters and digits of a text, without the differences that OCR does not see."""
+    return _letters(plain(text)).casefold().translate(_LOOK_ALIKE)

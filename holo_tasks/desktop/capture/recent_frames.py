@@ -1,0 +1,315 @@
+"""Keep the last pictures of a screen, and compare the screen with one of them right before input.
+
+`Remembered` is the main class. It compares raw pixels in the process that owns the screen. Only the fact that
+something differs leaves that process.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from PIL import Image
+
+from holo_tasks.core.errors import ScreenChanged
+from holo_tasks.core.input.gestures import Click, Gesture, Write
+from holo_tasks.core.repaints.repaint_exemptions import Calm
+from holo_tasks.core.repaints.repaint_rhythm import Stir
+from holo_tasks.core.repaints.repaint_shapes import Doubts
+from holo_tasks.core.screen.flicker import shown, unread
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.recheck import (
+    CARET_TALL,
+    Aim,
+    Arrangement,
+    Pane,
+    Restless,
+    Sighting,
+    aim,
+    areas,
+    moved,
+    rows,
+    stirred_in,
+)
+from holo_tasks.desktop.capture.screen import Picture, Screen
+from holo_tasks.desktop.input.gate import Gate
+from holo_tasks.desktop.x11.x_connection import Refused, XLink
+
+MOST_BYTES, FEWEST = 16 * 1024 * 1024, 4
+"""Most bytes of stored pictures, and the number of pictures that are kept even above it."""
+AT_HAND = 1
+"""Number of the newest pictures that stay uncompressed: input is decided on the last one, others are rarely used."""
+PACKED_AFTER_S = 0.15
+"""Delay before pictures are compressed. That takes a core for a while, which the encoder of the picture needs first."""
+PATIENCE_S, NAP_S = 1.5, 0.05
+"""Longest wait until a screen looks as before, and the pause between looks. A blinking caret shows half of the time."""
+HOLD_S = 3.0
+"""Longest wait in total while a place may soon count as self-repainting. Without such a place ``PATIENCE_S`` holds."""
+VIEWABLE = 2
+
+
+class Watch(Protocol):
+    """The self-repainting areas of a screen, as `repaint_watch.RepaintWatch` learns them."""
+
+    def acts(self) -> None:
+        """Record that from now on repaints may be effects of input."""
+
+    def steady(self, since_s: float) -> tuple[Stir, ...]:
+        """Return the areas that are known to have repainted themselves from before ``since_s`` until now."""
+
+    def promising(self, since_s: float) -> tuple[Stir, ...]:
+        """Return the areas of `steady`, and those that would join them after a few more repaints."""
+
+
+class Remembered:
+    """The last pictures of a screen by their numbers, which frames carry. Equal pictures share a number."""
+
+    def __init__(self, link: XLink, screen: Screen, gate: Gate, watch: Watch) -> None:
+        self._link = link
+        self._screen = screen
+        self._gate = gate
+        self._watch = watch
+        self._kept: OrderedDict[int, _StoredPicture] = OrderedDict()
+        self.arranged_s = 0.0
+        """When `arrange` was called last (`time.monotonic`)."""
+        self._last = 0
+        self._windows = Arrangement()
+        self._clicked: tuple[Point, int] | None = None
+        self._under: dict[Point | None, int] = {}
+
+    def arrange(self) -> None:
+        """Record the windows right before a picture is taken.
+
+        A window that appears in between is then in the picture but not in the record, so a comparison notices it.
+        """
+        self.arranged_s = time.monotonic()
+        self._windows = arrangement(self._link)
+
+    def keep(self, picture: Picture) -> int:
+        """Store a picture that was taken after `arrange`; return its number."""
+        taken = _StoredPicture(picture, self._windows, self.arranged_s)
+        # An equal picture is not stored again, so it displaces no other: a person may take long to answer about that.
+        for number, known in reversed(self._kept.items()):
+            if known.shows_the_same(taken):
+                self._kept.move_to_end(number)
+                return number
+        self._last += 1
+        self._kept[self._last] = taken
+        if large := [known for known in list(self._kept.values())[:-AT_HAND] if not known.packed]:
+            # Compressed in a thread of its own, while the model is asked.
+            packing = threading.Timer(PACKED_AFTER_S, _pack, (large,))
+            packing.daemon = True
+            packing.start()
+        while len(self._kept) > FEWEST and sum(known.bytes for known in self._kept.values()) > MOST_BYTES:
+            self._kept.popitem(last=False)
+        return self._last
+
+    def acted(self, gesture: Gesture) -> None:
+        """Record the place and window of the last click, because later typing may be meant for it."""
+        if isinstance(gesture, Click | Write) and gesture.at is not None:
+            self._clicked = gesture.at, top_at(self._link, gesture.at)
+
+    def compare(self, number: int, gesture: Gesture, held: Sequence[Box] = ()) -> None:
+        """Wait until the screen equals picture ``number`` where a gesture goes, and in the boxes of ``held``.
+
+        Raises `ScreenChanged` if it stays different for too long. No input may be sent before this returns.
+        """
+        if (where := aim(gesture)) is not None:
+            self._compare(number, where, held)
+        self._watch.acts()
+
+    def _compare(self, number: int, where: Aim, held: Sequence[Box]) -> None:
+        windows = self._arranged(where)
+        if not where.points and self._clicked is not None and self._clicked[1] == windows.focus:
+            where = Aim(clicked=self._clicked[0])
+        about = "click" if where.points else "type"
+        if (kept := self._kept.get(number)) is None:
+            raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
+        before = kept.sighting()
+        now = self._sighting(where, windows)
+        if why := self._await(before, kept.seen_s, now, where, held):
+            raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
+
+    def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim, held: Sequence[Box] = ()) -> str:
+        """Wait until a screen is as before, apart from self-repainting areas; return the difference that stays."""
+        until, doubts = time.monotonic() + PATIENCE_S, Doubts(before)
+        looks: list[Mapping[Box, Image.Image]] = []
+        while why := self._difference_at_aim(before, seen_s, now, where, doubts) or self._difference_in_held(
+            before, seen_s, held
+        ):
+            if time.monotonic() >= until:
+                why = self._difference_at_aim(before, seen_s, now, where, doubts, _unreadable_columns(before, looks))
+                why = why or self._difference_in_held(before, seen_s, held)
+                return self._await_rhythm(before, seen_s, where, held, doubts) if why else ""
+            self._gate.sleep(NAP_S)
+            last, now = now, self._sighting(where, self._arranged(where))
+            if last.windows != now.windows or last.pixels.size != now.pixels.size:
+                looks.clear()
+            looks.append({area: shown(now, area) for area in areas(now, where)} if where.points else {})
+        return why
+
+    def _await_rhythm(self, before: Sighting, seen_s: float, where: Aim, held: Sequence[Box], doubts: Doubts) -> str:
+        """Go on waiting while every difference may soon count as self-repainting; return the difference that stays."""
+        until = time.monotonic() + HOLD_S - PATIENCE_S
+        while True:
+            now = self._sighting(where, self._arranged(where))
+            why = self._difference_at_aim(before, seen_s, now, where, doubts) or self._difference_in_held(
+                before, seen_s, held
+            )
+            if not why or time.monotonic() >= until:
+                return why
+            calm, stirs = Calm(before, where), self._watch.promising(seen_s)
+            hopeful = not moved(before, calm.calmed(now, stirs), where)
+            if not hopeful or self._difference_in_held(before, seen_s, held, stirs):
+                return why
+            self._gate.sleep(NAP_S)
+
+    def _difference_in_held(
+        self, before: Sighting, seen_s: float, held: Sequence[Box], stirs: Iterable[Stir] | None = None
+    ) -> str:
+        """Return a reason if one of the ``held`` boxes looks different, apart from self-repainting areas.
+
+        ``stirs`` are those areas; by default the known ones. Returns an empty string if the boxes are equal.
+        """
+        if not held:
+            return ""
+        around = Box.around(held).cut_to(Box.whole(self._screen.size))
+        first, last = max(0, around.top - CARET_TALL), min(self._screen.size.height, around.bottom + CARET_TALL)
+        now = Sighting(self._screen.strip(first, last), before.windows)
+        if not stirred_in(before, now, held):
+            return ""
+        steady = [stir.box for stir in (self._watch.steady(seen_s) if stirs is None else stirs)]
+        return "what item it is about looks different" if stirred_in(before, now, held, steady) else ""
+
+    def _difference_at_aim(
+        self,
+        before: Sighting,
+        seen_s: float,
+        now: Sighting,
+        where: Aim,
+        doubts: Doubts,
+        restless: Restless | None = None,
+    ) -> str:
+        """Return the difference between two looks, or an empty string.
+
+        Self-repainting areas do not count, and neither do unreadable parts in ``restless`` columns.
+        """
+        if not moved(before, now, where):
+            return ""
+        stirs, calm = doubts.allayed(now, self._watch.steady(seen_s)), Calm(before, where)
+        if why := moved(before, calm.calmed(now, stirs), where, restless):
+            return why
+        # Finding the self-repainting areas took a moment, so the screen is captured once more.
+        now = self._sighting(where, self._arranged(where))
+        return moved(before, calm.calmed(now, stirs), where, restless)
+
+    def same_window(self, at: Point | None) -> None:
+        """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""
+        if at in self._under and top_at(self._link, at) != self._under[at]:
+            where = "has the keyboard" if at is None else "is there"
+            raise ScreenChanged(f"The screen changed at the last moment: another window {where}. Nothing was done.")
+
+    def _arranged(self, where: Aim) -> Arrangement:
+        """Return the windows, and record first those that the input would reach.
+
+        `same_window` compares with these, so it notices a window that appears in between.
+        """
+        under: dict[Point | None, int] = {point: top_at(self._link, point) for point in where.points}
+        windows = arrangement(self._link)
+        self._under = under or {None: windows.focus}
+        return windows
+
+    def _sighting(self, where: Aim, windows: Arrangement) -> Sighting:
+        """Capture the rows that matter, after the windows were read: a window that appears is then in the picture."""
+        return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
+
+
+class _StoredPicture:
+    """A stored picture with the arrangement of its windows.
+
+    Compressed, a picture of a program takes a hundredth of the memory.
+    """
+
+    def __init__(self, picture: Picture, windows: Arrangement, seen_s: float) -> None:
+        self.windows = windows
+        self.seen_s = seen_s
+        self._size = picture.size
+        self._check = zlib.crc32(picture.bgrx)
+        self._state: tuple[bytes | bytearray, bool] = (picture.bgrx, False)
+        """The pixels, and whether they are compressed: one tuple, because another thread replaces it."""
+
+    @property
+    def bytes(self) -> int:
+        return len(self._state[0])
+
+    @property
+    def packed(self) -> bool:
+        return self._state[1]
+
+    def sighting(self) -> Sighting:
+        pixels, packed = self._state
+        return Sighting(Picture(self._size, zlib.decompress(pixels) if packed else pixels), self.windows)
+
+    def shows_the_same(self, other: _StoredPicture) -> bool:
+        alike = (self.windows, self._size, self._check) == (other.windows, other._size, other._check)
+        return alike and self.sighting() == other.sighting()
+
+    def pack(self) -> None:
+        pixels, packed = self._state
+        if not packed:  # two threads may run this
+            self._state = zlib.compress(pixels, 1), True
+
+
+def _pack(pictures: list[_StoredPicture]) -> None:
+    for picture in pictures:
+        picture.pack()
+
+
+def _unreadable_columns(before: Sighting, looks: Sequence[Mapping[Box, Image.Image]]) -> Restless:
+    return {
+        area: frozenset(area.left + x for x in unread(shown(before, area), [look[area] for look in looks]))
+        for area in (looks[-1] if looks else ())
+    }
+
+
+def arrangement(link: XLink) -> Arrangement:
+    """Return the visible children of the root window, lowest first, and the one with the focus.
+
+    All requests are sent before the first reply is waited for.
+    """
+    core = link.conn.core
+    asked = [
+        (window, core.GetWindowAttributes(window), core.GetGeometry(window))
+        for window in core.QueryTree(link.root).reply().children
+    ]
+    panes = []
+    for window, attributes, geometry in asked:
+        try:
+            shown, place = attributes.reply().map_state == VIEWABLE, geometry.reply()
+        except Refused:
+            continue
+        if shown:
+            border = 2 * place.border_width
+            panes.append(Pane(window, Box(place.x, place.y, place.width + border, place.height + border)))
+    return Arrangement(tuple(panes), top_at(link, None))
+
+
+def top_at(link: XLink, at: Point | None) -> int:
+    """Return the child of the root window that gets a press at a point or, without one, the keys; zero for none."""
+    core = link.conn.core
+    try:
+        if at is not None:
+            return int(core.TranslateCoordinates(link.root, link.root, at.x, at.y).reply().child)
+        window = int(core.GetInputFocus().reply().focus)
+        while window > 1:  # 0 stands for no focus, and 1 (PointerRoot) for the window under the pointer
+            tree = core.QueryTree(window).reply()
+            if tree.parent in (link.root, 0):
+                return window
+            window = int(tree.parent)
+    except Refused:
+        return 0
+    return window

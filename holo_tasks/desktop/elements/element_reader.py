@@ -1,0 +1,219 @@
+"""Reads the elements of a desktop's programs in a thread of the host process, and compares them with the X windows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holo_tasks.accessibility.bus import Bus
+from holo_tasks.accessibility.mending import MOST_AGAIN
+from holo_tasks.accessibility.placement import TopWindow, View
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.desktop.capture.changed_pixels import Redrawn
+from holo_tasks.desktop.capture.repaints import KEPT, Repaints
+from holo_tasks.desktop.elements.element_messages import from_tree
+from holo_tasks.desktop.programs.window_owners import processes_of
+from holo_tasks.desktop.secrets.secret_store import SecretStore
+from holo_tasks.desktop.session.ipc_messages import Message
+from holo_tasks.desktop.stop.interrupt import Interrupt
+from holo_tasks.desktop.x11.stacking import placed
+from holo_tasks.desktop.x11.windows import LEAST, active_window, client_of, where_of
+from holo_tasks.desktop.x11.x_connection import Refused, XLink
+
+if TYPE_CHECKING:
+    from holo_tasks.accessibility.reader import Reader
+
+NAP_S = 0.02
+"""Seconds between two checks whether the request was cancelled."""
+LATELY = 3
+"""Number of pictures, after elements were last asked for, before which elements are read ahead."""
+NOT_ASKED = "The elements of programs on a borrowed display are not read: set accessibility=True to read them."
+NO_BUS = "The display names no accessibility bus, so no program there publishes elements."
+
+
+class Elements:
+    """The elements of the programs on one screen. Its modules are loaded when elements are first read."""
+
+    def __init__(
+        self,
+        link: XLink,
+        bus: Bus,
+        repaints: Repaints,
+        vault: SecretStore,
+        bound: Callable[[], Box | None] = lambda: None,
+    ) -> None:
+        self._link = link
+        self._bus = bus
+        self._repaints = repaints
+        self._vault = vault
+        self._bound = bound
+        self._reader: Reader | None = None
+        self._ahead: Future[ElementTree] | None = None
+        self._redrawn = Redrawn(link)
+        self._early = False
+        self._wanted = 0
+        self._last: ElementTree | None = None
+        self._number = 0
+        self._clients: dict[int, int] = {}
+        self._shown = ElementTree()
+
+    def ahead(self, *, early: bool) -> None:
+        """Begin to read before a picture is taken, or while the client looks at it, if elements were asked for lately.
+
+        Each picture has one such reading. A later request then waits only for the changes since, which are few.
+        """
+        before, self._early = self._early, early
+        if before or self._reader is None or not self._wanted:
+            return
+        if self._ahead is None or self._ahead.done():
+            self._wanted -= 1
+            self._ahead = self._reader.read(self._view())
+
+    @property
+    def busy(self) -> frozenset[tuple[str, str]]:
+        """The role and name of each busy element, such as a document that loads.
+
+        Empty if elements were never asked for.
+        """
+        return self._reader.busy if self._reader is not None else frozenset()
+
+    def told(self, known: int, interrupt: Interrupt) -> Message:
+        """Return the message with the current tree.
+
+        If the receiver's tree ``known`` is current, the message only says so.
+        """
+        self._wanted = LATELY
+        tree = self._read(interrupt)
+        last, before = self._last, (self._number, self._shown)
+        same = last is not None and (tree.elements, tree.applications) == (last.elements, last.applications)
+        if not same or tree.why_not != (last and last.why_not):
+            self._last, self._number, self._shown = tree, self._number + 1, self._without_secrets(tree)
+        if known == self._number:
+            return {"number": known, "moving": tree.moving}
+        there = before[1] if known and known == before[0] else None
+        return {**from_tree(self._shown, there), "number": self._number, "moving": tree.moving}
+
+    def within(self, seconds: float, interrupt: Interrupt) -> ElementTree | None:
+        """Return the current tree. Returns ``None`` without a bus, or if reading takes longer than ``seconds``."""
+        if self._bus.why_not:
+            return None
+        reading, until = self._opened().read(self._view()), time.monotonic() + seconds
+        try:
+            while not wait([reading], NAP_S).done:
+                interrupt.check()
+                if time.monotonic() >= until:
+                    return None
+        finally:
+            reading.cancel()
+        return reading.result()
+
+    def _opened(self) -> Reader:
+        if self._reader is None:
+            from holo_tasks.accessibility.reader import Reader
+
+            self._reader = Reader(self._bus.address)
+        return self._reader
+
+    def _read(self, interrupt: Interrupt) -> ElementTree:
+        if self._bus.why_not:
+            return ElementTree(complete=False, why_not=self._bus.why_not)
+        reader = self._opened()
+        if self._ahead is not None:
+            _await(self._ahead, interrupt)
+        reading = reader.read(self._view())
+        try:
+            _await(reading, interrupt)
+        finally:
+            reading.cancel()
+        return reading.result()
+
+    def _view(self) -> View:
+        """Return the windows of the screen and the areas drawn since.
+
+        Without exact repaints, say that all was drawn just now.
+        """
+        size = self._link.size()
+        windows, bound, now = top_windows(self._link, size, self._clients), self._bound(), time.monotonic_ns()
+        seen = self._repaints.latest()
+        if not self._repaints.exact:
+            return View(windows, size, now, bound)
+        drawn = tuple((each.at_ns, each.box) for each in seen)
+        first_ns = drawn[0][0] if len(drawn) == KEPT else 0
+        anew = None
+        if self._last is not None and len(self._last.elements) > MOST_AGAIN:
+            anew = self._redrawn.since(seen)
+        else:
+            self._redrawn.forget()
+        return View(windows, size, drawn[-1][0] if drawn else 0, bound, now, drawn, first_ns, anew)
+
+    def _without_secrets(self, tree: ElementTree) -> ElementTree:
+        """Return the tree with every secret's value replaced by its name."""
+        hide = self._vault.hide
+        texts = "\n".join(text for each in tree.elements for text in (each.name, each.value))
+        if not self._vault.any or hide(texts) == texts:
+            return tree
+        hidden = (replace(each, name=hide(each.name), value=hide(each.value)) for each in tree.elements)
+        return replace(tree, elements=tuple(hidden))
+
+
+def _await(reading: Future[ElementTree], interrupt: Interrupt) -> None:
+    while not wait([reading], NAP_S).done:
+        interrupt.check()
+
+
+def named_by(link: XLink, *, asked_for: bool) -> Bus:
+    """Return the accessibility bus that a display names, if ``asked_for``."""
+    if not asked_for:
+        return Bus(None, "", -1, NOT_ASKED)
+    address = link.text(link.root, "AT_SPI_BUS")
+    return Bus(None, address, -1, "" if address else NO_BUS)
+
+
+def top_windows(link: XLink, size: Size, known: dict[int, int]) -> tuple[TopWindow, ...]:
+    """Return the top-level windows, the lowest first, each with the process of its program.
+
+    ``known`` caches the client window of each frame, because a frame has dozens of parts and finding it asks each.
+    """
+    active, found, there = active_window(link), list[TopWindow](), placed(link)
+    for gone in known.keys() - there.keys():
+        del known[gone]
+    seen = {
+        window: place
+        for window, place in there.items()
+        if place[0].clipped(size) is not None and min(place[0].width, place[0].height) >= LEAST
+    }
+    clients = _clients_in(link, seen, known)
+    # All requests are sent before the first reply is awaited: on a busy machine each round trip takes long.
+    names = [[link.property(each, name) for name in ("_NET_WM_NAME", "WM_NAME")] for each in clients]
+    inside = [where_of(link, each) for each in clients]
+    pids = processes_of(link, clients)
+    for client, (framed, solid), named, where, pid in zip(clients, seen.values(), names, inside, pids, strict=True):
+        try:
+            first, second = (link.as_text(each) for each in named)
+            content: Box = where()
+        except Refused:
+            continue  # closed meanwhile
+        found.append(TopWindow(client, pid, first or second, content, framed, solid, client == active))
+    return tuple(found)
+
+
+def _clients_in(link: XLink, frames: Iterable[int], known: dict[int, int]) -> list[int]:
+    """Return for each frame the client window in it, or the window itself if it is not a frame."""
+    asked = {frame: link.conn.core.QueryTree(known[frame]) for frame in frames if frame in known}
+    found = []
+    for frame in frames:
+        client = 0
+        with suppress(*Refused):
+            if frame in asked and asked[frame].reply().parent == frame:
+                client = known[frame]
+        if not client:
+            client = known[frame] = client_of(link, frame) or frame
+            if client == frame:
+                del known[frame]
+        found.append(client)
+    return found

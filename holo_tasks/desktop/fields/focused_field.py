@@ -1,0 +1,171 @@
+"""Determines the focused control from the accessibility tree: a text field, a cell, a button, a terminal."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, TOO_LATE, Application, Element, ElementTree
+from holo_tasks.core.programs import Owner, is_viewer
+from holo_tasks.desktop.stop.interrupt import Interrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holo_tasks.desktop.elements.element_reader import Elements
+
+Kind = Literal["field", "cell", "edited cell", "document", "terminal", "no text", "unknown"]
+"""Typing replaces the text of a ``cell``. An ``edited cell`` is a cell of an office sheet whose text is open."""
+
+EDITABLE, READ_ONLY, MANAGES = "editable", "read only", "manages descendants"
+OFFICE, GNUMERIC = "soffice", "gnumeric"
+SHEETS = frozenset({"soffice.bin", "gnumeric"})
+"""Program files of office suites with sheets."""
+TERMINALS = frozenset(
+    {
+        "xterm", "uxterm", "rxvt", "urxvt", "urxvtd", "st", "alacritty", "kitty", "foot", "wezterm-gui", "konsole",
+        "qterminal", "gnome-terminal-server", "kgx", "xfce4-terminal", "lxterminal", "mate-terminal", "terminator",
+        "tilix", "terminology", "eterm", "aterm", "mlterm",
+    }
+)  # fmt: skip
+PARAGRAPHS = frozenset({"paragraph", "heading"})
+CONTAINERS = frozenset({"table", "tree", "tree table", "list"})
+ITEMS = frozenset({"cell", "list item", "tree item", "row", "column header", "row header"})
+NO_TEXT = CONTAINERS | frozenset(
+    {
+        "button", "toggle button", "check box", "radio button", "combo box", "switch", "slider", "dial", "scroll bar",
+        "link", "tab", "tab list", "menu", "menu bar", "menu item", "check menu item", "radio menu item", "popup menu",
+        "list item", "tree item", "tool bar", "image", "progress bar", "level bar", "color chooser", "separator",
+    }
+)  # fmt: skip
+"""Roles of controls that take no text."""
+WITHIN_S, SHEETS_S = 3.0, 10.0
+"""Seconds to wait for a program's elements. A slower program counts as unknown. Most need 5 to 30 ms, a sheet 200."""
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """The control with keyboard focus.
+
+    ``name`` is its name in messages. ``office`` says that it is a cell of a LibreOffice sheet, and ``place`` is the
+    name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells`` says that the program
+    has an accessibility tree. ``viewer`` says that the window shows another machine's screen.
+    """
+
+    kind: Kind
+    name: str = ""
+    office: bool = False
+    place: str = ""
+    value: str = ""
+    tells: bool = False
+    viewer: bool = False
+
+    @property
+    def is_office_cell(self) -> bool:
+        """Whether it is a cell of a LibreOffice sheet whose text is not open."""
+        return self.kind == "cell" and self.office
+
+
+class FocusedField:
+    """Reads which control is focused."""
+
+    def __init__(self, elements: Elements, owner: Callable[[], Owner], interrupt: Interrupt) -> None:
+        self._elements = elements
+        self._owner = owner
+        self._interrupt = interrupt
+
+    def read(self) -> Focus:
+        """Return the focused control at this moment."""
+        owner = self._owner()
+        program = Path(owner.executable).name
+        if program in TERMINALS:
+            return Focus("terminal", f"the terminal {program}")
+        if is_viewer(owner):
+            return Focus("unknown", viewer=True)
+        until = time.monotonic() + (SHEETS_S if program in SHEETS else WITHIN_S)
+        while (left := until - time.monotonic()) > 0:
+            tree = self._elements.within(left, self._interrupt)
+            if tree is None:
+                break
+            if not _is_late(tree, owner.pid):
+                return focus_in(tree, owner.pid)
+        return Focus("unknown")
+
+    @property
+    def in_sheets(self) -> bool:
+        """Whether the focused program is one with sheets. No accessibility tree is read."""
+        return Path(self._owner().executable).name in SHEETS
+
+
+def focus_in(tree: ElementTree, pid: int) -> Focus:
+    """Return the focused control in the window of a process."""
+    app = _application(tree, pid)
+    if app is None or app.how == "none" or _is_late(tree, pid):
+        return Focus("unknown")
+    focused = [each for each in tree.elements if each.pid == pid and FOCUSED in each.states]
+    focused = [each for each in focused if ACTIVE in tree.window_of(each).states] or focused
+    writable = [each for each in focused if _takes_text(each)]
+    if writable:
+        return _field(tree, writable[-1])
+    # Qt still reports the current item of a list as focused when another control has the keyboard.
+    controls = [each for each in focused if each.role not in ITEMS]
+    known = [each for each in controls if each.role in NO_TEXT]
+    if known:
+        return _control(app, known[-1])
+    if controls:
+        sheet = app.name == GNUMERIC and controls[-1].role == "panel"
+        read_only = READ_ONLY in controls[-1].states
+        kind: Kind = "cell" if sheet else "no text" if read_only else "unknown"
+        return Focus(kind, _name(controls[-1]), tells=True)
+    if focused:
+        return Focus("cell" if focused[-1].role == "cell" else "no text", _name(focused[-1]), tells=True)
+    return Focus("unknown", tells=True)
+
+
+def _application(tree: ElementTree, pid: int) -> Application | None:
+    return next((each for each in tree.applications if each.pid == pid), None)
+
+
+def _is_late(tree: ElementTree, pid: int) -> bool:
+    app = _application(tree, pid)
+    return app is not None and app.note == TOO_LATE
+
+
+def _takes_text(element: Element) -> bool:
+    if element.role in CONTAINERS:
+        return False
+    sheet = element.role == "cell" and "transient" in element.states
+    return element.protected or element.role == "spin button" or (EDITABLE in element.states and not sheet)
+
+
+def _field(tree: ElementTree, element: Element) -> Focus:
+    above = tree.ancestors(element)
+    page = next((each for each in above if each.role == "document"), None)
+    if element.role == "terminal":
+        return Focus("terminal", "a terminal", tells=True)
+    if element.role in PARAGRAPHS and page is not None and element.application == OFFICE:
+        cell = above[0]
+        if cell.role == "panel" and any(map(_is_sheet, tree.below(page))):
+            return Focus("edited cell", cell.name, office=True, place=cell.name, value=element.value, tells=True)
+        return Focus("document", "a document", tells=True)
+    # A sheet in a page may receive its keys in an invisible empty field, or report its cells as editable.
+    unsure = page is not None and not element.protected and (not element.value or element.role == "cell")
+    return Focus("unknown" if unsure else "field", _name(element), tells=True)
+
+
+def _control(app: Application, control: Element) -> Focus:
+    if _is_sheet(control):
+        return Focus("cell", "a cell of a sheet", office=app.name == OFFICE, tells=True)
+    # Typing in a table of GTK looks for a row.
+    replaces = control.role == "table" and not app.toolkit.lower().startswith("gtk")
+    return Focus("cell" if replaces else "no text", _name(control), tells=True)
+
+
+def _is_sheet(element: Element) -> bool:
+    return element.role == "table" and element.states >= {EDITABLE, MANAGES}
+
+
+def _name(element: Element) -> str:
+    return f"the {element.role} ‘{element.name}’" if element.name else f"a {element.role or 'control'}"

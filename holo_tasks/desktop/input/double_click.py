@@ -1,0 +1,63 @@
+"""Limits within which programs take two presses for a double click: toolkits' defaults, and the desktop's XSETTINGS."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from holo_tasks.desktop.x11.x_connection import ANY, Refused, XLink
+
+TIME, DISTANCE = "Net/DoubleClickTime", "Net/DoubleClickDistance"
+MOST_BYTES = 1 << 16
+NUMBER, TEXT, COLOR = 0, 1, 2
+
+
+class DoubleClick(NamedTuple):
+    """The time in seconds and the distance in pixels within which any program may take two presses for a double click.
+
+    Windows' default is half a second. Tk uses it regardless of the desktop's settings.
+    """
+
+    seconds: float = 0.5
+    px: int = 10
+
+
+def asked(link: XLink) -> DoubleClick:
+    """Return the limits from the screen's XSETTINGS, but never less than the toolkits' defaults."""
+    least = DoubleClick()
+    try:
+        owner = link.conn.core.GetSelectionOwner(link.atom(f"_XSETTINGS_S{link.conn.pref_screen}")).reply().owner
+        if not owner:
+            return least
+        reply = link.conn.core.GetProperty(False, owner, link.atom("_XSETTINGS_SETTINGS"), ANY, 0, MOST_BYTES).reply()
+        numbers = numbers_in(bytes(reply.value.buf()))
+    except (*Refused, struct.error, IndexError):
+        return least
+    return DoubleClick(max(least.seconds, numbers.get(TIME, 0) / 1000), max(least.px, numbers.get(DISTANCE, 0)))
+
+
+def numbers_in(settings: bytes) -> dict[str, int]:
+    """Return the numeric settings by name from the bytes of an XSETTINGS property.
+
+    Raises `struct.error` if they are cut off.
+    """
+    order = ">" if settings[0] else "<"
+    (count,) = struct.unpack_from(f"{order}I", settings, 8)
+    found, at = {}, 12
+    for _ in range(count):
+        kind, length = struct.unpack_from(f"{order}BxH", settings, at)
+        name = settings[at + 4 : at + 4 + length].decode("latin-1")
+        at += 8 + _padded(length)
+        if kind == NUMBER:
+            (found[name],) = struct.unpack_from(f"{order}i", settings, at)
+            at += 4
+        elif kind == TEXT:
+            (size,) = struct.unpack_from(f"{order}I", settings, at)
+            at += 4 + _padded(size)
+        else:
+            at += 8
+    return found
+
+
+def _padded(length: int) -> int:
+    return (length + 3) & ~3

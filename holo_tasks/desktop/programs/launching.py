@@ -1,0 +1,97 @@
+"""Start the program of a desktop, with its environment, profile, user and sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.accessibility import bus
+from holo_tasks.core.shared_files import SharedFolder
+from holo_tasks.desktop.profiles.profile import Profile, as_it_is, profile_for
+from holo_tasks.desktop.programs.interpreter_scripts import Started
+from holo_tasks.desktop.programs.other_user import Lodging, OtherUser, lodge
+from holo_tasks.desktop.programs.program import Program
+from holo_tasks.desktop.programs.shared_folder import VARIABLE as FILES
+from holo_tasks.desktop.programs.window_owners import remember
+from holo_tasks.desktop.sandbox.start import Sandbox
+from holo_tasks.desktop.sandbox.walls import walls
+from holo_tasks.desktop.x11.x_connection import XLink
+
+
+@dataclass
+class Launch:
+    """The start of one program. ``order`` is the request for the desktop; the variables of ``ours`` have precedence."""
+
+    order: Mapping[str, Any]
+    folder: Path
+    runtime: Path
+    display: str
+    bus: bus.Bus | None
+    ours: Mapping[str, str]
+    shared: SharedFolder | None
+    profile: Profile = field(default_factory=lambda: Profile([]))
+    sandbox: Sandbox | None = None
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of a program that runs as this user."""
+        on_bus = self.bus.environment() if self.bus is not None else {}
+        silenced = {"NO_AT_BRIDGE"} - set(self.order["added"]) if on_bus else set()
+        given = {name: text for name, text in self.order["app_env"].items() if name not in silenced}
+        return {"XDG_RUNTIME_DIR": str(self.runtime)} | on_bus | given | dict(self.ours)
+
+    @cached_property
+    def user(self) -> OtherUser | None:
+        """The user of `run_as`, or None."""
+        return OtherUser(**self.order["run_as"]) if self.order["run_as"] else None
+
+    def start(self, link: XLink) -> Program:
+        """Start the program."""
+        order, lodging = self.order, None
+        env = self.environment()
+        if self.user is not None:
+            lodging = lodge(self.user, self.folder, self.display, Path(env["XAUTHORITY"]))
+            env = lodging.environment(env, order["added"]) | {"XAUTHORITY": str(lodging.authority)}
+            self.shared = lodging.shared
+        if self.shared is not None:
+            env |= {FILES: str(self.shared.path)}
+        self.profile = self._profile(env.get("PATH"))
+        command = self.profile.command
+        if self.bus is not None and not self.bus.why_not:
+            command = bus.telling(command)
+        start = lodging.start if lodging else Path.cwd()
+        if order["closed"] is not None:
+            self.sandbox = walls(order, env, start, self._sockets(), self.profile.folder, self.folder.name)
+            env = self.sandbox.environment(env, order["added"])
+        program = self._started(command, env, link, lodging)
+        remember(link, Started(program.process, command, start, closed=self.sandbox is not None))
+        return program
+
+    def _started(self, command: list[str], env: Mapping[str, str], link: XLink, lodging: Lodging | None) -> Program:
+        return Program(
+            command,
+            env,
+            self.folder,
+            link,
+            kept_back=self.order["kept_back"],
+            lodging=lodging,
+            sandbox=self.sandbox,
+            hint=self.profile.hint,
+        )
+
+    def _profile(self, path: str | None) -> Profile:
+        """Return the profile of the program. On a borrowed display that is its usual one."""
+        order = self.order
+        if (profiles := order["profiles"]) is None:
+            return as_it_is(order["app"], path)
+        kept = Path(profiles) if profiles else None
+        return profile_for(order["app"], path, self.folder, kept, order["added"], self.user)
+
+    def _sockets(self) -> list[Path]:
+        """Return the sockets inside the sandbox: the X server and the message bus of this desktop."""
+        sockets = [Path(f"/tmp/.X11-unix/X{self.display.removeprefix(':')}")]
+        if self.bus is not None and self.bus.process is not None:
+            sockets.append(self.bus.guest.socket if self.bus.guest else self.runtime / "bus")
+        return sockets

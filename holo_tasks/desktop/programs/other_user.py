@@ -1,0 +1,167 @@
+"""Run the driven program as another user of this machine, so that it cannot read the agent's files.
+
+A program of the agent's own user can read the signing key, the database and the environments of its processes. A
+program of another user cannot. It gets a folder of its own, and in it the X cookie for its display only.
+
+`other_user` looks up the user for ``run_as``. `lodge` makes the folder, as a `Lodging`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import stat
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from holo_tasks.accessibility.bus import Guest
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.shared_files import SharedFolder
+from holo_tasks.desktop.programs.shared_folder import make_shared
+from holo_tasks.desktop.x11 import xauth
+from holo_tasks.machine.private import FOLDER
+from holo_tasks.machine.proc import OURS, status_of
+
+# <linux/capability.h>
+CHOWN, KILL, SETGID, SETUID = 0, 5, 6, 7
+NEEDED = {CHOWN: "CAP_CHOWN", KILL: "CAP_KILL", SETGID: "CAP_SETGID", SETUID: "CAP_SETUID"}
+
+PERSONAL = ("HOLO_HOME", "TMPDIR", "TMP", "TEMP", "OLDPWD", "MAIL", "CONDA_PREFIX")
+SHARED = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP")
+"""XDG variables that do not name folders of one user."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherUser:
+    """The user as which a program is started."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+    shell: str
+
+    def may_enter(self, folder: Path) -> bool:
+        """Return whether this user can change into a folder, by the mode bits of the folder and its parents."""
+        try:
+            found = [level.stat() for level in (folder, *folder.parents)]
+        except OSError:
+            return False
+        return all(stat.S_ISDIR(level.st_mode) and self._passes(level) for level in found)
+
+    def _passes(self, level: os.stat_result) -> bool:
+        if level.st_uid == self.uid:
+            return bool(level.st_mode & stat.S_IXUSR)
+        if level.st_gid in (self.gid, *self.groups):
+            return bool(level.st_mode & stat.S_IXGRP)
+        return bool(level.st_mode & stat.S_IXOTH)
+
+
+def other_user(name: str) -> OtherUser:
+    """Return a user by name or number.
+
+    Raises `InvalidUsage` if the user does not exist, is root or our own, or if we lack the rights to start programs
+    as that user.
+    """
+    found = _known(name)
+    if found.uid in (0, os.geteuid()):
+        raise InvalidUsage(
+            f"run_as names {found.name}, and a program of that user can read the agent's files: name a user that is "
+            "made for the program."
+        )
+    missing = [right for bit, right in NEEDED.items() if not _rights() >> bit & 1]
+    if missing:
+        raise InvalidUsage(
+            f"Starting a program as {found.name} needs root, or the rights {', '.join(missing)}: start the agent with "
+            "them, or leave run_as out."
+        )
+    return found
+
+
+def _known(name: str) -> OtherUser:
+    number = int(name) if name.isascii() and name.isdigit() else None
+    try:
+        entry = pwd.getpwnam(name) if number is None else pwd.getpwuid(number)
+    except (KeyError, OverflowError):
+        if number is None or not 0 <= number < 2**32 - 1:
+            raise InvalidUsage(f"There is no user {name!r} on this machine: give the name of one to run_as.") from None
+        return OtherUser(name, number, number, (), "", "/bin/sh")
+    groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
+    return OtherUser(entry.pw_name, entry.pw_uid, entry.pw_gid, tuple(groups), entry.pw_dir, entry.pw_shell)
+
+
+def _rights() -> int:
+    return int(status_of(OURS).get("CapEff", "0"), 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Lodging:
+    """The place of a program that runs as another user: the user, its private folder and its working folder."""
+
+    user: OtherUser
+    folder: Path
+    start: Path
+    shared: SharedFolder
+
+    @property
+    def authority(self) -> Path:
+        """Return the path of the Xauthority file with the cookie of the program's display."""
+        return self.folder / "Xauthority"
+
+    def environment(self, env: Mapping[str, str], added: Collection[str]) -> dict[str, str]:
+        """Return an environment in which our user's folders and names are replaced by the other user's.
+
+        Variables whose names are in ``added`` stay unchanged.
+        """
+        user, home = self.user, Path(self.user.home or "/nonexistent")
+        kept = {
+            name: text
+            for name, text in env.items()
+            if name in added or name in SHARED or not (name in PERSONAL or name.startswith("XDG_"))
+        }
+        theirs = {
+            "HOME": str(home if user.may_enter(home) else self.folder),
+            "USER": user.name,
+            "LOGNAME": user.name,
+            "SHELL": user.shell,
+            "PWD": str(self.start),
+            "XDG_RUNTIME_DIR": str(self.folder),
+        }
+        return kept | {name: text for name, text in theirs.items() if name not in added}
+
+
+def place_for(desktop: Path) -> Path:
+    """Return the folder for a program of another user.
+
+    It is not below the desktop's folder, which that user cannot enter.
+    """
+    return Path("/tmp") / f"{desktop.name}-program"
+
+
+def bus_for(user: OtherUser, desktop: Path) -> Guest:
+    """Return the user as a guest of a desktop's D-Bus, whose socket for them lies in a separate folder."""
+    return Guest(user.uid, user.gid, Path("/tmp") / f"{desktop.name}-bus")
+
+
+def lodge(user: OtherUser, desktop: Path, display: str, authority: Path) -> Lodging:
+    """Create the folder for a program of another user, and write the cookie of its display there."""
+    start = next(place for place in (Path.cwd(), Path(user.home or "/"), Path("/")) if user.may_enter(place))
+    folder = place_for(desktop)
+    folder.mkdir(FOLDER)
+    made = Lodging(user, folder, start, make_shared(folder, user.uid, user.gid))
+    number = display.rpartition(":")[2].partition(".")[0]
+    cookie = xauth.find(authority, int(number)) if number.isdigit() else None
+    if cookie is not None:
+        xauth.write(made.authority, int(number), cookie)
+        os.chown(made.authority, user.uid, user.gid)
+    os.chown(made.folder, user.uid, user.gid)  # last: in a folder that they own, they could place a symbolic link
+    return made
+
+
+def clear(desktop: Path) -> None:
+    """Remove the folders of a desktop's program, bus and profile, if they exist."""
+    for name in ("program", "bus", "profile"):
+        shutil.rmtree(Path("/tmp") / f"{desktop.name}-{name}", ignore_errors=True)

@@ -1,0 +1,154 @@
+"""Start the program of a desktop, and wait for its first window.
+
+`Program` is the main class; `x_session` and `remote_session` use it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.desktop import processes
+from holo_tasks.desktop.programs.other_user import Lodging
+from holo_tasks.desktop.sandbox.bubblewrap import SAYS, why
+from holo_tasks.desktop.sandbox.start import Sandbox
+from holo_tasks.desktop.stop.interrupt import Interrupt
+from holo_tasks.desktop.x11 import windows
+from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.machine.umask import persons_umask
+
+MOST_NAMED = 5
+
+
+class Program:
+    """One started program and its log."""
+
+    def __init__(
+        self,
+        command: list[str],
+        env: Mapping[str, str],
+        folder: Path,
+        link: XLink,
+        *,
+        kept_back: Sequence[str] = (),
+        lodging: Lodging | None = None,
+        sandbox: Sandbox | None = None,
+        feed: bytes = b"",
+        hint: Callable[[int | None], str] = lambda status: "",
+    ) -> None:
+        """Start the program. Raises `DesktopFailed` if it is not found or cannot be started.
+
+        ``feed`` is the program's standard input, at most as large as a pipe's buffer. ``kept_back`` holds the names of
+        environment variables that the program did not get. ``hint`` returns advice for a program without a window, by
+        its exit status (``None``: it still runs).
+        """
+        self.command = command
+        self._kept_back = kept_back
+        self._closed = sandbox is not None
+        self._what_to_do = hint
+        self._log = folder / "program.log"
+        self._link = link
+        self._before = set(windows.shown(link))
+        user = lodging.user if lodging else None
+        another = f" as {user.name}" if user else ""
+
+        def popen(words: Sequence[str], pass_fds: Collection[int] = ()) -> subprocess.Popen[bytes]:
+            with self._log.open("wb") as log, _pipe_with(feed) as stdin:
+                return subprocess.Popen(
+                    words,
+                    env=dict(env),
+                    stdin=stdin,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=pass_fds,
+                    preexec_fn=processes.tied(signal.SIGKILL),
+                    umask=persons_umask(),
+                    user=user.uid if user else None,
+                    group=user.gid if user else None,
+                    extra_groups=user.groups if user else None,
+                    cwd=lodging.start if lodging else None,
+                )
+
+        try:
+            if sandbox is None:
+                self.process = popen(command)
+            else:
+                self.process = sandbox.start(command, env.get("PATH"), popen, self._log)
+        except FileNotFoundError:
+            raise DesktopFailed(
+                f"The program {command[0]!r} was not found{another}: install it, or give its full path."
+            ) from None
+        except OSError as error:
+            raise DesktopFailed(f"The program {command[0]!r} cannot be started{another}: {error.strerror}.") from None
+
+    def await_window(
+        self, timeout_s: float, interrupt: Interrupt, living: Callable[[], bool], heed: Callable[[], None]
+    ) -> None:
+        """Wait until a new window is on the screen.
+
+        ``living`` returns whether any process of the program is left, because a launcher may end and leave its work to
+        another process. ``heed`` raises if the wait has become pointless. Raises `DesktopFailed` if the program ends
+        or ``timeout_s`` passes without a window.
+        """
+        until = time.monotonic() + timeout_s
+        while not set(windows.shown(self._link)) - self._before:
+            heed()
+            status = self.process.poll()
+            if status or (status == 0 and not living()):
+                words = processes.last_words(self._log)
+                if self._closed and words.startswith(SAYS):
+                    raise DesktopFailed(why(words))
+                how = f"with status {status}" if status > 0 else f"by signal {-status}" if status else "at once"
+                said = f"; its last words: {words}" if words else ""
+                raise DesktopFailed(self._without_window(f"ended {how} without a window{said}{self._hint()}", status))
+            if time.monotonic() >= until:
+                said = "start it by hand to see why, or allow more time."
+                said = f"showed no window within {timeout_s:g} s: {said}{self._hint()}"
+                raise DesktopFailed(self._without_window(said, None))
+            interrupt.sleep(0.01)
+
+    def _without_window(self, said: str, status: int | None) -> str:
+        """Return an error message that begins with the program's name and ends with the advice of ``hint``."""
+        what_to_do = self._what_to_do(status)
+        end = f"{'' if said.endswith(('.', ')')) else '.'} {what_to_do}" if what_to_do else ""
+        return f"The program {self.command[0]!r} {said}{end}"
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the program's process has ended."""
+        return self.process.poll() is not None
+
+    def last_words(self) -> str:
+        """Return the last line of the program's log that is not blank, or an empty string."""
+        return processes.last_words(self._log)
+
+    def _hint(self) -> str:
+        """Return a note that names variables which the program did not get, or an empty string."""
+        if not self._kept_back:
+            return ""
+        names = ", ".join(self._kept_back[:MOST_NAMED]) + (", …" if len(self._kept_back) > MOST_NAMED else "")
+        return f" (It did not get {names}, which may be private: list in HOLO_PROGRAM_ENV those that it needs.)"
+
+
+@contextmanager
+def _pipe_with(feed: bytes) -> Iterator[int]:
+    """Yield a descriptor from which a program can read ``feed``.
+
+    All of ``feed`` is in the pipe at once, and reading it removes it. Yields ``DEVNULL`` for an empty ``feed``.
+    """
+    if not feed:
+        yield subprocess.DEVNULL
+        return
+    reads, writes = os.pipe()
+    try:
+        with open(writes, "wb") as told:  # noqa: PTH123
+            told.write(feed)
+        yield reads
+    finally:
+        os.close(reads)

@@ -1,0 +1,81 @@
+"""Cleans up after desktops whose host process and client process were killed at the same time.
+
+A desktop ends with its client process, and is cleaned up by it or by the host. Files are left only if both processes
+die at once, for instance when the kernel kills a whole group for lack of memory. Left are its folder, the X server's
+lock, and perhaps programs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import IO
+
+from holo_tasks.desktop import processes
+from holo_tasks.desktop.programs import other_user
+from holo_tasks.desktop.sandbox import bounds
+from holo_tasks.desktop.x11 import x_server as xserver
+from holo_tasks.machine.proc import process
+
+PREFIX = "holo-desktop-"
+HELD = "held"
+"""A file in the folder of a desktop. It is locked while the client process lives, in this or another container."""
+
+YOUNG_S = 60.0
+"""Seconds during which a lock is left alone. It may belong to a server in another container that does not listen
+yet.
+"""
+
+
+def hold(folder: Path) -> IO[bytes]:
+    """Mark a desktop's folder as in use, until the returned file is closed or this process ends."""
+    draft = folder / f".{HELD}"
+    file = draft.open("wb")
+    fcntl.flock(file, fcntl.LOCK_EX)  # locked before it is renamed, so that it never looks abandoned
+    draft.replace(folder / HELD)
+    return file
+
+
+def clear_away() -> list[str]:
+    """End the programs and remove the files of this user's desktops whose processes have ended. Return their names."""
+    cleared = []
+    for folder in sorted(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid != os.geteuid():
+                continue
+            with (folder / HELD).open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _clear(folder)
+                cleared.append(folder.name)
+    return cleared + _displays()
+
+
+def _clear(folder: Path) -> None:
+    name = folder.name
+    processes.end(lambda: processes.belonging(name, -1), grace_s=1.0)
+    processes.remove(folder)
+    other_user.clear(folder)
+    bounds.clear(name)
+
+
+def _displays() -> list[str]:
+    """Remove the remains of killed X servers: locks of processes that have ended, and sockets without a listener."""
+    cleared = []
+    for lock in Path("/tmp").glob(".X*-lock"):
+        number = lock.name.removeprefix(".X").removesuffix("-lock")
+        if not number.isdigit() or not xserver.FIRST <= int(number) <= xserver.LAST:
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            holder = int(lock.read_text())
+            found = lock.stat()
+            if found.st_uid != os.geteuid() or time.time() - found.st_mtime < YOUNG_S or process(holder).exists():
+                continue
+            xserver.sweep(f":{number}")
+            if not Path(f"/tmp/.X11-unix/X{number}").exists():  # else a server in another container listens there
+                lock.unlink()
+                cleared.append(f":{number}")
+    return cleared

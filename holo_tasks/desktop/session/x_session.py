@@ -1,0 +1,603 @@
+"""Put together the parts of one desktop, in the process that owns it.
+
+`XSession` is the main class. `host` creates it and passes it the requests of the process that uses the desktop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holo_tasks.accessibility import bus
+from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Killed, ScreenChanged
+from holo_tasks.core.input.gestures import Drag, Gesture, Move, Pause, Scroll, Typed
+from holo_tasks.core.input.remote_input import ByHand
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.secrets.secret import Secret
+from holo_tasks.core.shared_files import SharedFolder
+from holo_tasks.desktop import processes
+from holo_tasks.desktop.capture.settle import Settle
+from holo_tasks.desktop.input.gate import Gate
+from holo_tasks.desktop.programs.shared_folder import make_shared, told
+from holo_tasks.desktop.remote import vnc
+from holo_tasks.desktop.secrets.secret_store import SecretStore
+from holo_tasks.desktop.session.ipc_messages import Message
+from holo_tasks.desktop.session.restore_keymap import DONE, LENDS
+from holo_tasks.desktop.x11 import x_server as xserver
+from holo_tasks.desktop.x11 import xauth
+from holo_tasks.desktop.x11.opengl import Asked, likely
+
+if TYPE_CHECKING:
+    from holo_tasks.core.programs import Owner
+    from holo_tasks.desktop.calibration.click_window import Targets
+    from holo_tasks.desktop.elements.element_reader import Elements
+    from holo_tasks.desktop.input.remote_typing import FarTyping
+    from holo_tasks.desktop.programs.launching import Launch
+    from holo_tasks.desktop.programs.program import Program
+    from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
+    from holo_tasks.desktop.remote.remote_session import RemoteSession
+    from holo_tasks.desktop.sandbox.start import Sandbox
+    from holo_tasks.desktop.secrets.secret_windows import Places
+
+
+PAINTS_S, PAINT_NAP_S = 3.0, 0.05
+FAR = "work in flight: the programs run on another machine"
+HALF_WAY = (
+    "The connection to the remote screen dropped meanwhile: nobody can say how much of it was done there. Look first."
+)
+"""Note for the model after a gesture during which the connection dropped."""
+
+
+class XSession:
+    """One desktop in the process that owns it: its X server or a borrowed display, its program, and its input."""
+
+    def __init__(self, order: Message, pixels: int, gate: Gate) -> None:
+        self._order = order
+        self._folder = Path(order["folder"])
+        self._pixels = pixels
+        self._gate = gate
+        self._server: xserver.XServer | None = None
+        self._helpers: list[subprocess.Popen[bytes]] = []
+        self._manager: subprocess.Popen[bytes] | None = None
+        self._vnc: dict[Path, vnc.VncServer] = {}
+        self._bus: bus.Bus | None = None
+        self._elements: Elements | None = None
+        self._sandbox: Sandbox | None = None
+        self._shared: SharedFolder | None = None
+        self._launched: Launch | None = None
+        self._remote: RemoteSession | None = None
+        self._notices: list[str] = []
+        self._display: str = order["display"] or ""
+        self._times: dict[str, float] = {}
+        self._up = False
+        self._clock = time.monotonic()
+        self._link: Any = None
+        self._ear: Any = None
+        self._keyboard: Any = None
+        self._hands: Any = None
+        self.vault = SecretStore({name: Secret(**told) for name, told in order["secrets"].items()})
+
+    def start(self, *, then: Callable[[], None]) -> Message:
+        """Start all parts of the desktop, and return its description.
+
+        Calls ``then`` after the last process was started. Raises `Asked` if the program asks for OpenGL, which this X
+        server lacks, and `DesktopFailed` if a part does not start.
+        """
+        order = self._order
+        if self._display:
+            os.environ["XAUTHORITY"] = str(
+                xauth.borrow(self._display, order["xauthority"], self._folder / "Xauthority")
+            )
+            self._load()
+        else:
+            size = Size(**order["size"])
+            starting = xserver.launch(self._folder, size, opengl=self._opengl, shares_memory=not order["closed"])
+            launched = self._launch_bus()
+            self._load()
+            self._server = xserver.listening(starting, self._folder, size)
+            self._helpers.append(self._server.process)
+            self._bus = bus.listening(launched)
+            if self._bus.process is not None:
+                self._helpers.append(self._bus.process)
+            self._display = self._server.display
+            os.environ["XAUTHORITY"] = str(self._server.authority)
+            self._record_time("x_server")
+        os.environ["DISPLAY"] = self._display
+        self._connect()
+        program = self._launch()
+        self._create_parts()
+        then()
+        if self._manager is None:
+            self._prepare_borrowed()
+        else:  # it started while the program did
+            from holo_tasks.desktop.x11 import window_manager as wm
+
+            wm.awake(self._link, self._manager, self._folder, self._gate)
+        self._record_time("connections")
+        if program is not None:
+            self._await(program)
+            self._record_time("program")
+        self._up = True
+        return {
+            "display": self._display,
+            "size": {"width": self._screen.size.width, "height": self._screen.size.height},
+            "scale": self._scale(),
+            "server_pid": self._server.process.pid if self._server else 0,
+            "times": self._times,
+            "notices": self._notices,
+            "shares": told(self._shared),
+        }
+
+    @cached_property
+    def _opengl(self) -> bool:
+        """Whether the X server gets GLX. It does without a program, because any program may be started there later."""
+        order = self._order
+        if order["opengl"] is not None or not order["app"]:
+            return order["opengl"] is not False
+        return likely(order["app"], order["app_env"].get("PATH"))
+
+    def _launch_bus(self) -> bus.Bus:
+        """Start the desktop's own D-Bus, which also accepts the program's user; `bus.listening` waits for it."""
+        from holo_tasks.desktop.programs.other_user import OtherUser, bus_for
+
+        order, start = self._order, partial(processes.start_tied, signal.SIGTERM)
+        guest = bus_for(OtherUser(**order["run_as"]), self._folder) if order["run_as"] else None
+        return bus.launch(self._runtime_folder, order["env"], start, closed=order["closed"] is not None, guest=guest)
+
+    @property
+    def _bus_pid(self) -> int:
+        return self._bus.process.pid if self._bus is not None and self._bus.process is not None else 0
+
+    def _await(self, program: Program) -> None:
+        """Wait until the program shows a window and the screen has settled. Raises `Asked` if it queried GLX."""
+        from holo_tasks.desktop.x11 import window_manager as wm
+
+        heeds = self._ear is not None and self._order["opengl"] is None
+
+        def heed(*, until_now: bool = False) -> None:
+            if self._server is None:
+                wm.nudge(self._link)
+            if heeds and (self._ear.deaf or self._ear.asked(until_now=until_now) is not None):
+                raise Asked
+
+        self._eyes.starts()
+        try:
+            if self._remote is not None:
+                self._remote.await_picture(self._order["app_timeout_s"])
+                self._await_paint()
+            else:
+                program.await_window(self._order["app_timeout_s"], self._gate, self._has_programs, heed)
+            self._eyes.met()
+            self._eyes.look(after_action=False)
+        except DesktopFailed:
+            heed(until_now=True)
+            raise
+        heed(until_now=True)
+
+    def _await_paint(self) -> None:
+        """Wait at most ``PAINTS_S`` until the client has drawn something: a remote screen may have just one color."""
+        until = time.monotonic() + PAINTS_S
+        while self._screen.take().plain and time.monotonic() < until:
+            self._gate.sleep(PAINT_NAP_S)
+
+    def _record_time(self, name: str) -> None:
+        now = time.monotonic()
+        self._times[name], self._clock = now - self._clock, now
+
+    def _load(self) -> None:
+        """Import slow modules while the X server starts."""
+        import mss
+        from PIL import Image
+
+        from holo_tasks.desktop.capture import settled_screen as eyes
+        from holo_tasks.desktop.input import gesture_player as hands
+        from holo_tasks.desktop.programs import program
+        from holo_tasks.desktop.x11 import glx_requests as ear
+        from holo_tasks.desktop.x11 import window_manager as wm
+
+        _ = mss, Image, ear, eyes, hands, program, wm
+        self._record_time("imports")
+
+    def _connect(self) -> None:
+        from holo_tasks.desktop.session.borrowed import check_display
+        from holo_tasks.desktop.x11 import window_manager as wm
+        from holo_tasks.desktop.x11.glx_requests import Ear
+        from holo_tasks.desktop.x11.x_connection import XLink
+
+        env = {**self._order["env"], "DISPLAY": self._display, "XAUTHORITY": os.environ["XAUTHORITY"]}
+        self._env = env
+        self._link = XLink(self._display)
+        if self._server is None:
+            check_display(self._link)
+        else:
+            self._manager = manager = wm.launch(self._folder, env)
+            self._helpers.append(manager)
+            wm.managing(self._link, manager, self._folder)
+            wm.paint_background(self._link)
+            if not self._opengl:
+                self._ear = Ear(self._link)
+            self._record_time("window_manager")
+
+    def _launch(self) -> Program | None:
+        from holo_tasks.desktop.programs.launching import Launch
+
+        order = self._order
+        if not (order["run_as"] or order["remote"]):
+            self._shared = make_shared(self._folder)
+        if not order["app"]:
+            return None
+        ours = {name: self._env[name] for name in ("DISPLAY", "XAUTHORITY", processes.MARK)}
+        launch = Launch(order, self._folder, self._runtime_folder, self._display, self._bus, ours, self._shared)
+        if order["remote"]:
+            return self._start_remote_client(launch.environment())
+        try:
+            return launch.start(self._link)
+        finally:
+            self._launched, self._sandbox, self._shared = launch, launch.sandbox, launch.shared
+            self._helpers += launch.sandbox.helpers if launch.sandbox else []
+
+    def _start_remote_client(self, env: Mapping[str, str]) -> Program:
+        """Start the client of a remote screen with an empty home folder, so that it finds no settings of this user."""
+        from holo_tasks.core.screen.remote_screen import of_told
+        from holo_tasks.desktop.remote.remote_session import RemoteSession, starter
+
+        home = self._folder / "client"
+        home.mkdir(mode=0o700)
+        remote = of_told(self._order["remote"])
+        begin = starter(remote, self._link, self._folder, {**env, "HOME": str(home)}, self._notices.append)
+        self._remote = RemoteSession(remote, self._link, self._gate, begin)
+        return self._remote.begin()
+
+    @cached_property
+    def _runtime_folder(self) -> Path:
+        """The folder for the sockets of this desktop's programs; it is deleted with the desktop."""
+        folder = self._folder / "runtime"
+        folder.mkdir(mode=0o700)
+        return folder
+
+    def _create_parts(self) -> None:
+        from holo_tasks.desktop.capture.liveness_ping import Pulse
+        from holo_tasks.desktop.capture.recent_frames import Remembered
+        from holo_tasks.desktop.capture.repaint_memory import begin_watch
+        from holo_tasks.desktop.capture.repaints import Repaints
+        from holo_tasks.desktop.capture.screen import Screen
+        from holo_tasks.desktop.capture.settled_screen import Eyes
+        from holo_tasks.desktop.elements.element_reader import Elements, named_by
+        from holo_tasks.desktop.fields.changed_field import Fields
+        from holo_tasks.desktop.fields.focused_field import FocusedField
+        from holo_tasks.desktop.input.direct_press import Direct
+        from holo_tasks.desktop.input.double_click import asked
+        from holo_tasks.desktop.input.gesture_looks import Glance
+        from holo_tasks.desktop.input.gesture_player import Hands
+        from holo_tasks.desktop.input.keyboard import Keyboard
+        from holo_tasks.desktop.input.pointer import Pointer
+        from holo_tasks.desktop.input.typing import Typist
+        from holo_tasks.desktop.programs.sleeping_clients import Sleepers
+        from holo_tasks.desktop.programs.window_owners import owner_at, owner_of
+        from holo_tasks.desktop.remote.remote_input import Guest
+        from holo_tasks.desktop.secrets.secret_binding import Binding
+        from holo_tasks.desktop.secrets.secret_windows import TypedIn
+        from holo_tasks.desktop.x11.grabs import held
+        from holo_tasks.desktop.x11.monitors import Bound
+        from holo_tasks.desktop.x11.stacking import stacked
+
+        link, gate = self._link, self._gate
+        self._screen, self._bound = Screen(link, self._pixels), Bound(link, self._order["monitor"])
+        self._bound.begin()
+        repaints = self._repaints = Repaints(self._display, self._screen.fingerprint)
+        self._limit_to_monitor()
+        pulse = self._pulse = Pulse(link, repaints)
+        settle = Settle(**self._order["settle"])
+        mute = self._sandbox.mute if self._sandbox else ()
+        # A client that waits for another machine sleeps too, although it may draw at any time.
+        near = self._server is not None and not self._order["far"]
+        sleepers = Sleepers(link, self._server.process.pid, self._bus_pid, mute) if self._server and near else None
+        asleep = sleepers.look if sleepers else lambda: None
+        on = self._bus or named_by(link, asked_for=self._order["accessibility"])
+        self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
+        work = (self._work_in_flight(self._elements), [FAR] if self._order["far"] else [], self._repeats)
+        self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep, *work)
+        self._keyboard = Keyboard(link, gate)
+        glance = Glance(link, self._screen, pulse, repaints, gate)
+        authority, direct = Path(os.environ["XAUTHORITY"]), Direct(link, pulse, gate)
+        self._pointer = Pointer(self._display, authority, gate, glance, direct, partial(asked, link), asleep)
+        self._typist = Typist(self._keyboard, pulse, repaints, gate)
+        keyboard = Keyboard(link, free := gate.for_person())
+        self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
+        self._typed_in = TypedIn(link)
+        fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
+        far = self._far_typing(lambda at: owner_of(link, at))
+        hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
+        self._hands = Hands(*hands, FocusedField(self._elements, lambda: owner_of(link, None), gate))
+        gate.owner_at = lambda at: owner_at(link, at)
+        lasts = self._server is None and self._order["touches"]
+        self._stirs = begin_watch(link, repaints, lambda: gate.held, lasts=lasts)
+        self._remembered = Remembered(link, self._screen, gate, self._stirs)
+        gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
+        gate.binding = Binding(lambda at: owner_of(link, at), self._is_program, lambda at: held(link, at)).refusal
+
+    def _work_in_flight(self, elements: Elements) -> WorkInFlight | None:
+        """Return the sensor for work in flight; ``None`` if the programs run on another machine."""
+        from holo_tasks.desktop.readiness.sense import sense
+
+        if self._order["far"]:
+            return None
+        forwarders = {helper.pid for helper in self._sandbox.helpers} if self._sandbox else set()
+        seen = (self._link, self._repaints, elements, self._repeats)
+        programs = (lambda: self._helper_pids() - forwarders, self._bus_pid)
+        return sense(*seen, *programs, alone=self._server is not None, own_network=self._sandbox is None)
+
+    def _far_typing(self, owner_at: Callable[[Point | None], Owner]) -> FarTyping:
+        from holo_tasks.desktop.input.remote_typing import PASTE_S, FarTyping
+
+        remote = self._remote.remote if self._remote else None
+        paste_s = PASTE_S + remote.answers_within_s if remote and remote.paste else 0.0
+        return FarTyping(self._display, owner_at, self._gate, paste_s)
+
+    def _limit_to_monitor(self) -> None:
+        """Limit captures and the watch for repaints to the monitor to which this desktop is bound, if any."""
+        self._screen.within = self._repaints.within = self._bound.measure()
+
+    def monitors(self) -> list[Message]:
+        """Describe the monitors of the display."""
+        from holo_tasks.desktop.x11.monitors import monitors
+
+        return [asdict(monitor) for monitor in monitors(self._link)]
+
+    def setting(self) -> Message:
+        """Return the conditions under which a calibration is valid."""
+        from holo_tasks.desktop.calibration.click_window import setting
+
+        return setting(self._link, self._order["app_env"] if self._order["app"] else {})
+
+    @cached_property
+    def targets(self) -> Targets:
+        """The test window for calibrations, which covers the area in which input is allowed."""
+        from holo_tasks.desktop.calibration.click_window import Targets
+
+        return Targets(self._display, lambda: self._bound.measure() or Box.whole(self._link.size()))
+
+    def _prepare_borrowed(self) -> None:
+        """Tell `restore_keymap` which keys may be lent, and release keys that an earlier, killed run left pressed."""
+        os.write(self._order["watch"], " ".join([LENDS, *map(str, self._keyboard.free), ""]).encode())
+        if self._order["touches"]:
+            self._let_go_of_all()
+
+    def _let_go_of_all(self) -> None:
+        from holo_tasks.desktop.input.keyboard import let_go_of_buttons
+
+        self._keyboard.release_all(held_by_others=True)
+        let_go_of_buttons(self._link)
+
+    def warm_up(self) -> None:
+        """Import pyautogui now, so that the first gesture is not slow."""
+        with contextlib.suppress(DesktopFailed):  # the first gesture raises it again
+            self._pointer.load()
+
+    def look(self, *, after_action: bool, windows: bool) -> Message:
+        """Wait until the screen has settled, write its picture to the shared memory, and return its description."""
+        from holo_tasks.desktop.secrets.secret_windows import between
+
+        places: Places = {}
+        self._reconnect_if_dropped()
+        self._limit_to_monitor()
+
+        def first() -> None:
+            nonlocal places
+            self._remembered.arrange()
+            places = self._typed_in.places()
+
+        self._stirs.confirm(self._gate.sleep)
+        windows = windows or self._typed_in.any  # the places of typed secrets can be masked only with the windows
+        ask = partial(self.ahead, early=True)
+        seen = self._eyes.look(after_action=after_action, windows=windows, first=first, asks=ask)
+        while self._reconnect_if_dropped():
+            seen = self._eyes.look(after_action=False, windows=windows, first=first)
+        self._stirs.looked(self._remembered.arranged_s, settled=seen.settled)
+        return {
+            **seen.told(),
+            "bytes": self._screen.hand_over(seen.picture),
+            "number": self._remembered.keep(seen.picture),
+            "monitor": asdict(self._bound.box) if self._bound.box else None,
+            "typed_in": [
+                [window, asdict(box) if box else None]
+                for window, box in between(places, self._typed_in.places()).items()
+            ],
+            "asked_for_opengl": self._first_opengl_client(),
+            "reconnected": self._remote.dropped if self._remote is not None else 0,
+        }
+
+    def _reconnect_if_dropped(self) -> bool:
+        """Connect to the remote screen again if the connection dropped; return whether it had dropped."""
+        if self._remote is None or not self._remote.mend(self._order["app_timeout_s"]):
+            return False
+        self._await_paint()
+        self._eyes.met()
+        return True
+
+    def _first_opengl_client(self) -> str | None:
+        """Return the first client that queried GLX on a server without it, and after that ``None``."""
+        who: str | None = None if self._ear is None else self._ear.asked()
+        if who is not None:
+            self._ear = None
+        return who
+
+    def meet(self) -> None:
+        """Make the next look wait until the program has processed the input of others."""
+        self._eyes.met()
+
+    def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
+        """Carry out a gesture, and return its receipt as plain values.
+
+        ``expects_change`` makes the next look wait for an effect. Raises `ScreenChanged` if the connection to the
+        remote screen dropped.
+        """
+        far = None if isinstance(gesture, Pause) else self._remote
+        if far is not None and far.lost:
+            raise ScreenChanged(f"The connection to the remote screen at {far.remote.place} dropped. Nothing was done.")
+        if isinstance(gesture, Move) or not (isinstance(gesture, Pause) or self._gate.decided):  # else compare() has
+            self._stirs.acts()
+        if isinstance(gesture, Scroll | Drag):
+            self._stirs.moves()
+        if expects_change:
+            self._eyes.acts(getattr(gesture, "at", None) or getattr(gesture, "start", None))
+        try:
+            receipt = self._hands.do(gesture)
+            self._remembered.acted(gesture)
+        finally:
+            self._eyes.acted(self._hands.last_event_ns if expects_change else None)
+        return {
+            "done_at_ns": receipt.done_at_ns,
+            "took_ns": receipt.took_ns,
+            "events": receipt.events,
+            "left_out": HALF_WAY if far is not None and far.lost else receipt.left_out,
+        }
+
+    def typed(self) -> list[Typed]:
+        """Return the places of secrets that were typed since the last call, also after failed gestures."""
+        if self._hands is None:
+            return []
+        typed: list[Typed] = self._hands.typed
+        self._hands.typed = []
+        return typed
+
+    def windows(self) -> list[Message]:
+        """Return the windows on the screen as plain values."""
+        from holo_tasks.desktop.programs.window_owners import owner_by
+        from holo_tasks.desktop.x11.windows import windows
+
+        found = windows(self._link)
+        if self._sandbox is not None:  # its _NET_WM_PID counts in the namespace of the sandbox
+            found = [replace(window, pid=owner_by(self._link, window.id).pid) for window in found]
+        return [window.described() for window in found]
+
+    def stirring(self) -> list[Message]:
+        """Return the areas that have repainted themselves from before the last look until now."""
+        return [asdict(stir.box) for stir in self._stirs.steady(self._remembered.arranged_s)]
+
+    def _repeats(self) -> list[Box]:
+        return [stir.box for stir in self._stirs.known(self._remembered.arranged_s)]
+
+    def owner(self, at: Point | None) -> Message:
+        """Return the program that gets a press at a point or, without one, the keys."""
+        from holo_tasks.desktop.programs.window_owners import owner_of
+
+        return asdict(owner_of(self._link, at))
+
+    def elements(self, known: int) -> Message:
+        """Return the accessibility trees of programs, or only a note that they equal those with number ``known``."""
+        assert self._elements is not None
+        return self._elements.told(known, self._gate)
+
+    def ahead(self, *, early: bool = False) -> None:
+        """Begin to read the accessibility trees, while a picture is awaited (``early``) or the model looks at it."""
+        if self._elements is not None:
+            self._elements.ahead(early=early)
+
+    def explain(self, error: Exception) -> Exception:
+        """Return ``error``, or an error that says that the X server is gone if it no longer answers."""
+        if isinstance(error, InvalidUsage) or self._link is None or self._link.alive():
+            return error
+        return DesktopFailed(f"The X server of display {self._display} is gone: start the desktop again.")
+
+    def lend(self) -> None:
+        """Leave pointer and keyboard to a person: release everything and restore the keyboard map."""
+        self._release_and_restore()
+        self._pulse.await_manager()
+
+    def take_back(self) -> None:
+        """Release the keys and buttons that a person left pressed, and make the next look wait for their effects."""
+        self._guest.finish()
+        self._let_go_of_all()
+        # Another program that types may have remapped the free keys too, and restores its own later.
+        self._keyboard.put_back()
+        self._pulse.await_manager()
+        self._eyes.met()
+        self._stirs.acts()
+
+    def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        """Send the input of a person at a live view. After a kill it releases everything and raises `Killed`."""
+        try:
+            self._guest.do(inputs)
+        except Killed:
+            self._guest.let_go()
+            raise
+
+    def open_vnc(self) -> Path:
+        """Start a VNC server; return its socket."""
+        server = vnc.launch(self._folder, self._env)
+        vnc.listening(server)
+        self._vnc[server.path] = server
+        return server.path
+
+    def close_vnc(self, path: Path) -> None:
+        """End a VNC server."""
+        if (server := self._vnc.pop(path, None)) is not None:
+            vnc.end(server)
+
+    def leave(self) -> None:
+        """Restore a borrowed X server: release everything, restore its keyboard map and store its repaints."""
+        if self._keyboard is not None and self._server is None and self._link.alive():
+            self._guest.let_go()
+            self._release_and_restore()
+            os.write(self._order["watch"], DONE.encode())
+            self._stirs.keep()
+
+    def _release_and_restore(self) -> None:
+        """Release all that we hold, and remove the lent keys from the keyboard map."""
+        self._hands.let_go()
+        with contextlib.suppress(HoloError):  # a frozen program, or a stop
+            self._typist.finish()
+        self._keyboard.put_back()
+
+    def end_programs(self) -> list[str]:
+        """Ask programs to close, and end those that do not; return the titles of dialogs that they opened meanwhile."""
+        from holo_tasks.desktop.programs.closing import ask_to_close, is_stopped
+
+        asked: list[str] = []
+        frozen = self._server is not None and is_stopped(self._server.process.pid)
+        if self._up and self._remote is None and not frozen and self._link.alive():
+            asked = ask_to_close(self._link, self._own_pids)
+        if self._launched is not None:
+            self._launched.profile.note_documents(self._own_pids())
+        processes.end(self._own_pids, grace_s=1.0)
+        return [self.vault.hide(title) for title in asked]
+
+    def sweep(self) -> None:
+        """Remove the sockets and locks of a killed X server or program."""
+        if self._server is not None:
+            xserver.sweep(self._display)
+        if self._launched is not None:
+            self._launched.profile.tidy()
+
+    def _is_program(self, pid: int) -> bool:
+        """Return whether a process descends from this one and from none of the desktop's helpers."""
+        helpers, line = self._helper_pids(), processes.ancestry(pid)
+        return os.getpid() in line[1:] and helpers.isdisjoint(line)
+
+    def _has_programs(self) -> bool:
+        return bool(self._own_pids())
+
+    def _own_pids(self) -> set[int]:
+        """Return the ids of the programs' processes, without those of the desktop itself."""
+        beside = set(processes.descendants(self._bus_pid)) if self._bus_pid else set()
+        around = self._sandbox.mute if self._sandbox else set()
+        found = set(processes.descendants(os.getpid())) - self._helper_pids() - beside - around
+        return {pid for pid in found if not bus.is_registry(pid)}
+
+    def _helper_pids(self) -> set[int]:
+        return {helper.pid for helper in (*self._helpers, *(server.process for server in self._vnc.values()))}
+
+    def _scale(self) -> float:
+        """Return the factor by which Xft.dpi enlarges programs; 96 dpi is 1.0."""
+        from holo_tasks.desktop.calibration.click_window import scale_of
+
+        return scale_of(self._link.text(self._link.root, "RESOURCE_MANAGER"))

@@ -1,0 +1,127 @@
+"""List the windows on a screen in stacking order, with their programs, so that windows can be masked in a picture.
+
+`stacked` is the main function; `eyes` calls it before and after a capture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import xcffib.shape
+
+from holo_tasks.core.programs import Owner
+from holo_tasks.core.screen.frame import OnScreen
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.desktop.programs.window_owners import owner_by
+from holo_tasks.desktop.x11.x_connection import Refused, XLink
+
+VIEWABLE, INPUT_ONLY = 2, 2
+DEPTH_WITH_ALPHA = 32
+"""A window with this depth in bits may be transparent."""
+Stacked = dict[int, OnScreen]
+
+
+def stacked(link: XLink) -> Stacked:
+    """Return the children of the root window by id, lowest first, each with all programs that draw in it.
+
+    The window's id identifies its client in the X server, so no property is trusted. Windows that close meanwhile are
+    left out.
+    """
+    owners: dict[int, Owner] = {}
+    mask = ~link.setup.resource_id_mask & 0xFFFFFFFF
+    found: Stacked = {}
+    for window, place in placed(link).items():
+        inside = _inside(link, window)
+        makers = {each & mask: each for each in reversed(inside)}
+        manager = window & mask
+        if len(makers) > 1:
+            # The window manager's frame around a program's window shows only its title.
+            makers.pop(manager)
+        programs = []
+        for maker, its in makers.items():
+            if maker not in owners:
+                owners[maker] = owner_by(link, its)
+            programs.append(_titled(link, owners[maker], [each for each in inside if each & mask == maker]))
+        found[window] = OnScreen(place[0], tuple(programs), place[1])
+    return found
+
+
+def placed(link: XLink) -> dict[int, tuple[Box, bool]]:
+    """Return for each child of the root window, lowest first, its box and whether it hides the windows below it."""
+    shapes = link.conn(xcffib.shape.key) if link.has("SHAPE") else None
+    core = link.conn.core
+    # All requests are sent before the first reply is waited for. Most children of the root window are invisible.
+    told = [(window, core.GetWindowAttributes(window)) for window in core.QueryTree(link.root).reply().children]
+    seen = [window for window, asked in told if _is_seen(_reply(asked))]
+    where = [(each, core.GetGeometry(each), shapes and shapes.QueryExtents(each)) for each in seen]
+    found = {}
+    for window, *answers in where:
+        place = _place(*(_reply(each) for each in answers))
+        if place is not None:
+            found[int(window)] = place
+    return found
+
+
+def between(before: Stacked, after: Stacked) -> tuple[OnScreen, ...]:
+    """Return the windows of a picture that was taken between two calls of `stacked`.
+
+    If the calls differ, each window covers both of its places, and none hides the windows below it.
+    """
+    if before == after and list(before) == list(after):
+        return tuple(after.values())
+    found = []
+    for window in {**before, **after}:
+        one, other = before.get(window), after.get(window)
+        both = [seen for seen in (one, other) if seen is not None]
+        owners = dict.fromkeys(owner for seen in both for owner in seen.owners)
+        found.append(OnScreen(Box.around([seen.box for seen in both]), tuple(owners), solid=False))
+    return tuple(found)
+
+
+def _is_seen(attributes: Any) -> bool:
+    return attributes is not None and attributes.map_state == VIEWABLE and attributes._class != INPUT_ONLY
+
+
+def _place(geometry: Any, shape: Any) -> tuple[Box, bool] | None:
+    """Return a window's box with its border, and whether it hides the windows below; ``None`` if it is gone."""
+    if geometry is None:
+        return None
+    border = 2 * geometry.border_width
+    box = Box(geometry.x, geometry.y, geometry.width + border, geometry.height + border)
+    return box, geometry.depth != DEPTH_WITH_ALPHA and not (shape is not None and shape.bounding_shaped)
+
+
+def _reply(cookie: Any) -> Any:
+    """Return the server's reply; ``None`` without a request, or if the window is gone."""
+    try:
+        return cookie and cookie.reply()
+    except Refused:
+        return None
+
+
+def _inside(link: XLink, window: int) -> list[int]:
+    """Return a window and all its descendants. Each level of the tree takes one wait."""
+    found, level = [window], [window]
+    while level:
+        asked: list[Any] = [link.conn.core.QueryTree(each) for each in level]
+        level = []
+        for cookie in asked:
+            try:
+                level += cookie.reply().children
+            except Refused:
+                continue
+        found += level
+    return found
+
+
+def _titled(link: XLink, owner: Owner, windows: list[int]) -> Owner:
+    """Return ``owner`` with the title of the first of three windows that has one."""
+    for window in windows[:3]:  # a program's own top window, or the frame's child
+        try:
+            title = link.text(window, "_NET_WM_NAME") or link.text(window, "WM_NAME")
+        except Refused:
+            continue
+        if title:
+            return replace(owner, title=title)
+    return owner

@@ -1,0 +1,82 @@
+"""Ask a model one question and read the JSON object in its reply.
+
+`ask` is used for questions outside of steps, such as the verdict of a judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from holo_tasks.core.errors import InvalidUsage, UnusableReply
+from holo_tasks.core.events import Corrected, Purpose
+from holo_tasks.core.prompts.json_object import parse_json_object
+from holo_tasks.core.prompts.model import Model, Request
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.loop.ask_model.corrections import Corrections
+from holo_tasks.loop.ask_model.predict import MIN_OUTPUT_TOKENS, Till, predict, prompt_tokens
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its pictures and the JSON schema of the reply."""
+
+    purpose: Purpose
+    text: str
+    shots: Sequence[Shot]
+    schema: Mapping[str, Any]
+    thinking: bool = False
+
+
+@dataclass
+class Asked:
+    """Counts the calls and corrections of a question.
+
+    Keep it when a task is retried, so that retries give no extra attempts.
+    """
+
+    corrections: Corrections = field(default_factory=Corrections)
+    attempts: int = 0
+
+
+async def ask(
+    model: Model, question: Question, till: Till, read: Callable[[dict[str, Any]], T], asked: Asked | None = None
+) -> T:
+    """Return the result of ``read`` for the reply; ``read`` raises `UnusableReply` for a reply that it rejects.
+
+    A rejected reply is corrected: the model is asked again. Call this function again with the same
+    ``asked`` after a transient fault. Raises `ModelFailed` after too many corrections, and `InvalidUsage` if the
+    question does not fit the model's context.
+    """
+    asked = asked or Asked()
+    corrections = asked.corrections
+    while True:
+        text = f"{question.text}\n\n{corrections.last.text}" if corrections.last else question.text
+        request = model.question(text, question.shots, question.schema, thinking=question.thinking)
+        fit(request, model.context_tokens)
+        asked.attempts += 1
+        reply = await predict(model, request, till, attempt=asked.attempts, purpose=question.purpose)
+        try:
+            if reply.finish_reason == "length":
+                raise UnusableReply("the reply was cut off", correction="Your last reply was cut off: be brief.")
+            return read(parse_json_object(reply.content))
+        except UnusableReply as error:
+            await till.record(Corrected(reason=str(error)))
+            corrections.count(error, reply, "reply")
+
+
+def fit(request: Request, context_tokens: int) -> None:
+    """Limit the length of the reply to the room in the context.
+
+    Raises `InvalidUsage` if the room is too small for a reply.
+    """
+    most, room = int(request.body["max_tokens"]), context_tokens - prompt_tokens(request)
+    if room < min(most, MIN_OUTPUT_TOKENS):
+        raise InvalidUsage(
+            f"The question and its pictures do not fit the {context_tokens} tokens that {request.body['model']} can "
+            "read. Ask in fewer words, give fewer facts, or show a region of the screen."
+        )
+    request.body["max_tokens"] = min(most, room)

@@ -1,0 +1,172 @@
+"""Start a desktop on first use, so that a run whose work is already done starts no desktop.
+
+`LazyDesktop` is the desktop of a run with one desktop. `agent.open_agent` creates it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from holo_tasks.core import ports
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.errors import InvalidUsage, Killed
+from holo_tasks.core.input.gestures import Gesture, Receipt
+from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.remote_input import ByHand
+from holo_tasks.core.programs import Owner
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.secrets.secret import Secret
+from holo_tasks.core.shared_files import SharedFolder
+
+
+class Closable(ports.Desktop, Protocol):
+    """A desktop that the run closes after use."""
+
+    async def close(self) -> None: ...
+
+
+@dataclass
+class LazyDesktop:
+    """Starts a desktop on the first look or gesture, and forwards all calls to it."""
+
+    start: Callable[[], Awaitable[Closable]]
+    tells_windows: bool = False
+    rebuilt: bool = False
+    """Whether any new desktop is equivalent to the one that ``start`` brings up. Known before the start."""
+    far: str = ""
+    """Address of the remote machine whose screen the desktop shows; empty for a local one."""
+    password: Secret | None = field(default=None, repr=False)
+    """Password of the remote screen."""
+    _desktop: Closable | None = None
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _served: tuple[str, float, Path] | None = None
+    _latched: bool = False
+
+    @property
+    def display(self) -> str:
+        """Return the display's name, or an empty string before the start."""
+        return self._desktop.display if self._desktop else ""
+
+    @property
+    def up(self) -> Closable | None:
+        """Return the desktop, or ``None`` before the start."""
+        return self._desktop
+
+    async def started(self) -> Closable:
+        """Return the desktop, after starting it if needed."""
+        return await self._started()
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        desktop = await self._started()
+        if self.tells_windows and isinstance(desktop, ports.TellsWindows):
+            desktop.tells_windows = True  # may be requested after the start
+        return await desktop.look(after_action=after_action)
+
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        desktop = await self._started()
+        return await desktop.do(gesture, deadline=deadline, slip=slip)
+
+    async def owner_at(self, at: Point | None) -> Owner:
+        desktop = await self._started()
+        return await desktop.owner_at(at)
+
+    async def elements(self) -> ElementTree:
+        """Return the accessibility tree; an incomplete, empty one if this desktop has none."""
+        desktop = await self._started()
+        if not isinstance(desktop, ports.TellsElements):
+            return ElementTree(complete=False, why_not="This desktop gives no accessibility tree of its programs.")
+        return await desktop.elements()
+
+    async def shared_folder(self) -> SharedFolder:
+        """Return the folder that the desktop's programs share with the agent. Raises `InvalidUsage` without one."""
+        desktop = await self._started()
+        if not isinstance(desktop, ports.SharesFiles):
+            raise InvalidUsage("This desktop shares no folder: use one that is started here, such as a VirtualDesktop.")
+        return await desktop.shared_folder()
+
+    async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
+        """Attach the desktop to a run, now or as soon as it is started."""
+        self._served = (run_id, began_s, folder)
+        if self._gated is not None:
+            await self._gated.serve(*self._served)
+
+    async def hold(self) -> None:
+        """Give control of the screen to a person, after starting the desktop if needed."""
+        desktop = await self._started()
+        if not isinstance(desktop, ports.Held):
+            raise InvalidUsage("This desktop cannot be held for a person.")
+        await desktop.hold()
+
+    async def release(self) -> None:
+        if isinstance(self._desktop, ports.Held):
+            await self._desktop.release()
+
+    @property
+    def held(self) -> bool:
+        return isinstance(self._desktop, ports.Held) and self._desktop.held
+
+    async def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        if isinstance(self._desktop, ports.Shown):
+            await self._desktop.by_hand(inputs)
+
+    async def open_vnc(self) -> Path:
+        desktop = await self._started()
+        if not isinstance(desktop, ports.Shown):
+            raise InvalidUsage("This desktop cannot be shown to a person.")
+        return await desktop.open_vnc()
+
+    async def close_vnc(self, path: Path) -> None:
+        if isinstance(self._desktop, ports.Shown):
+            await self._desktop.close_vnc(path)
+
+    def renew(self, until_s: float) -> None:
+        if self._gated is not None:
+            self._gated.renew(until_s)
+
+    def latch(self) -> None:
+        self._latched = True
+        if self._gated is not None:
+            self._gated.latch()
+
+    @property
+    def latched(self) -> bool:
+        return self._latched or (self._gated is not None and self._gated.latched)
+
+    @property
+    def at_rest(self) -> bool:
+        return self._gated is None or self._gated.at_rest
+
+    def kill(self) -> None:
+        if self._gated is not None:
+            self._gated.kill()
+
+    @property
+    def _gated(self) -> ports.Gated | None:
+        return self._desktop if isinstance(self._desktop, ports.Gated) else None
+
+    async def close(self) -> None:
+        """Close the desktop if it was started."""
+        if self._desktop is not None:
+            await self._desktop.close()
+
+    async def _started(self) -> Closable:
+        async with self._starting:
+            if self._desktop is None:
+                if self._latched:
+                    raise Killed("The kill switch was used: no desktop is started.")
+                desktop = await self.start()
+                try:
+                    if self._served is not None and isinstance(desktop, ports.Gated):
+                        await desktop.serve(*self._served)
+                except BaseException:
+                    await desktop.close()
+                    raise
+                self._desktop = desktop
+                if self._latched:
+                    self.latch()
+            return self._desktop

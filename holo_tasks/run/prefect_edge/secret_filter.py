@@ -1,0 +1,62 @@
+"""Remove the values of secrets from names, parameters and errors before Prefect records them.
+
+`HushedFlow`, `HushedName` and `hushing_errors` wrap a flow's parameters, run names and exceptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from prefect import Flow
+
+from holo_tasks.core.texts.outside import fill_in, named
+from holo_tasks.safety.scrubbing import hush_error, hushed, hushed_plain
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MOST = 200
+"""Longest name of a run, in characters."""
+
+
+def as_name(text: str) -> str:
+    """Return text as a run's name: one line without secrets, at most ``MOST`` characters."""
+    return named(hushed(text), MOST)
+
+
+class HushedName(str):
+    """A template for a run's name, with secrets removed from the filled-in values.
+
+    Prefect fills in a template by calling `format` on it, and calls no other method with the values.
+    """
+
+    __slots__ = ()
+
+    def format(self, *args: object, **kwargs: object) -> str:
+        return as_name(fill_in(str(self), *args, **kwargs))
+
+
+class HushedFlow(Flow[P, R]):
+    """A flow whose parameters are recorded without secrets. The flow function gets the real values."""
+
+    def serialize_parameters(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        hidden: dict[str, Any] = hushed_plain(super().serialize_parameters(parameters))
+        return hidden
+
+
+def hushing_errors(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+    """Return the function wrapped so that its exceptions contain no secrets. Prefect records exceptions as raised."""
+
+    @wraps(function)
+    async def quiet(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return await function(*args, **kwargs)
+        except BaseException as error:
+            hidden = hush_error(error)
+            if hidden is error:
+                raise
+            raise hidden from None
+
+    return quiet

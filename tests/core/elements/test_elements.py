@@ -1,0 +1,115 @@
+"""Elements are found by role, name and place, unless they cannot be pressed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from holo_tasks.core.elements.elements import ACTIVE, COVERED, FOCUSED, NOWHERE, SHOWING, Element, ElementTree, role_of
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.texts.visible_text import one_line
+
+
+def element(place: int, role: str, name: str, box: Box, parent: int = 0, *states: str, pid: int = 7) -> Element:
+    return Element(place, role, name, frozenset({SHOWING, *states}), box, parent, "form", pid)
+
+
+FORM = ElementTree(
+    (
+        element(0, "window", "Form", Box(0, 0, 400, 300), -1, ACTIVE),
+        element(1, "panel", "", Box(0, 100, 400, 200)),
+        element(2, "button", "Save", Box(10, 120, 80, 30), 1),
+        element(3, "button", "save…", Box(10, 160, 80, 30), 1),
+        element(4, "button", "Don't save", Box(10, 200, 80, 30), 1, FOCUSED),
+        element(5, "text field", "User name:", Box(200, 120, 150, 30), 1),
+        element(6, "button", "Save", NOWHERE, 1),
+        element(7, "button", "Delete", Box(200, 160, 80, 30), 1, COVERED),
+        replace(element(8, "button", "Print", Box(200, 200, 80, 30), 1), states=frozenset({"visible"})),
+    )
+)
+
+
+def names(found: list[Element]) -> list[tuple[str, int]]:
+    return [(each.name, each.id) for each in found]
+
+
+def test_an_exact_name_comes_before_a_similar_one() -> None:
+    assert names(FORM.find("button", "Save")) == [("Save", 2)]
+    assert names(FORM.find("button", "SAVE")) == [("Save", 2), ("save…", 3)]
+    assert names(FORM.find("text field", "user  name")) == [("User name:", 5)]
+
+
+def test_a_part_of_a_name_matches_only_with_a_wildcard() -> None:
+    without = ElementTree((*FORM.elements[:2], replace(FORM.elements[4], id=2)))
+    assert without.find("button", "Save") == []
+    assert names(without.find("button", "*save")) == [("Don't save", 2)]
+
+
+def test_hidden_or_covered_elements_are_found_only_on_request() -> None:
+    assert FORM.find("button", "Delete") == FORM.find("button", "Print") == []
+    assert names(FORM.find("button", "Save", hidden=True)) == [("Save", 2), ("Save", 6)]
+    assert names(FORM.find("button", "Delete", hidden=True)) == [("Delete", 7)]
+
+
+@pytest.mark.parametrize("role", ["button", "push button", "Push-Button", "push_button"])
+def test_a_role_is_found_by_any_of_its_names(role: str) -> None:
+    assert names(FORM.find(role, "Save")) == [("Save", 2)]
+
+
+def test_roles_of_toolkits_have_one_name_each() -> None:
+    assert {role_of(each) for each in ("text", "entry", "textbox", "Text field")} == {"text field"}
+    assert role_of("page tab") == "tab"
+    assert role_of("what nobody knows") == "what nobody knows"
+
+
+def test_the_search_can_be_limited_to_a_box_or_the_descendants_of_an_element() -> None:
+    assert names(FORM.find("button", within=Box(0, 110, 200, 45))) == [("Save", 2)]
+    assert len(FORM.find("button", within=FORM.elements[1])) == 3
+    assert FORM.find("button", within=FORM.elements[2]) == []
+
+
+def test_the_innermost_element_at_a_point_is_in_the_topmost_window() -> None:
+    above = (
+        element(9, "dialog", "Sure?", Box(5, 90, 100, 60), -1, pid=8),
+        element(10, "label", "Sure?", Box(5, 90, 100, 60), 9, pid=8),
+    )
+    tree = ElementTree(FORM.elements + above)
+    assert names([found for found in [FORM.at(Point(20, 130))] if found]) == [("Save", 2)]
+    found = tree.at(Point(20, 130))
+    assert found is not None
+    assert found.id == 10
+    found = tree.at(Point(20, 130), pid=7)
+    assert found is not None
+    assert found.id == 2
+    assert tree.at(Point(1000, 1000)) is None
+    covered = tree.at(Point(210, 170))
+    assert covered is not None
+    assert covered.role == "panel", "a covered element cannot be pressed"
+
+
+def test_the_focused_element_is_in_the_active_window() -> None:
+    other = (
+        element(9, "window", "Other", Box(0, 0, 10, 10), -1, pid=8),
+        element(10, "text field", "", Box(0, 0, 10, 10), 9, FOCUSED, pid=8),
+    )
+    found = ElementTree(FORM.elements + other).focused()
+    assert found is not None
+    assert found.id == 4
+    assert ElementTree().focused() is None
+
+
+def test_ancestors_go_up_to_the_window() -> None:
+    button = FORM.elements[2]
+    assert [each.role for each in FORM.ancestors(button)] == ["panel", "window"]
+    assert FORM.window_of(button) is FORM.elements[0]
+
+
+def test_a_circular_tree_is_refused() -> None:
+    with pytest.raises(ValueError, match="element 1"):
+        ElementTree((FORM.elements[0], replace(FORM.elements[1], parent=1)))
+
+
+def test_a_name_from_outside_is_one_visible_line() -> None:
+    assert one_line("Sa\u200bve\u202e \x1b[2J\n all", 120) == "Save [2J all"
+    assert len(one_line("x" * 1_000_000, 120)) == 120

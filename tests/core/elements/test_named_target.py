@@ -1,0 +1,344 @@
+"""Which descriptions clearly name another control than the one at the point, and which may be right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.named_target import Mismatch, controls_in, ends_of_drag, find_mismatch, spot_in
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from tests.support.element_trees import element, tree_of, window
+
+SCREEN = Box.whole(Size(1000, 800))
+
+
+def placed(*told: str | Element) -> ElementTree:
+    """Return a screen with controls in a column, 30 pixels high, 50 apart. Each text is “role: name = value”."""
+    found = [window(SCREEN, "Orders")]
+    for row, each in enumerate(told):
+        if isinstance(each, Element):
+            found.append(each)
+            continue
+        role, _, rest = each.partition(":")
+        name, _, value = rest.partition(" = ")
+        found.append(element(role, name.strip(), Box(100, 100 + 50 * row, 160, 30), value=value.strip()))
+    return tree_of(*found)
+
+
+def judged(words: str, tree: ElementTree, at: Point) -> Mismatch | None:
+    spot = spot_in(tree, at)
+    assert spot is not None
+    return find_mismatch(words, at, spot, controls_in(tree))
+
+
+def first(*told: str | Element) -> tuple[ElementTree, Point]:
+    """Return a screen, and the middle of its first control: that is where the point is."""
+    tree = placed(*told)
+    return tree, tree.elements[1].box.center
+
+
+# Description | control at the point | the others on the screen
+WITHHELD = """
+Save | button: Delete | button: Save
+Save button | button: Delete | button: Save
+the Save button | button: Cancel | button: Save, button: OK
+The 'Save' button | button: Delete | button: Save
+"Save" button in the toolbar | button: Delete | button: Save
+Save button at the bottom right of the form | button: Cancel | button: Save
+blue Save button | button: Delete | button: Save
+big blue 'Save' button | button: Delete | button: Save
+button labeled Save | button: Delete | button: Save
+button with the text "Save" | button: Delete | button: Save
+Click the Save button | button: Delete | button: Save
+Button A | button: Button B | button: Button A
+Button 'A' | button: B | button: A
+Next | button: Previous | button: Next
+'Next' button | button: Cancel | button: Next
+Save… | button: Print… | button: Save…
+Save file button | button: Delete | button: Save File
+Amount field | text field: Date | text field: Amount
+the 'Amount' input field | text field: Date = 2024-05-01 | text field: Amount = 12.00
+Amount | text field: Date | text field: Amount
+Terms checkbox | check box: Newsletter | check box: Terms
+Terms check box | button: Send | check box: Terms
+Settings tab | tab: General | tab: Settings
+Help link in the footer | link: Contact | link: Help
+Open menu item | menu item: Close | menu item: Open
+File menu in the menu bar | menu: Edit | menu: File
+Invoice 1042 | list item: Invoice 1043 | list item: Invoice 1042
+Invoice 1042 in the list | list item: Invoice 1043 | list item: Invoice 1042
+Delete row button | button: Delete column | button: Delete row
+Miller row | row: Meyer | row: Miller
+'Miller' cell | cell: Meyer | cell: Miller
+Country dropdown | combo box: Currency | combo box: Country
+cell B2 | cell: B3 | cell: B2
+Speichern | button: Löschen | button: Speichern
+Schaltfläche 'Speichern' | button: Löschen | button: Speichern
+Speichern-Schaltfläche | button: Löschen | button: Speichern
+le bouton « Enregistrer » | button: Supprimer | button: Enregistrer
+bouton Enregistrer | button: Supprimer | button: Enregistrer
+「保存」ボタン | button: 削除 | button: 保存
+保存ボタン | button: 削除 | button: 保存
+Search button | text field: Name | button: Search
+Save button | cell: Miller | button: Save
+Delete | button: Edit | button: Delete, button: Delete
+Save button | label: All changes are lost. | button: Save
+5 | button: 8 | button: 5
+'Save' button next to Print | button: Cancel | button: Save, button: Print
+Don't save | button: Close | button: Don't save
+Log in button | button: Register | button: Log in
+Bold icon | toggle button: Italic | toggle button: Bold
+"""
+PASSED = """
+Save | button: Save | button: Delete
+Save button | button: Save | button: Save
+Save button | button: Save as… | button: Save
+Save the form | button: Delete | button: Save
+Delete button next to 'Save' | button: Delete | button: Save
+Delete button next to 'Save' | button: Remove | button: Save
+the field below ‘Amount’ | text field: Date | text field: Amount
+field right of 'Amount' | text field: | text field: Amount
+Close the Save dialog | button: Close | button: Save
+Close the Save dialog | button: × | button: Save
+Store button | button: Save | button: Delete
+Trash icon | button: Delete | tree item: Trash
+gear icon | button: Settings | button: Save
+Settings icon | button: Preferences | tab: Settings
+the red button at the top right | button: Delete | button: Save
+red button | button: Delete | button: Red
+A button | button: Send | button: A
+the button | button: Send | button: Save
+next button | button: Weiter | button: Next
+left arrow | button: Back | button: Left
+first name field | text field: Vorname | text field: Name
+Last name field | text field: Surname | text field: Name
+Search field | text field: | button: Search
+Search field | text field: Query | button: Search
+Search | text field: Query | button: Search
+Save button | button: Speichern | button: Delete
+Löschen-Schaltfläche neben 'Speichern' | button: Entfernen | button: Speichern
+Schaltfläche rechts neben „Speichern“ | button: Löschen | button: Speichern
+le bouton à côté de « Enregistrer » | button: Supprimer | button: Enregistrer
+「保存」の右のボタン | button: 削除 | button: 保存
+Feld unter 'Betrag' | text field: Datum | text field: Betrag
+ | button: Delete | button: Save
+button | button: Delete | button: Save
+here | button: Delete | button: Save
+Save or OK button | button: OK | button: Save
+'Open' > 'Recent' | menu item: Recent | menu item: Open
+Item 3 | list item: Third entry | list item: 3
+item 3 in the list | list item: 4 | list item: 3
+the X in row Miller | button: × | row: Miller
+checkbox in row 2 | check box: | row: 2
+Delete button in the 'Miller' row | button: Remove | row: Miller
+Save button | button: Sava | button: Save
+Save butten | button: Delete | button: Save
+Confirm | button: Conf1rm | button: Confirn
+Submit order | button: Submit | button: Order
+Login button | button: Log in | button: Login
+Saved searches | button: Searches | button: Save
+Amount column | cell: 12.00 | column header: Amount
+Total cell | cell: 12.00 | column header: Total
+Amount | cell: 12.00 | button: Amount
+Country | combo box: Germany = Germany | list item: Germany
+12.00 | cell: Amount = 12.00 | cell: 12.00
+Save icon | button: | button: Save
+Save button | button: | button: Save
+Save | button: × | button: Save
+Options | button: Menu | button: Options and settings
+Save changes | button: Delete | button: Save
+dark theme | button: Night mode | menu: Theme
+Save, Print and Close buttons | button: Delete | button: Save
+Tab 'Mail' close button | button: Close | tab: Mail
+Close 'Mail' tab | button: Close tab | tab: Mail
+Expander of 'Projects' | button: + | tree item: Projects
+arrow next to Projects | button: > | tree item: Projects
+the Save dialog | button: OK | button: Save
+'Save' heading | button: OK | button: Save
+Save toolbar | button: Print | button: Save
+the second button from the left | button: Cancel | button: Save
+Save button | terminal: ready | button: Print
+OK | button: O K | button: OK.
+Ｓａｖｅ | button: Save | button: Print
+Dismiss | button: Close | button: Cancel
+Auftrag anlegen | button: Create order | button: Auftrag
+the green tick | button: Accept | button: Green
+Year | spin button: 2024 | button: Year
+"""
+
+
+def cases(text: str) -> list[tuple[str, str, str]]:
+    found = []
+    for line in text.strip("\n").splitlines():
+        words, at, others = (part.strip() for part in line.split("|"))
+        found.append((words, at, others))
+    return found
+
+
+@pytest.mark.parametrize(("words", "at", "others"), cases(WITHHELD))
+def test_a_clear_contradiction_is_found(words: str, at: str, others: str) -> None:
+    tree, point = first(at, *others.split(", "))
+    found = judged(words, tree, point)
+    assert found is not None
+    assert found.named.name == tree.elements[2].name
+
+
+@pytest.mark.parametrize(("words", "at", "others"), cases(PASSED))
+def test_a_description_that_may_be_right_passes(words: str, at: str, others: str) -> None:
+    assert judged(words, *first(at, *others.split(", "))) is None
+
+
+@pytest.mark.parametrize(("words", "at", "others"), cases(WITHHELD))
+def test_the_named_control_itself_may_be_pressed(words: str, at: str, others: str) -> None:
+    tree, _ = first(at, *others.split(", "))
+    assert judged(words, tree, tree.elements[2].box.center) is None
+
+
+def place(role: str, name: str, *corner: int, parent: int = 0, value: str = "") -> Element:
+    """Return an element of 100 by 20 pixels, or of the size that is given after its corner."""
+    left, top, width, height = (*corner, 100, 20)[:4] if len(corner) == 2 else corner
+    return element(role, name, Box(left, top, width, height), parent=parent, value=value)
+
+
+ROW = place("row", "", 0, 300, 900, 20)
+HIDDEN = replace(place("menu item", "Print", 100, 130, parent=1), states=frozenset())
+LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
+    "a cell of the row that is named": (
+        "Miller row",
+        (350, 310),
+        [ROW, place("cell", "Miller", 0, 300, parent=1), place("cell", "Bonn", 300, 300, parent=1)],
+        False,
+    ),
+    "a button of the row that is named": (
+        "Miller row",
+        (350, 310),
+        [ROW, place("cell", "Miller", 0, 300, parent=1), place("button", "Delete", 300, 300, parent=1)],
+        True,
+    ),
+    "a cell of another row": (
+        "Miller",
+        (50, 330),
+        [place("cell", "Miller", 0, 300), place("cell", "Meyer", 0, 320)],
+        True,
+    ),
+    "a button with a number": (
+        "2",
+        (150, 110),
+        [place("button", "Two", 100, 100), place("button", "2", 100, 200)],
+        False,
+    ),
+    "an entry of a menu that is closed": (
+        "Print button",
+        (150, 110),
+        [place("menu", "File", 100, 100), HIDDEN, place("button", "Print", 400, 100)],
+        True,
+    ),
+    "a field whose label says its name": (
+        "Amount",
+        (250, 110),
+        [
+            place("label", "Amount", 100, 100),
+            place("text field", "in euros", 210, 100),
+            place("text field", "Amount", 210, 400),
+        ],
+        False,
+    ),
+    "the label of the named field": (
+        "Amount field",
+        (150, 110),
+        [place("label", "Betrag", 100, 100), place("text field", "Amount", 210, 100)],
+        False,
+    ),
+    "the text of the named check box": (
+        "Terms check box",
+        (250, 110),
+        [place("check box", "Terms", 100, 100, 13, 13), place("label", "I agree", 200, 100)],
+        False,
+    ),
+    "a padded entry around a link": (
+        "Orders link",
+        (125, 110),
+        [place("section", "", 100, 100, 160, 30), place("link", "Orders", 130, 105, parent=1)],
+        False,
+    ),
+    "a point close to the one control on a large ground": (
+        "Orders link",
+        (125, 110),
+        [place("section", "", 50, 50, 600, 300), place("link", "Orders", 130, 105, parent=1)],
+        True,
+    ),
+    "the ground of a card with one control": (
+        "Orders",
+        (500, 200),
+        [place("section", "", 50, 50, 600, 300), place("link", "Orders", 130, 105, parent=1)],
+        False,
+    ),
+    "a list that names all in it": (
+        "Edit button",
+        (350, 110),
+        [
+            place("panel", "Edit Delete", 100, 90, 400, 40),
+            place("button", "Edit", 110, 100, parent=1),
+            place("button", "Delete", 300, 100, parent=1),
+        ],
+        True,
+    ),
+    "a group of that name": (
+        "Print",
+        (350, 110),
+        [
+            place("panel", "Print options", 100, 90, 400, 40),
+            place("button", "Range", 300, 100, parent=1),
+            place("button", "Print", 300, 500),
+        ],
+        False,
+    ),
+    "a color before a name": (
+        "red cross",
+        (150, 110),
+        [place("button", "X", 100, 100), place("button", "Cross", 100, 200)],
+        False,
+    ),
+    "ground beside a control": (
+        "Save",
+        (95, 110),
+        [place("button", "Save", 100, 100), place("button", "Delete", 300, 100)],
+        True,
+    ),
+    "ground far from two controls of one name": (
+        "Save",
+        (600, 600),
+        [place("button", "Save", 100, 100), place("button", "Save", 300, 100)],
+        False,
+    ),
+    "a canvas": (
+        "Line",
+        (600, 600),
+        [place("canvas", "", 500, 500, 200, 200), place("button", "Line", 100, 100)],
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_stands_around_a_point_is_looked_at(layout: str) -> None:
+    words, (x, y), elements, withheld = LAYOUTS[layout]
+    assert (judged(words, tree_of(window(SCREEN, "Orders"), *elements), Point(x, y)) is not None) == withheld
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [
+        ("Drag 'Task 1' to the Done column", ("'Task 1'", "the Done column")),
+        ("Task 1 into Done", ("Task 1", "Done")),
+        ("the slider", ("the slider", "")),
+    ],
+)
+def test_the_description_of_a_drag_has_two_ends(words: str, ends: tuple[str, str]) -> None:
+    assert ends_of_drag(words) == ends
+
+
+def test_the_tables_are_large_enough() -> None:
+    assert len(cases(WITHHELD)) + len(cases(PASSED)) >= 80

@@ -1,0 +1,92 @@
+"""The field that a text was typed into, by its identity in two trees: never another one, and none where it is gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.elements.typed_field import field_now
+from holo_tasks.core.input.gestures import Write
+from holo_tasks.core.screen.geometry import Box, Point
+from tests.support.element_trees import element, focused, tree_of, window
+
+WHOLE, FIRST, SECOND = Box(0, 0, 400, 300), Box(10, 10, 100, 20), Box(10, 40, 100, 20)
+TYPED, ENTERED = Write("App"), Write("App", press_enter=True)
+
+
+def field(name: str, box: Box = FIRST, value: str = "", role: str = "text field", parent: int = 0):  # type: ignore[no-untyped-def]
+    return element(role, name, box, "editable", value=value, parent=parent)
+
+
+def form(*fields) -> ElementTree:  # type: ignore[no-untyped-def]
+    return tree_of(window(WHOLE), *fields)
+
+
+def test_the_field_is_read_again_though_the_keyboard_moved_on() -> None:
+    before = form(focused(field("Name", value="Old")), field("City", SECOND))
+    found = field_now(before, ENTERED, form(field("Name", value="Apple"), focused(field("City", SECOND))))
+    assert found is not None
+    assert (found.element.value, found.before, found.others_changed) == ("Apple", "Old", False)
+
+
+def test_a_field_that_moved_is_found_by_its_name() -> None:
+    found = field_now(form(focused(field("Name"))), TYPED, form(focused(field("Name", SECOND, "Apple"))))
+    assert found is not None
+    assert found.element.value == "Apple"
+
+
+def test_a_field_that_is_gone_is_not_read() -> None:
+    before = form(focused(field("Name")))
+    assert field_now(before, ENTERED, form(focused(field("Search", SECOND)))) is None
+    assert field_now(before, ENTERED, form(element("label", "Saved", FIRST))) is None
+    assert field_now(before, ENTERED, form(field("Name", SECOND), field("Name", Box(10, 70, 9, 9)))) is None
+
+
+def test_password_fields_and_terminals_are_not_read() -> None:
+    for one in (replace(field("Pin"), protected=True), field("Shell", role="terminal")):
+        assert field_now(form(focused(one)), ENTERED, form(focused(replace(one, value="x")))) is None
+
+
+def test_boxes_that_pass_the_keyboard_on_are_told_from_a_field_that_cuts_off() -> None:
+    before = form(focused(field("1")), field("2", SECOND))
+    found = field_now(before, TYPED, form(field("1", value="A"), focused(field("2", SECOND, "p"))))
+    assert found is not None
+    assert found.moved_on
+
+
+def test_the_next_record_of_a_form_is_seen_by_its_other_fields() -> None:
+    before = form(focused(field("Amount")), field("Name", SECOND, "Ada"))
+    found = field_now(before, ENTERED, form(focused(field("Amount", value="7")), field("Name", SECOND, "Zoë")))
+    assert found is not None
+    assert found.others_changed
+
+
+def test_an_empty_cell_of_a_sheet_is_named_by_the_name_box() -> None:
+    table = focused(element("table", "Sheet", Box(0, 50, 400, 200), "editable"))
+    cells = [field("A1", Box(0, 50, 50, 20), "Apple", "cell", 1), field("B2", Box(50, 70, 50, 20), "9", "cell", 1)]
+    box = field("", Box(0, 0, 50, 20), "A2")
+    new = field("A2", Box(0, 70, 50, 20), "Apple", "cell", 1)
+    before, after = tree_of(window(WHOLE), table, *cells, box), tree_of(window(WHOLE), table, *cells, new, box)
+    found = field_now(before, ENTERED, after)
+    assert found is not None
+    assert (found.element.name, found.before, found.in_cell) == ("A2", "", True)
+    assert field_now(before, ENTERED, before) is None  # the cell is still empty, or nobody tells of it
+    at = field_now(before, replace(ENTERED, at=Point(5, 75)), after)
+    assert at is not None
+    assert at.element.name == "A2"
+
+
+def test_an_editor_that_opens_in_a_cell_is_the_field() -> None:
+    table = element("table", "Sheet", Box(0, 50, 400, 200), "editable")
+    editor = focused(element("paragraph", "", Box(2, 71, 40, 18), "editable", value="Apple", parent=1))
+    found = field_now(tree_of(window(WHOLE), focused(table)), TYPED, tree_of(window(WHOLE), table, editor))
+    assert found is not None
+    assert found.element.value == "Apple"
+
+
+def test_a_closed_list_does_not_have_the_keyboard() -> None:
+    """Qt marks the current entry of a closed combo box as focused."""
+    tree = form(focused(field("Name")), focused(element("list item", "Austria")))
+    found = tree.focused()
+    assert found is not None
+    assert found.name == "Name"

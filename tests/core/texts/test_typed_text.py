@@ -1,0 +1,145 @@
+"""The comparison of a typed text with the text of its field: what differs, and above all what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.core.input.gestures import Write
+from holo_tasks.core.texts.typed_text import TypedText, compare, compare_seen, matches_shown
+
+SAME = [
+    ("Zoë", "", "Zoë"),
+    ("Zoe\u0308", "", "Zoë"),  # combining characters arrive composed
+    ("x", "old", "oldx"),
+    ("x", "old", "xold"),
+    ("x", "old", "oxld"),
+    (" Lovelace", "Ada", "Ada Lovelace"),
+    ("Bern", "Basel", "Bern"),  # typed over a selection
+    ("e", "Basel", "Bel"),  # over a part of it
+    ("one\ntwo", "", "one two"),
+    ("one\ntwo", "", "one"),  # the second line went to the next field
+    ("a\tb", "", "a"),
+    ("שלום", "", "שלום"),
+    ("🙂 ok", "", "🙂 ok"),
+    ("same", "same", "same"),
+]
+OTHER = [
+    ("App", "", "Apple", "completed"),
+    ("App", "Old", "OldApple", "completed"),
+    ("Smith", "", "SMITHSON, John", "completed"),
+    ("abcdef", "", "abcd", "cut_off"),
+    ("IBan", "", "Iban", "case"),
+    ("teh dog", "", "the dog", "corrected"),
+    ("a1b2c3", "", "123", "lost"),
+    ("Ada Lovelace", "", "AdaLovelace", "lost"),
+    ("-5", "", "5", "lost"),
+    ("abc", "1234", "1234", "lost"),
+    ("abc", "", "", "empty"),
+    ("Rome", "", "Paris", "another"),
+    ("1,5", "", "1.50 €", "reformatted"),
+    ("1,5", "", "15", "lost"),
+    ("1500", "", "15.00", "corrected"),
+    ("01/05/2024", "", "2024-01-05", "another"),  # which day that is depends on the reader
+]
+FORMATTED = [
+    ("1234.5", "1,234.50"),
+    ("1234567", "1.23457e+06"),  # a spin button tells its number so
+    ("5", "5.00"),
+    ("1.5.2024", "01.05.2024"),
+    ("2024-05-31", "05/31/2024"),
+    ("12312024", "12/31/2024"),
+    ("5551234567", "(555) 123-4567"),
+    ("DE89370400440532013000", "DE89 3704 0044 0532 0130 00"),
+]
+UNREADABLE = ("•••••", "{{secret:pin}}", "\ufffc", "x" * 1000, "###")
+
+
+@pytest.mark.parametrize(("typed", "before", "held"), SAME)
+def test_a_text_that_arrived_is_no_difference(typed: str, before: str, held: str) -> None:
+    assert compare(Write(typed), before, held) == "exact"
+
+
+@pytest.mark.parametrize(("typed", "before", "held", "kind"), OTHER)
+def test_a_difference_has_its_kind(typed: str, before: str, held: str, kind: str) -> None:
+    assert compare(Write(typed), before, held) == kind
+
+
+@pytest.mark.parametrize(("typed", "held"), FORMATTED)
+def test_the_same_value_in_another_format_is_accepted_by_scripts(typed: str, held: str) -> None:
+    kind = compare(Write(typed), "", held)
+    assert kind == "formatted"
+    found = TypedText(kind, typed, held)
+    assert (found.problem, bool(found.sentence)) == ("", True)
+
+
+@pytest.mark.parametrize("held", UNREADABLE)
+def test_a_text_that_does_not_stand_for_what_the_field_holds_is_not_compared(held: str) -> None:
+    assert compare(Write("abc"), "", held) == "unread"
+
+
+def test_what_a_program_does_with_enter_is_no_difference() -> None:
+    enter = {"press_enter": True}
+    assert compare(Write("hello", **enter), "", "") == "cleared"
+    assert compare(Write("hello\n"), "", "") == "cleared"
+    assert compare(Write("12+30", **enter), "", "42") == "unread"
+    assert compare(Write("example.org", **enter), "", "https://www.example.org/") == "unread"
+    assert compare(Write("cats", **enter), "", "https://search.example/?q=cats") == "unread"
+    assert compare(Write("=A1+B1", **enter), "", "3") == "unread"
+    assert compare(Write("4711", **enter), "", "Next record", others_changed=True) == "unread"
+
+
+def test_another_entry_after_enter_is_a_difference() -> None:
+    enter = {"press_enter": True}
+    assert compare(Write("Ber", **enter), "", "Bern") == "completed"
+    assert compare(Write("Rome", **enter), "", "Paris") == "another"
+    assert compare(Write("App", **enter), "", "Apple", others_changed=True) == "completed"
+
+
+def test_a_cell_of_a_sheet_may_round_and_a_field_may_not() -> None:
+    assert compare(Write("12.3456"), "", "12.35", in_cell=True) == "formatted"
+    assert compare(Write("12.3456"), "", "12.35") != "formatted"
+
+
+def test_slips_of_ocr_are_no_difference() -> None:
+    for typed, read in (
+        ("Ada Lovelace", "Ada Loveiace|"),
+        ("O0l1", "00II"),
+        ("1,5", "1.5"),
+        ("B8", "88"),
+        ("Olin", "[Olin]"),
+    ):
+        assert compare_seen(typed, read) == "exact", (typed, read)
+    for typed, read in (
+        ("Olin", "Olm"),
+        ("lodE", "[…]"),
+        ("5e", "三"),
+        ("modern", "modem"),
+        ("Rome", "Paris"),
+        ("App", "Appl"),
+    ):
+        assert compare_seen(typed, read) == "unread", (typed, read)
+
+
+def test_ocr_tells_added_and_missing_characters() -> None:
+    assert compare_seen("12ab34", "1234") == "lost"
+    assert compare_seen("99887766", "9988") == "cut_off"
+    assert compare_seen("App", "Apple") == "completed"
+
+
+def test_the_sentence_names_both_texts_and_the_error_the_field() -> None:
+    found = TypedText("completed", "App", "Apple", field="Article")
+    assert found.sentence == "The field holds ‘Apple’, not ‘App’."
+    assert found.problem.startswith("The field ‘Article’ holds ‘Apple’, not ‘App’: give `shows`")
+    assert "{{secret" not in TypedText("another", "x", "{{secret:pin}} y").sentence
+    long = TypedText("corrected", "x" * 200 + "teh end", "x" * 200 + "the end")
+    assert "the end" in long.sentence
+    assert len(long.sentence) < 200
+    for kind in ("exact", "cleared", "unread"):
+        assert TypedText(kind, "a", "b").sentence == TypedText(kind, "a", "b").problem == ""  # type: ignore[arg-type]
+
+
+def test_an_expected_text_may_leave_parts_open() -> None:
+    assert matches_shown("1.50 €", "1.50 €")
+    assert matches_shown("* €", "1.50 €")
+    assert matches_shown("*", "anything")
+    assert not matches_shown("1.50", "1.50 €")

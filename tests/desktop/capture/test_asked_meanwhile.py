@@ -1,0 +1,105 @@
+"""When programs are asked for their elements as a picture is waited for: as early as that keeps nobody from resting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.desktop.capture.screen import Picture
+from holo_tasks.desktop.capture.settle import Repaint, Settle
+from holo_tasks.desktop.capture.settled_screen import Eyes, Look
+from holo_tasks.desktop.elements.element_reader import Elements
+from holo_tasks.desktop.programs.sleeping_clients import Asleep
+
+SIZE = Size(40, 30)
+BOX = Box(0, 0, 40, 30)
+
+
+class Told:
+    """A screen, what was drawn on it and who sleeps, as a test says; ``log`` is what happened in turn."""
+
+    exact, gone, size = True, False, SIZE
+
+    def __init__(self, *, sleeps: bool | None, draws: bool = True) -> None:
+        self.sleeps, self.log = sleeps, list[str]()
+        self.drawn = [Repaint(time.monotonic_ns(), BOX)] if draws else []
+        self.as_taken: Callable[[], None] = lambda: None
+
+    def take(self) -> Picture:
+        self.log.append("picture")
+        self.as_taken()
+        return Picture(SIZE, bytes(4 * SIZE.width * SIZE.height))
+
+    def latest(self) -> list[Repaint]:
+        return list(self.drawn)
+
+    def compare(self) -> None: ...
+    def check(self) -> None: ...
+
+    def wait(self, timeout_ns: int, **_: Any) -> None:
+        self.log += ["wait"] * (self.log[-1:] != ["wait"])
+        time.sleep(timeout_ns / 1e9)
+
+    def ask(self) -> None: ...
+
+    def asleep(self) -> Asleep | None:
+        """What is asked of programs wakes them."""
+        if self.sleeps is None:
+            return None
+        awake = "asks" in self.log
+        return Asleep(self.drawn[-1].at_ns if self.drawn else 0, 0.0 if awake else float("inf"))
+
+    def look(self) -> Look:
+        eyes = Eyes(self, self, self, Settle(), self, dict, self.asleep)  # type: ignore[arg-type]
+        return eyes.look(after_action=False, asks=lambda: self.log.append("asks"))
+
+
+def test_where_nobody_can_tell_who_sleeps_programs_are_asked_while_rest_is_waited_for() -> None:
+    told = Told(sleeps=None)
+    assert told.look().settled
+    assert told.log[:2] == ["asks", "wait"]
+
+
+def test_else_they_are_asked_when_all_rest_and_the_picture_is_taken_once() -> None:
+    told = Told(sleeps=True)
+    assert told.look().settled
+    assert [each for each in told.log if each != "wait"] == ["asks", "picture"]
+    assert told.log[-2:] == ["asks", "picture"]
+
+
+@pytest.mark.parametrize("sleeps", [True, None])
+def test_what_is_drawn_on_as_its_picture_is_taken_is_taken_again(sleeps: bool | None) -> None:
+    told = Told(sleeps=sleeps)
+
+    def drawn_on() -> None:
+        told.as_taken = lambda: None
+        told.drawn.append(Repaint(time.monotonic_ns(), BOX))
+
+    told.as_taken = drawn_on
+    assert told.look().settled
+    assert told.log.count("picture") == 2
+
+
+def test_elements_are_read_ahead_once_for_each_picture() -> None:
+    begun: list[str] = []
+
+    class Reads(Elements):
+        def __init__(self) -> None:
+            self._reader, self._ahead, self._wanted, self._early = self, None, 9, False  # type: ignore[assignment]
+
+        def _view(self) -> Any: ...
+
+        def read(self, view: Any) -> None:
+            begun.append("read")
+
+    elements = Reads()
+    for early in (True, True, False):  # as the picture is waited for, as it is taken, and when it was
+        elements.ahead(early=early)
+    assert len(begun) == 1
+    elements.ahead(early=False)
+    elements.ahead(early=True)
+    assert len(begun) == 3

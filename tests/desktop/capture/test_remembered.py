@@ -1,0 +1,151 @@
+"""The pictures that input is compared with: small once newer ones are there, and the same all the time."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from PIL import Image, ImageDraw
+
+from holo_tasks.core.errors import ScreenChanged
+from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.repaints.repaint_rhythm import Stir
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.screen.recheck import Aim, Arrangement, Pane, Sighting
+from holo_tasks.desktop.capture import recent_frames
+from holo_tasks.desktop.capture.recent_frames import AT_HAND, FEWEST, HOLD_S, NAP_S, PATIENCE_S, Remembered
+from holo_tasks.desktop.capture.screen import Picture
+
+SIZE = Size(640, 400)
+RAW = 4 * SIZE.width * SIZE.height
+
+
+def taken(text: str) -> Picture:
+    image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
+    ImageDraw.Draw(image).text((20, 20), text, fill="black")
+    return Picture(SIZE, image.tobytes("raw", "BGRX"))
+
+
+def remembered() -> Any:
+    nothing = cast("Any", SimpleNamespace())
+    return Remembered(nothing, nothing, nothing, nothing)
+
+
+def until_packed(pictures: Any) -> None:
+    until = time.monotonic() + 30
+    while not all(known.packed for known in list(pictures._kept.values())[:-AT_HAND]):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_older_pictures_are_packed_and_come_out_as_they_were() -> None:
+    pictures = remembered()
+    numbers = {pictures.keep(taken(f"screen {number}")): number for number in range(8)}
+    until_packed(pictures)
+    assert len(numbers) == 8
+    for key, number in numbers.items():
+        assert pictures._kept[key].sighting().pixels == taken(f"screen {number}")
+    assert sum(known.bytes for known in pictures._kept.values()) < (AT_HAND + 1) * RAW
+
+
+def test_the_same_screen_has_the_same_number_also_when_it_is_packed() -> None:
+    pictures = remembered()
+    first = pictures.keep(taken("first"))
+    for number in range(3):
+        pictures.keep(taken(f"screen {number}"))
+    until_packed(pictures)
+    assert pictures._kept[first].packed
+    assert pictures.keep(taken("first")) == first
+    assert pictures.keep(taken("First")) != first
+
+
+def test_what_is_kept_has_a_bound_but_for_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent_frames, "MOST_BYTES", RAW)
+    pictures, size = remembered(), Size(400, 200)
+    for _ in range(FEWEST + 3):
+        pictures.keep(Picture(size, os.urandom(4 * size.width * size.height)))
+    assert len(pictures._kept) == FEWEST
+    assert FEWEST * 4 * size.width * size.height > RAW
+
+
+class _Watched(Remembered):
+    """Pictures of a screen that shows one clock, at a time that only naps move on."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, proven_at_s: float, hopeful_until_s: float) -> None:
+        self.now_s, self.acted, self.row = 0.0, False, "row"
+        self.proven_at_s, self.hopeful_until_s = proven_at_s, hopeful_until_s
+        patch.setattr(recent_frames, "time", SimpleNamespace(monotonic=lambda: self.now_s))
+        gate = SimpleNamespace(sleep=self._sleep)
+        watch = SimpleNamespace(steady=self._steady, promising=self._promising, acts=self._acts)
+        super().__init__(cast("Any", None), cast("Any", SimpleNamespace(size=SIZE)), cast("Any", gate), watch)
+        self._windows = Arrangement((Pane(1, Box.whole(SIZE)),), 1)
+        self.number = self.keep(self._screenshot("09:41:07"))
+
+    def _sleep(self, nap_s: float) -> None:
+        self.now_s += nap_s
+
+    def _acts(self) -> None:
+        self.acted = True
+
+    def _steady(self, since_s: float) -> tuple[Stir, ...]:
+        return self._promising(since_s) if self.now_s >= self.proven_at_s else ()
+
+    def _promising(self, since_s: float) -> tuple[Stir, ...]:
+        return (Stir(CLOCK),) if self.now_s <= self.hopeful_until_s else ()
+
+    def _screenshot(self, clock: str) -> Picture:
+        image = Image.new("RGB", (SIZE.width, SIZE.height), "#555555")
+        pencil = ImageDraw.Draw(image)
+        pencil.rectangle((0, 0, 294, 209), fill="white")
+        pencil.rectangle((300, 0, 459, 209), fill="white")
+        for y in (60, 100, 140):
+            pencil.rectangle((200, y - 12, 260, y + 12), fill="#dddddd", outline="black")
+            pencil.text((216, y - 6), "Open", fill="black")
+        pencil.text((20, 94), self.row, fill="black")
+        pencil.text((306, 94), "Time left:", fill="black")
+        pencil.text((380, 94), clock, fill="black")
+        return Picture(SIZE, image.tobytes("raw", "BGRX"))
+
+    def _arranged(self, where: Aim) -> Arrangement:
+        return self._windows
+
+    def _sighting(self, where: Aim, windows: Arrangement) -> Sighting:
+        return Sighting(self._screenshot("09:41:08"), windows)
+
+    def pressed(self) -> str:
+        """Press beside the clock; return why not if that is refused."""
+        try:
+            self.compare(self.number, Click(Point(230, 100)))
+        except ScreenChanged as error:
+            return str(error)
+        return ""
+
+
+CLOCK = Box(376, 88, 72, 16)
+
+
+def test_a_press_is_held_back_until_a_clock_beside_it_is_proven_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = _Watched(monkeypatch, proven_at_s=2.5, hopeful_until_s=9)
+    assert screen.pressed() == ""
+    assert 2.5 <= screen.now_s <= 2.6
+    assert screen.acted
+
+
+@pytest.mark.parametrize(("hopeful_until_s", "waited_s"), [(-1, PATIENCE_S), (2.0, 2.0), (60, HOLD_S)])
+def test_a_press_is_refused_once_nothing_promises_to_be_a_clock(
+    monkeypatch: pytest.MonkeyPatch, hopeful_until_s: float, waited_s: float
+) -> None:
+    screen = _Watched(monkeypatch, proven_at_s=60, hopeful_until_s=hopeful_until_s)
+    assert "its row looks different" in screen.pressed()
+    assert waited_s <= screen.now_s <= waited_s + 3 * NAP_S
+    assert not screen.acted, "the repaints meanwhile are no effects of input"
+
+
+def test_a_row_that_changes_as_a_press_is_held_back_refuses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = _Watched(monkeypatch, proven_at_s=2.5, hopeful_until_s=9)
+    screen.row = "row of another"
+    assert "its row looks different" in screen.pressed()
+    assert screen.now_s <= PATIENCE_S + 3 * NAP_S

@@ -1,0 +1,90 @@
+"""What the mouse waits for between its events, told by what stands in for the screen: no machine is too fast for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.desktop.input.double_click import DoubleClick
+from holo_tasks.desktop.input.pointer import Pointer
+
+HERE, THERE = Point(10, 10), Point(300, 200)
+
+
+class Scene:
+    """Stands in for pyautogui, for looks at the screen and for the gate, and keeps the order of what they are asked."""
+
+    particular = False
+
+    def __init__(self) -> None:
+        self.order: list[str] = []
+        self.slept: list[float] = []
+
+    def mouseDown(self, *_: Any, **__: Any) -> None:
+        self.order.append("down")
+
+    def mouseUp(self, *_: Any, **__: Any) -> None:
+        self.order.append("up")
+
+    def moveTo(self, *_: Any, **__: Any) -> None:
+        self.order.append("move")
+
+    def await_manager(self) -> None:
+        self.order.append("manager")
+
+    def await_answer(self, _: int, *, other_than: None = None) -> bool:
+        self.order.append("answer")
+        return True
+
+    def at(self, _: Point) -> None:
+        return None
+
+    around = at
+
+    def check(self) -> None:
+        pass
+
+    compare = check
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+@pytest.fixture
+def pointer(scene: Scene) -> Pointer:
+    found = Pointer(":0", Path("authority"), scene, scene, scene)  # type: ignore[arg-type]
+    found._mouse = scene
+    return found
+
+
+def test_nothing_follows_a_press_that_the_window_manager_still_holds_back(pointer, scene):
+    pointer.click(HERE, "left", 2)
+    assert scene.order == ["move", *["down", "manager", "up"] * 2]
+
+
+def test_a_drag_goes_on_when_it_has_begun_and_drops_when_it_has_arrived(pointer, scene):
+    pointer.drag(HERE, THERE, "left")
+    kinds = "".join(event[0] for event in scene.order)
+    assert kinds == "m" + "dm" + "m" * 4 + "a" + "m" * 12 + "a" + "u"
+
+
+@pytest.mark.parametrize(("across", "waits"), [(0, True), (25, True), (31, False)])
+def test_a_second_gesture_waits_as_long_as_programs_take_two_presses_for_a_double_click(
+    pointer, scene, across, waits, monkeypatch
+):
+    monkeypatch.setattr(
+        "holo_tasks.desktop.input.pointer.time", SimpleNamespace(monotonic=lambda: 7.0, monotonic_ns=lambda: 7)
+    )
+    pointer._double = lambda: DoubleClick(3.0, 30)
+    pointer.click(HERE, "left", 1)
+    pointer.click(Point(HERE.x + across, HERE.y), "left", 1)
+    assert scene.slept == ([3.0] if waits else [])

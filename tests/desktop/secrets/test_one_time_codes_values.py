@@ -1,0 +1,113 @@
+"""Each window of a seed is given out once, with enough of it left, to all desktops of one user together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.errors import SecretRefused
+from holo_tasks.core.secrets.secret import Secret
+from holo_tasks.desktop.secrets.code_windows import FOLDER, CodeWindows
+
+SEED = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+OTP = Secret("otp", SEED, totp=True)
+NOW_S = 1_800_000_000.0  # a window of 30 s begins
+
+
+class Time:
+    """A clock that goes on when somebody sleeps; ``meanwhile`` is what others do then."""
+
+    def __init__(self) -> None:
+        self.now_s = NOW_S
+        self.slept: list[float] = []
+        self.meanwhile = lambda: None
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now_s += seconds
+        self.meanwhile()
+
+
+@pytest.fixture
+def time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Time:
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path / "home"))
+    return Time()
+
+
+def test_the_second_one_waits_for_the_next_window_also_on_another_desktop(time: Time, tmp_path: Path) -> None:
+    here, there = CodeWindows(time.sleep, time), CodeWindows(time.sleep, time)
+    first = here.code(OTP, here.ticket(OTP))
+    assert time.slept == []
+    second = there.code(OTP, there.ticket(OTP))
+    assert time.slept == [30.0]
+    assert first != second
+    other = Secret("else", "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", totp=True)
+    here.ticket(other)
+    assert time.slept == [30.0], "another seed has codes of its own"
+    (kept, _) = sorted((tmp_path / "home" / FOLDER).iterdir())
+    assert kept.stat().st_mode & 0o077 == 0
+    assert SEED.lower() not in (kept.name + kept.read_text()).lower()
+
+
+def test_only_the_code_that_was_set_aside_is_typed(time: Time) -> None:
+    windows, window = CodeWindows(time.sleep, time), OTP.seed.window(NOW_S)  # type: ignore[union-attr]
+    ticket = windows.ticket(OTP, window)
+    time.now_s += 31
+    with pytest.raises(SecretRefused, match=r"over by now.*Nothing was typed"):
+        windows.code(OTP, ticket)
+    with pytest.raises(SecretRefused, match="over by now"):
+        windows.ticket(OTP, window)
+    assert windows.ticket(OTP, window + 1).window == window + 1
+    assert time.slept == []
+
+
+def test_what_is_left_of_a_window_is_long_enough_to_type_in(time: Time) -> None:
+    windows = CodeWindows(time.sleep, time)
+    time.now_s += 27.5
+    ticket = windows.ticket(OTP)
+    assert time.slept == [2.5]
+    assert ticket.window == OTP.seed.window(NOW_S + 30)  # type: ignore[union-attr]
+
+
+def test_a_code_that_was_too_long_in_coming_is_not_typed_but_the_next_one(time: Time) -> None:
+    windows = CodeWindows(time.sleep, time)
+    ticket = windows.ticket(OTP)
+    time.now_s += 31
+    assert windows.code(OTP, ticket) == OTP.seed.code(ticket.window + 1)  # type: ignore[union-attr]
+
+
+def test_where_others_take_each_next_one_the_wait_has_an_end(time: Time) -> None:
+    here, there = CodeWindows(time.sleep, time), CodeWindows(time.sleep, time)
+    there.ticket(OTP)
+    time.meanwhile = lambda: there._issued(OTP.seed, "otp") and None  # type: ignore[arg-type, func-returns-value]
+    with pytest.raises(SecretRefused, match=r"others type the next ones.*seat.*Nothing was typed"):
+        here.ticket(OTP)
+    assert sum(time.slept) <= 63
+
+
+def test_a_clock_that_was_set_back_keeps_nobody_out(time: Time) -> None:
+    windows = CodeWindows(time.sleep, time)
+    time.now_s += 24 * 3600
+    windows.ticket(OTP)
+    time.now_s = NOW_S
+    windows.ticket(OTP)
+    assert time.slept == []
+
+
+@pytest.mark.parametrize("broken", ["a folder in its place", "nonsense in it"])
+def test_where_it_cannot_be_known_what_was_typed_nothing_is(time: Time, tmp_path: Path, broken: str) -> None:
+    windows = CodeWindows(time.sleep, time)
+    windows.ticket(OTP)
+    (kept,) = (tmp_path / "home" / FOLDER).iterdir()
+    if broken == "nonsense in it":
+        kept.write_text("about noon")
+    else:
+        kept.unlink()
+        kept.mkdir()
+    with pytest.raises(SecretRefused, match="cannot be used") as error:
+        windows.ticket(OTP)
+    assert SEED not in str(error.value)

@@ -1,0 +1,154 @@
+"""The trace names the element that each action hit, without masked texts and without waiting for a slow tree."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core import events
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.ports import Recorder, Reply
+from holo_tasks.core.screen.frame import Mask
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.secrets.scrub import Scrubber
+from holo_tasks.core.secrets.secret import Secret
+from holo_tasks.loop.consent import words_for
+from holo_tasks.loop.element_tree import AT_HAND_S, FIRST_S, MOST_MISSES, RESTS, SLOW_S, Elements
+from holo_tasks.safety.masking.places import FixedRegions
+from holo_tasks.safety.redaction import Painter
+from holo_tasks.safety.scrubbed_model import ScrubbedRecorder
+from tests.support.element_trees import TellsTree, element, focused, tree_of, window
+from tests.support.painted_desktop import WHOLE, PaintedDesktop
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
+
+CLICK, WAIT = wrote(step("click", element="OK", x=500, y=500)), wrote(step("wait", seconds=0.1))
+TYPE, ANSWER = wrote(step("write", content="x")), wrote(step("answer", content="done"))
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "elements.md"
+BUTTON = Box(140, 80, 40, 40)
+FORM = tree_of(
+    window(WHOLE),
+    element("button", "Save", BUTTON),
+    element("label", "Save", Box(150, 90, 20, 20), parent=1),
+    focused(element("text field", "Reference", Box(10, 10, 50, 20), value="TX-10482")),
+)
+
+
+async def test_the_tree_is_not_sent_to_the_model() -> None:
+    client = MemoryModel([CLICK, TYPE, ANSWER])
+    walk = walk_of(as_model(client), desktop=PaintedDesktop())
+    walk.doors = replace(walk.doors, elements=Elements(TellsTree(FORM)))
+    await work(walk)
+    assert len(client.bodies) == 3
+    assert not any(word in str(client.bodies) for word in ("Save", "Reference", "TX-10482", "text field"))
+
+
+async def hits(
+    told: TellsTree, *said: Any, masks: tuple[Mask, ...] = (), recorder: Recorder | None = None, **how: Any
+) -> list[dict[str, str]]:
+    """Return the elements that a walk's actions are recorded with."""
+    kept = MemoryRecorder()
+    redactor = Painter([FixedRegions(masks)]) if masks else None
+    model = as_model(MemoryModel([*said, ANSWER]))
+    walk = walk_of(model, desktop=PaintedDesktop(), recorder=recorder or kept, redactor=redactor)
+    walk.doors = replace(walk.doors, elements=Elements(told, **how))
+    await work(walk)
+    return [event.element for event in kept.of("action")]
+
+
+async def test_an_action_is_recorded_with_its_button_or_the_focused_field() -> None:
+    assert await hits(TellsTree(FORM), CLICK, TYPE) == [
+        {"role": "button", "name": "Save", "application": "form"},
+        {"role": "text field", "name": "Reference", "application": "form"},
+    ]
+
+
+async def test_a_masked_element_has_a_role_but_no_name() -> None:
+    (hit,) = await hits(TellsTree(FORM), CLICK, masks=(Mask("region", Box(170, 110, 5, 5)),))
+    assert hit == {"role": "button", "name": "", "application": "form"}
+
+
+async def test_a_name_is_one_visible_line_of_limited_length() -> None:
+    long = tree_of(window(WHOLE), element("button", "Sa\x1b[2J\u202eve\n" * 100_000, BUTTON))
+    (hit,) = await hits(TellsTree(long), CLICK)
+    assert hit["name"].isprintable()
+    assert len(hit["name"]) <= 80
+
+
+async def test_secret_values_are_not_recorded() -> None:
+    kept = MemoryRecorder()
+    ours = ScrubbedRecorder(kept, Scrubber([Secret("pin", "hunter2-hunter2"), Secret("word", "button")]))
+    tree = tree_of(window(WHOLE), element("button", "Send hunter2-hunter2", BUTTON))
+    await hits(TellsTree(tree), CLICK, recorder=ours)
+    (action,) = kept.of("action")
+    assert action.element["name"] == "Send {{secret:pin}}"
+    events.ActionIntended.model_validate(action.model_dump())
+
+
+async def test_hung_programs_cause_no_delay_and_are_soon_skipped() -> None:
+    told = TellsTree(FORM, takes_s=30.0)
+    assert await hits(told, *[CLICK] * 6) == [{}] * 6
+    assert told.asked == told.cancelled == MOST_MISSES
+
+
+def test_the_documentation_states_the_timeout_for_a_name() -> None:
+    said = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert (
+        f"waits at most {AT_HAND_S * 1000:g} ms for a late tree ({FIRST_S * 1000:g} ms before the first action)" in said
+    )
+    assert f"After {MOST_MISSES} actions in a row without a tree" in said
+    assert f"omits the next {RESTS} requests" in said
+
+
+async def test_programs_without_a_tree_are_asked_again_at_intervals() -> None:
+    told = TellsTree(ElementTree(complete=False, why_not="Nobody tells anything."))
+    assert await hits(told, *[CLICK] * RESTS) == [{}] * RESTS
+    assert told.asked <= 2 + 1  # the last reading is for the answer
+
+
+async def test_a_wait_hits_no_element() -> None:
+    told = TellsTree(FORM)
+    assert await hits(told, WAIT) == [{}]
+    assert told.asked == 2  # during the model calls for the pause and for the answer
+
+
+def test_traces_from_before_elements_are_still_valid() -> None:
+    old = {"kind": "action", "gesture_kind": "click", "gesture": {}, "label": "click OK", "before": ""}
+    assert events.ActionIntended.model_validate_json(events.ActionIntended(**old).model_dump_json()).element == {}
+    located = events.Located.model_validate({"kind": "location", "description": "x", "point": [1, 2]}, strict=True)
+    assert located.by == ""
+
+
+@pytest.mark.parametrize("how", [{}, {"unseen": False}])
+async def test_only_unmasked_texts_are_recorded(how: dict[str, Any]) -> None:
+    (hit,) = await hits(TellsTree(FORM), CLICK, tell=lambda text: text.replace("Save", "***"), **how)
+    assert hit["name"] == "***"
+
+
+async def test_a_tree_read_during_the_model_call_is_used() -> None:
+    class Slow(MemoryModel):
+        async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
+            while told.answered < told.asked:
+                await asyncio.sleep(0.01)
+            return await super().complete(body, timeout_s=timeout_s)
+
+    told, kept = TellsTree(FORM, takes_s=1.2 * SLOW_S), MemoryRecorder()
+    walk = walk_of(as_model(Slow([CLICK, CLICK, ANSWER])), desktop=PaintedDesktop(), recorder=kept)
+    walk.doors = replace(walk.doors, elements=Elements(told))
+    await work(walk)
+    assert [event.element["name"] for event in kept.of("action")] == ["Save", "Save"]
+
+
+@pytest.mark.parametrize("masks", [(), (Mask("region", BUTTON),)])
+async def test_an_approval_shows_the_accessible_name(masks: tuple[Mask, ...]) -> None:
+    called = Elements(TellsTree(FORM)).namer(masks)
+    frame = await PaintedDesktop().look()
+    told, points = await words_for("To click OK needs a yes", Click(BUTTON.center), frame, None, called)
+    assert points == (BUTTON.center,)
+    assert told == "To click OK needs a yes" + ("" if masks else "; the program calls it ‘Save’")
