@@ -37,6 +37,7 @@ async def read_values(
         + [property_of(node.path, protocol.VALUE, "CurrentValue", "d") for node in numbers]
         + [method(node.path, protocol.ACCESSIBLE, "GetRelationSet", "a(ua(so))") for node in nameless],
     )
+    told[: len(texts)] = await _with_exact_ends(connection, bus_name, texts, told[: len(texts)])
     before = [(node.name, node.value) for node in nodes]
     for node, holds in zip((*texts, *numbers), told, strict=False):
         shown = f"{holds:g}" if isinstance(holds, float) else holds or ""
@@ -46,6 +47,25 @@ async def read_values(
     for node, label in zip(nameless, labels, strict=True):
         node.name, node.labeled = label, bool(label)
     return before != [(node.name, node.value) for node in nodes]
+
+
+async def _with_exact_ends(
+    connection: Connection, bus_name: str, nodes: Sequence[Node], told: Sequence[Any]
+) -> list[Any]:
+    """Return the texts; request each empty one again with its exact end.
+
+    Firefox returns an error if more characters are requested than a field has.
+    """
+    empty = [place for place, text in enumerate(told) if not text]
+    counts = await connection.all(
+        bus_name, [property_of(nodes[place].path, protocol.TEXT, "CharacterCount", "i") for place in empty]
+    )
+    ends = {place: min(count, VALUE_CHARACTERS) for place, count in zip(empty, counts, strict=True) if count}
+    texts = await connection.all(
+        bus_name, [method(nodes[place].path, protocol.TEXT, "GetText", "s", 0, end) for place, end in ends.items()]
+    )
+    exact = dict(zip(ends, texts, strict=True))
+    return [exact.get(place, text) for place, text in enumerate(told)]
 
 
 async def _labels(

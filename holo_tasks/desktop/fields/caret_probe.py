@@ -28,6 +28,10 @@ CARET = 3
 """The widest caret, in pixels."""
 CHARACTER = 28
 """The widest selected character, in pixels; a cell is wider."""
+LEAST_CHANGE = 4
+"""The smallest change of a color value that counts. Browsers draw the rounded edges near a selection anew, and their
+colors then differ by one.
+"""
 DRAWN_S, SLOW_DRAWN_S, UNASKED_S, NAP_S = 0.06, 1.0, 0.1, 0.01
 """Seconds that a program may take to draw a selection after it has read the keys.
 
@@ -141,7 +145,8 @@ class CaretProbe:
         if before.size != after.size:
             return [whole]
         within = inside or (self._fields.windows()[-1] or whole).cut_to(whole)
-        return [box for box in changes(before, after, within) if box.width > CARET or box.height > CARET_TALL]
+        changed = changes(before, after, within, LEAST_CHANGE)
+        return [box for box in changed if box.width > CARET or box.height > CARET_TALL]
 
 
 def _is_blank(picture: Pixels, box: Box) -> bool:

@@ -170,12 +170,16 @@ def _inner(typed: Typed) -> tuple[Pixels, Pixels]:
     return before, after
 
 
-def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:
-    """Return the boxes of the changed pixels, with close ones joined."""
+def changes(before: Pixels, after: Pixels, inside: Box, least: int = 1) -> list[Box]:
+    """Return the boxes of the changed pixels, with close ones joined.
+
+    ``least`` is the smallest change of a red, green or blue value that counts.
+    """
     corners = (inside.left, inside.top, inside.right, inside.bottom)
     difference = ImageChops.difference(before.crop(corners), after.crop(corners))
     bands = difference.split()
-    changed = ImageChops.lighter(ImageChops.lighter(bands[0], bands[1]), bands[2]).point(lambda v: 255 if v else 0)
+    largest = ImageChops.lighter(ImageChops.lighter(bands[0], bands[1]), bands[2])
+    changed = largest.point(lambda value: 255 if value >= least else 0)
     if changed.getbbox() is None:
         return []
     cells = changed.reduce(CELL)

@@ -17,6 +17,8 @@ LATELY_NS = 1_000_000_000
 """Nanoseconds after an input during which the program may still move the focus to another field."""
 CLOSES_S = 3.0
 """Seconds that a sheet may take to close the text of a cell."""
+MOST_SEGMENTS = 8
+"""Most parts of a date and time field: date, time of day to the millisecond, and AM or PM."""
 
 NOTHING = "Nothing was typed."
 TERMINAL = (
@@ -70,6 +72,8 @@ class FieldClearing:
         match focus.kind:
             case "field":
                 self._clear_text()
+            case "segment":
+                self._clear_segments()
             case "edited cell":
                 return self._close_cell()
             case "cell":
@@ -95,6 +99,18 @@ class FieldClearing:
         """
         self._go_to_start()
         self._delete_rest()
+
+    def _clear_segments(self) -> None:
+        """Delete each part of a date or time field, and go to the first part. Arrows do not leave the field."""
+        self._press_often(keynames.LEFT)
+        for _ in range(MOST_SEGMENTS):
+            self._press(keynames.DELETE)
+            self._press(keynames.RIGHT)
+        self._press_often(keynames.LEFT)
+
+    def _press_often(self, arrow: int) -> None:
+        for _ in range(MOST_SEGMENTS - 1):
+            self._press(arrow)
 
     def _go_to_start(self) -> None:
         self._press(keynames.CONTROL, keynames.HOME)

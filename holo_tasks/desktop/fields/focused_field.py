@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
     from holo_tasks.desktop.elements.element_reader import Elements
 
-Kind = Literal["field", "cell", "edited cell", "document", "terminal", "no text", "unknown"]
-"""Typing replaces the text of a ``cell``. An ``edited cell`` is a cell of an office sheet whose text is open."""
+Kind = Literal["field", "segment", "cell", "edited cell", "document", "terminal", "no text", "unknown"]
+"""Typing replaces the text of a ``cell``. An ``edited cell`` is a cell of an office sheet whose text is open.
+
+A ``segment`` is a part of a date or time field, such as its month. The arrow keys move to the other parts.
+"""
 
 EDITABLE, READ_ONLY, MANAGES = "editable", "read only", "manages descendants"
+SPIN_BUTTON = "spin button"
 OFFICE, GNUMERIC = "soffice", "gnumeric"
 SHEETS = frozenset({"soffice.bin", "gnumeric"})
 """Program files of office suites with sheets."""
@@ -137,7 +141,7 @@ def _takes_text(element: Element) -> bool:
     if element.role in CONTAINERS:
         return False
     sheet = element.role == "cell" and "transient" in element.states
-    return element.protected or element.role == "spin button" or (EDITABLE in element.states and not sheet)
+    return element.protected or element.role == SPIN_BUTTON or (EDITABLE in element.states and not sheet)
 
 
 def _field(tree: ElementTree, element: Element) -> Focus:
@@ -150,9 +154,17 @@ def _field(tree: ElementTree, element: Element) -> Focus:
         if cell.role == "panel" and any(map(_is_sheet, tree.below(page))):
             return Focus("edited cell", cell.name, office=True, place=cell.name, value=element.value, tells=True)
         return Focus("document", "a document", tells=True)
+    if element.role == SPIN_BUTTON and page is not None:
+        return Focus("segment" if _is_segment(tree, element) else "field", _name(element), tells=True)
     # A sheet in a page may receive its keys in an invisible empty field, or report its cells as editable.
     unsure = page is not None and not element.protected and (not element.value or element.role == "cell")
     return Focus("unknown" if unsure else "field", _name(element), tells=True)
+
+
+def _is_segment(tree: ElementTree, element: Element) -> bool:
+    """Return whether a spin button is a part of a date or time field: others are beside it, and none is editable."""
+    group = [each for each in tree.elements if each.parent == element.parent and each.role == SPIN_BUTTON]
+    return len(group) > 1 and not any(EDITABLE in each.states for each in group)
 
 
 def _control(app: Application, control: Element) -> Focus:
