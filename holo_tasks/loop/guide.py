@@ -14,6 +14,7 @@ from typing import TypeAlias
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.rest import Rest
 from holo_tasks.core.screen.states import Asked, State, marks_in
 from holo_tasks.core.texts.outside import defused, named
 from holo_tasks.loop.instructions import (
@@ -41,7 +42,8 @@ MOST_LOST = 2
 MOST_SAME_WAY = 2
 """How often the same way may be taken to reach one state."""
 SLOW_S = 3.0
-"""Seconds for which a handled interruption may stay visible before it counts as a new one."""
+"""Seconds for which a handled interruption may stay visible after the last sign of work. Then it counts as a new one.
+"""
 UNEXPECTED, MOST_UNEXPECTED = "unexpected window", 10
 """Name for windows that no state declares. At most `MOST_UNEXPECTED` may come up in one sub-goal, whatever their
 titles.
@@ -255,15 +257,16 @@ class Guide:
         self._said.append(f"‘{name}’ had come up and was dealt with.")
 
     def _until_gone(self, by: Interruption) -> Course[None]:
-        """Wait until a handled interruption is no longer visible, for at most `SLOW_S`.
+        """Wait until a handled interruption is no longer visible, for at most `SLOW_S` after the last sign of work.
 
         A log-in may take a moment. To handle it again meanwhile would type into the next screen.
         """
-        end = (yield Now()) + SLOW_S
+        rest = Rest(SLOW_S, (yield Now()))
         glanced: Frame | None = None
-        while (yield Shows(by.state, glanced)) and (yield Now()) < end:
+        while (yield Shows(by.state, glanced)) and not rest.is_over((yield Now())):
             yield Wait(STILL_S)
             glanced = yield Glance()
+            rest.look_at(glanced, (yield Now()))
         if glanced is not None:
             yield Look()
 

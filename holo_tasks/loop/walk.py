@@ -36,6 +36,7 @@ from holo_tasks.core.prompts.transcript import NOTES_BYTES, Did, Observed, Strip
 from holo_tasks.core.screen.frame import LOST, Frame, RedactedFrame
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.recheck import aim
+from holo_tasks.core.screen.rest import Rest
 from holo_tasks.core.screen.verdicts import ANYWHERE, Expected, Verdict, expected, judge
 from holo_tasks.core.secrets.secret import CODE_BEGINS, check_written, names_in
 from holo_tasks.loop.ask_model.corrections import Corrections
@@ -56,7 +57,7 @@ LEAST_ROOM_TOKENS = 4096
 DECISION_VERSION = 2
 """Raise this number when a cached decision would be read or carried out in another way than before."""
 STRIP_TURNS = 10  # number of last actions in the pictures for a stuck agent
-PATIENCE_S = 5.0  # longest extension of a wait
+PATIENCE_S = 5.0  # longest extension of a wait after the last sign of work
 STILL_S = 0.25  # between two looks
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
@@ -492,16 +493,21 @@ class Walk:
         return (await self.doors.redactor.redact(await self.doors.desktop.look())).frame
 
     async def _wait_on(self, before: Seen, asked_s: float) -> None:
-        """Extend a wait while the screen does not change, by at most four times its length and at most `PATIENCE_S`."""
+        """Extend a wait while the screen does not change.
+
+        The extension ends when the program has been at rest for a while. It lasts at most four times the length of the
+        wait, and at most `PATIENCE_S`, after the last sign of work.
+        """
         doors = self.doors
-        end = doors.now_s() + min(PATIENCE_S, 4 * asked_s)
-        while doors.now_s() < end:
+        rest = Rest(min(PATIENCE_S, 4 * asked_s), doors.now_s())
+        while not rest.is_over(doors.now_s()):
             now = await doors.desktop.look()
             if (
                 now.rgb != before.frame.rgb
                 and (await doors.redactor.redact(now)).frame.digest != before.redacted.digest
             ):
                 return
+            rest.look_at(now, doors.now_s())
             await self.pause(min(STILL_S, asked_s))
 
     async def pause(self, seconds: float) -> None:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, crea
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.transcript import Told
+from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.states import Mark, Recognizer, State
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.script_port import Intent
@@ -105,6 +106,11 @@ class FunctionBrain:
         state = what if isinstance(what, State) else State("what is waited for", what)
         seen = self._walking.seen
         return seen is not None and await self._recognizer.holds(seen.frame, state)
+
+    def frame(self) -> Frame:
+        """Return the walk's newest frame."""
+        assert self._walking.seen is not None
+        return self._walking.seen.frame
 
     def now_s(self) -> float:
         """Return the time of the walk's clock in seconds."""

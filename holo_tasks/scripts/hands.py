@@ -17,6 +17,8 @@ from pydantic import ValidationError
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.transcript import Told
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.rest import Rest
 from holo_tasks.core.screen.states import Mark, State
 from holo_tasks.core.texts.error_text import problems_of
 from holo_tasks.loop.script_port import Intent
@@ -29,7 +31,7 @@ from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Sight
 
 FINDING_S, WAITING_S, PAUSE_S = 5.0, 20.0, 0.5
-"""Default seconds to find a target and to wait for a screen, and seconds between two looks."""
+"""Default seconds to find a target after the last sign of work, and to wait for a screen; seconds between two looks."""
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
 
 
@@ -55,6 +57,10 @@ class Runner(Protocol):
         """Return whether the newest screen is in a state, or shows a mark or a text."""
         ...
 
+    def frame(self) -> Frame:
+        """Return the newest frame."""
+        ...
+
     def now_s(self) -> float:
         """Return the clock for timeouts, in seconds."""
         ...
@@ -70,8 +76,8 @@ class Hands:
     ``below``, ``above`` and ``near`` choose among several targets.
 
     A target that is missing or ambiguous after ``timeout_seconds`` ends the script with `GaveUp`. So does an action
-    that is rejected. ``safe`` means that a repetition of the action does no harm. ``expect`` names the state that it
-    leads to.
+    that is rejected. By default a target is looked for while the program works on the last input, and a few seconds
+    more. ``safe`` means that a repetition of the action does no harm. ``expect`` names the state that it leads to.
     """
 
     def __init__(self, brain: Runner) -> None:
@@ -88,7 +94,7 @@ class Hands:
         button: Literal["left", "right"] = "left",
         safe: bool = False,
         expect: str | None = None,
-        timeout_seconds: float = FINDING_S,
+        timeout_seconds: float | None = None,
         **relations: str,
     ) -> str:
         """Click a target; return the outcome as a sentence."""
@@ -106,7 +112,7 @@ class Hands:
         name: str | None = None,
         safe: bool = False,
         expect: str | None = None,
-        timeout_seconds: float = FINDING_S,
+        timeout_seconds: float | None = None,
         **relations: str,
     ) -> str:
         """Double-click a target."""
@@ -121,7 +127,7 @@ class Hands:
         picture: Path | str | None = None,
         role: str | None = None,
         name: str | None = None,
-        timeout_seconds: float = FINDING_S,
+        timeout_seconds: float | None = None,
         **relations: str,
     ) -> str:
         """Hover over a target."""
@@ -136,7 +142,7 @@ class Hands:
         *,
         role: str | None = None,
         name: str | None = None,
-        timeout_seconds: float = FINDING_S,
+        timeout_seconds: float | None = None,
         **relations: str,
     ) -> str:
         """Turn the mouse wheel over a target."""
@@ -239,7 +245,7 @@ class Hands:
         return {"text": text, "field": field, "picture": file, "role": role, "name": name, **relations}
 
     async def _at(
-        self, kind: str, target: Mapping[str, Any], safe: bool, expect: str | None, timeout_seconds: float
+        self, kind: str, target: Mapping[str, Any], safe: bool, expect: str | None, timeout_seconds: float | None
     ) -> str:
         file: Path | None = target["picture"]
         shown = target["text"] or target["field"] or f"the picture {file.stem if file else ''}"
@@ -247,18 +253,21 @@ class Hands:
         thought = f"{kind.replace('_', ' ').capitalize()} {told or shown}."
         return await self._do({kind: target, "thought": thought, "safe": safe, "expect": expect}, timeout_seconds)
 
-    async def _do(self, written: Mapping[str, Any], timeout_seconds: float) -> str:
+    async def _do(self, written: Mapping[str, Any], timeout_seconds: float | None) -> str:
         try:
             action = Action.model_validate(written)
         except ValidationError as error:
             raise InvalidUsage(f"hands.{next(iter(written))}: {problems_of(error)[0].told()}.") from None
-        end, needs = self._brain.now_s() + timeout_seconds, needs_for(action.targets)
+        began_s, needs = self._brain.now_s(), needs_for(action.targets)
+        rest = Rest(FINDING_S, began_s)
         while True:
             try:
                 sight = await self._brain.sight(needs)
                 step = await asyncio.to_thread(write_step, action, {}, sight, exactly)
             except NotFound as error:
-                if self._brain.now_s() >= end:
+                now_s = self._brain.now_s()
+                rest.look_at(self._brain.frame(), now_s)
+                if rest.is_over(now_s) if timeout_seconds is None else now_s >= began_s + timeout_seconds:
                     why = str(error) or "it is not on the screen, or there more than once."
                     raise GaveUp(f"{action.thought.removesuffix('.')}: {why}", layer=SCRIPT) from None
                 await self.wait(PAUSE_S)

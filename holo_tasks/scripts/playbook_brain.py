@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,6 +15,7 @@ from holo_tasks.core.errors import GaveUp, NeedsPerson
 from holo_tasks.core.prompts.actions import AnswerCall
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.rest import Rest
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.actions import Action
@@ -28,10 +30,6 @@ from holo_tasks.scripts.script_view import PLAYBOOK, Ears, Eyes, Needs, exactly,
 from holo_tasks.scripts.step_outcome import StepOutcome
 from holo_tasks.scripts.values import fill
 from holo_tasks.vision.screen_text import Sight
-
-LATE_S = 8.0
-"""Seconds to wait for a late screen before the model is asked to do a step."""
-
 
 UNDECIDED = ("wait", "ask_human", "ask_model")
 """Kinds of actions that do nothing to the program. Before such an action is chosen, the whole screen is read."""
@@ -50,7 +48,8 @@ class DoesNotFit(GaveUp):
 class PlaybookBrain:
     """Follows a goal's rules over the earlier steps and the screen.
 
-    ``late_s`` is how long to wait on an unknown screen if another layer can do a step. Without it the rules decide.
+    ``late_s`` is how long to wait on an unknown screen if another layer can do a step. Without it the rules decide. In
+    both cases the wait goes on while the program is seen to work, and is over sooner on a program that is at rest.
     ``outcomes`` are the outcomes of the earlier steps, in order.
     """
 
@@ -66,7 +65,8 @@ class PlaybookBrain:
         self._needs = needs_of(self.rules)
         self._past: list[Turn] = []
         self._met = -1
-        self._lost_since: float | None = None
+        self._rest: Rest | None = None
+        """The wait on an unknown screen; ``None`` on a known one."""
         self._before = ""
         """Digest of the frame that the last action was decided on."""
         self._acted_s: float | None = None
@@ -129,11 +129,12 @@ class PlaybookBrain:
         """
         if Needs.TEXT | Needs.ELEMENTS in self._needs:
             sight = await self._eyes.sight(walk, self._needs, told=True)
-            decision = await asyncio.to_thread(self._follow(sight), self._past)
+            decision = await asyncio.to_thread(self._follow(sight, walk), self._past)
             if not (decision.lost or decision.unmet) and decision.action and decision.action.kind not in UNDECIDED:
                 return sight, decision
         sight = await self.look(walk)
-        return sight, await asyncio.to_thread(self._follow(sight), self._past)  # the rules may run OCR on an element
+        # The rules may run OCR on an element.
+        return sight, await asyncio.to_thread(self._follow(sight, walk), self._past)
 
     async def _probed(self, walk: Walk, probe: PlaybookBrain, answer: tuple[Step, Decision]) -> Step:
         """Return the next step of the probe, or the answer if the probe has found the effect.
@@ -166,10 +167,10 @@ class PlaybookBrain:
     ) -> Resumed | None:
         """Continue if the playbook fits again after another layer did a step; return ``None`` while it does not fit."""
         sight = await self.look(walk)
-        asked = Resuming(self.rules, self.values, misfit, self._follow(sight), sight, taken, said_done)
+        asked = Resuming(self.rules, self.values, misfit, self._follow(sight, walk), sight, taken, said_done)
         found = await asyncio.to_thread(asked.resumed, self._past)
         if found is not None:
-            self._past, self._stopped, self._lost_since, self._acted_s = list(found.history), None, None, None
+            self._past, self._stopped, self._rest, self._acted_s = list(found.history), None, None, None
         return found
 
     def pressed(self, misfit: Misfit) -> tuple[str, ...]:
@@ -202,12 +203,16 @@ class PlaybookBrain:
         elif given is not None and given.action is not None and given.action.answer is not None:
             self._note_fitted(given)
 
-    def _follow(self, sight: Sight) -> Callable[[Sequence[Turn]], Decision]:
+    def _follow(self, sight: Sight, walk: Walk) -> Callable[[Sequence[Turn]], Decision]:
         """Return a function that returns the decision on a screen for given steps."""
+        now_s = walk.doors.now_s()
+        at_rest = self.late_s is None and self._rest is not None and self._rest.is_over(now_s)
 
         def follows(history: Sequence[Turn]) -> Decision:
             met = self._met == _steps(history)
-            return follow(self.playbook, self.goal, self.values, history, sight, written=exactly, met=met)
+            return follow(
+                self.playbook, self.goal, self.values, history, sight, written=exactly, met=met, at_rest=at_rest
+            )
 
         return follows
 
@@ -219,6 +224,8 @@ class PlaybookBrain:
         step, told = heard
         if step.tool_call.tool_name == "answer":
             raise GaveUp(f"The playbook's answer was not accepted: {told.text}", layer=PLAYBOOK)
+        if given is not None and given.action is None and walk.seen is not None and walk.seen.frame.activity.works:
+            return  # the rules limit the number of waits on a program that does not work
         call = step.tool_call.model_dump(mode="json")
         self._past.append(Turn(step.tool_call.tool_name, step.thought, call, told.text, told.is_error))
         if given is not None and not told.is_error:
@@ -250,11 +257,14 @@ class PlaybookBrain:
     def _is_late(self, decision: Decision, walk: Walk) -> bool:
         """Return whether the wait on an unknown screen has lasted long enough."""
         if not decision.lost:
-            self._lost_since = None
+            self._rest = None
             return False
-        now = walk.doors.now_s()
-        self._lost_since = now if self._lost_since is None else self._lost_since
-        return self.late_s is not None and now - self._lost_since >= self.late_s
+        now_s = walk.doors.now_s()
+        if self._rest is None:
+            self._rest = Rest(math.inf if self.late_s is None else self.late_s, now_s)
+        if walk.seen is not None:
+            self._rest.look_at(walk.seen.frame, now_s)
+        return self.late_s is not None and self._rest.is_over(now_s)
 
     def _did_nothing(self, decision: Decision, walk: Walk) -> Misfit | None:
         """Return a misfit if the last action may be repeated and changed no pixel for the whole wait, or ``None``.

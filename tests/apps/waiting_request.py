@@ -3,15 +3,29 @@
 import http.client
 import ssl
 import threading
+import time
 from collections.abc import Callable
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
+BUSY, RETRY_S = "busy", 2.5
 FORM, ANSWER = "#cc0066", "#008855"
 
 
 def ask(url: str) -> str:
-    """Send a form to a server whose certificate nobody vouches for; return its answer."""
+    """Send a form to a server whose certificate nobody vouches for; return its answer. Ask a busy server again.
+
+    ``sleep:SECONDS`` sleeps instead, as a program with a timer does.
+    """
     where = urlsplit(url)
+    if where.scheme == "sleep":
+        time.sleep(float(where.path))
+        return ""
+    while (answer := _asked(where)) == BUSY:
+        time.sleep(RETRY_S)
+    return answer
+
+
+def _asked(where: SplitResult) -> str:
     if where.scheme == "https":
         connection = http.client.HTTPSConnection(where.netloc, context=ssl._create_unverified_context())
     else:

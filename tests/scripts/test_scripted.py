@@ -26,7 +26,7 @@ from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.playbook import parse_playbook
-from holo_tasks.scripts.playbook_brain import LATE_S
+from holo_tasks.scripts.rules import UNKNOWN_SCREEN_WAITS
 from holo_tasks.scripts.script import Script, screens_of
 from holo_tasks.scripts.script_view import exactly
 from tests.support.painted_desktop import PaintedDesktop
@@ -123,7 +123,7 @@ async def test_an_unknown_screen_is_waited_for_then_given_up_and_never_clicked_o
         await done(walk, Script(PLAYBOOK, "look-up", **VALUES).brain())
     assert {type(gesture) for gesture in desktop.gestures} == {Pause}
     waited_s = sum(gesture.seconds for gesture in desktop.gestures if isinstance(gesture, Pause))
-    assert waited_s == LATE_S, "it stands still, which is no reason to wait any longer"
+    assert waited_s == UNKNOWN_SCREEN_WAITS, "it stands still, which is no reason to wait any longer"
 
 
 PROBED = """

@@ -20,6 +20,7 @@ from PIL import Image
 
 from tests.support import slow_pages
 
+BUSY_TIMES = 2
 REDIRECTS = 3
 STREAM_EVERY_S, EVENT_EVERY_S, BEAT_EVERY_S = 0.1, 0.7, 1.0
 LONG_POLL_S, BEACON_S = 30.0, 2.0
@@ -176,6 +177,9 @@ class _Handler(BaseHTTPRequestHandler):
             case "fetch" | "fetch, spinner" | "program":
                 slow.wait(slow.delay_s)
                 self._answer("stored", "text/plain")
+            case "busy program":
+                slow.wait(slow.delay_s)
+                self._answer("stored" if slow.sent > BUSY_TIMES else "busy", "text/plain")
             case "image":
                 self._answer(slow_pages.answer(block='<img src="/slow.png">'))
             case "style sheet":

@@ -22,6 +22,7 @@ from holo_tasks.core.prompts.transcript import Told, Transcript
 from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.screen.rest import UNKNOWN_SCREEN_S, Rest
 from holo_tasks.core.texts.outside import quoted
 from holo_tasks.loop.executor import Act, Executor
 from holo_tasks.loop.loop import Decide
@@ -30,7 +31,7 @@ from holo_tasks.loop.walk import Walk
 from holo_tasks.run.subgoal_options import MODEL, PLAYBOOK
 from holo_tasks.safety.scrubbing import hushed_plain
 from holo_tasks.scripts.misfit import Misfit
-from holo_tasks.scripts.playbook_brain import LATE_S, DoesNotFit, PlaybookBrain
+from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
 from holo_tasks.scripts.resuming import Resumed, Taken
 from holo_tasks.scripts.rules import conditions_in_words
 from holo_tasks.scripts.step_outcome import Outcome, StepOutcome
@@ -40,7 +41,7 @@ MOST_CALLS = 4
 MOST_TIMES = 2
 """Most times that the model gets the same step in a sub-goal."""
 RESUME_S, PAUSE_S = 3.0, 0.5
-"""Longest wait for the playbook to fit after the model's action, and the interval of the checks."""
+"""Longest wait for the playbook to fit after the last sign of work, and the interval of the checks."""
 DONE = "done"
 MOST_SAID = 200
 _TASK = """\
@@ -137,7 +138,7 @@ class OneStep:
 
     def __post_init__(self) -> None:
         self._act = self.executor.act
-        self.brain.late_s = LATE_S
+        self.brain.late_s = UNKNOWN_SCREEN_S
 
     async def decide(self, walk: Walk, answer_only: bool) -> Step:
         """Return the next step of the playbook or of the model. Raises `GaveUp` if neither can go on."""
@@ -208,7 +209,7 @@ class OneStep:
         self.executor.layer, self.executor.act = layer, act_as_task if layer == MODEL else self._act
 
     async def _resumes(self, walk: Walk) -> bool:
-        """Return whether the playbook fits again, and let it go on then. Wait up to `RESUME_S` after an action."""
+        """Return whether the playbook fits again, and let it go on then. Wait for that after an action."""
         help_ = self._current()
         if help_.answering:  # its answer was rejected
             help_.answering = False
@@ -217,13 +218,16 @@ class OneStep:
             return False
         taken = None if _failed(walk) else help_.taken
         acted = taken is not None and not isinstance(taken.call, WaitCall)
-        until_s = walk.doors.now_s() + (RESUME_S if acted else 0.0)
+        rest = Rest(RESUME_S if acted else 0.0, walk.doors.now_s())
         while True:
             resumed = await self.brain.resume(walk, help_.misfit, taken)
             if resumed is not None:
                 await self._end(walk, resumed)
                 return True
-            if walk.doors.now_s() >= until_s:
+            now_s = walk.doors.now_s()
+            if walk.seen is not None:
+                rest.look_at(walk.seen.frame, now_s)
+            if rest.is_over(now_s):
                 return False
             await walk.pause(PAUSE_S)
             await walk.look()

@@ -44,6 +44,11 @@ class Activity:
         return f"The program has been waiting for {self.waiting_for} for {max(1, round(self.waited_ns / 1e9))} s."
 
     @property
+    def works(self) -> bool:
+        """Whether a program worked on the last input when the desktop began to wait for the capture."""
+        return bool(self.waited_ns or self.waiting_for)
+
+    @property
     def nothing_came(self) -> bool:
         """Whether the last input certainly had no effect: no byte sent, no CPU time, no repaint."""
         return self.known and not (self.sent or self.computed or self.repainted)

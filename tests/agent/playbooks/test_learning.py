@@ -33,7 +33,7 @@ ORDERS = ("AB-1207", "CD-3391", "EF-5050", "GH-7777", "JK-2468", "LM-1357")
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is late on a painted program."""
-    monkeypatch.setattr(one_step, "LATE_S", 0.0)
+    monkeypatch.setattr(one_step, "UNKNOWN_SCREEN_S", 0.0)
     monkeypatch.setattr(one_step, "RESUME_S", 0.0)
     monkeypatch.setattr(rules, "LEAST_WAITS", 0)
 

@@ -109,7 +109,7 @@ class Replay:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is late on a painted program."""
-    monkeypatch.setattr(one_step, "LATE_S", 0.0)
+    monkeypatch.setattr(one_step, "UNKNOWN_SCREEN_S", 0.0)
     monkeypatch.setattr(one_step, "RESUME_S", 0.0)
     monkeypatch.setattr(rules, "LEAST_WAITS", 0)
 
