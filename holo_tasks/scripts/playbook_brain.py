@@ -49,7 +49,7 @@ class PlaybookBrain:
     """Follows a goal's rules over the earlier steps and the screen.
 
     ``late_s`` is how long to wait on an unknown screen if another layer can do a step. Without it the rules decide. In
-    both cases the wait goes on while the program is seen to work, and is over sooner on a program that is at rest.
+    both cases the wait goes on while the program is seen to work.
     ``outcomes`` are the outcomes of the earlier steps, in order.
     """
 
@@ -129,12 +129,12 @@ class PlaybookBrain:
         """
         if Needs.TEXT | Needs.ELEMENTS in self._needs:
             sight = await self._eyes.sight(walk, self._needs, told=True)
-            decision = await asyncio.to_thread(self._follow(sight, walk), self._past)
+            decision = await asyncio.to_thread(self._follow(sight), self._past)
             if not (decision.lost or decision.unmet) and decision.action and decision.action.kind not in UNDECIDED:
                 return sight, decision
         sight = await self.look(walk)
         # The rules may run OCR on an element.
-        return sight, await asyncio.to_thread(self._follow(sight, walk), self._past)
+        return sight, await asyncio.to_thread(self._follow(sight), self._past)
 
     async def _probed(self, walk: Walk, probe: PlaybookBrain, answer: tuple[Step, Decision]) -> Step:
         """Return the next step of the probe, or the answer if the probe has found the effect.
@@ -167,7 +167,7 @@ class PlaybookBrain:
     ) -> Resumed | None:
         """Continue if the playbook fits again after another layer did a step; return ``None`` while it does not fit."""
         sight = await self.look(walk)
-        asked = Resuming(self.rules, self.values, misfit, self._follow(sight, walk), sight, taken, said_done)
+        asked = Resuming(self.rules, self.values, misfit, self._follow(sight), sight, taken, said_done)
         found = await asyncio.to_thread(asked.resumed, self._past)
         if found is not None:
             self._past, self._stopped, self._rest, self._acted_s = list(found.history), None, None, None
@@ -203,16 +203,12 @@ class PlaybookBrain:
         elif given is not None and given.action is not None and given.action.answer is not None:
             self._note_fitted(given)
 
-    def _follow(self, sight: Sight, walk: Walk) -> Callable[[Sequence[Turn]], Decision]:
+    def _follow(self, sight: Sight) -> Callable[[Sequence[Turn]], Decision]:
         """Return a function that returns the decision on a screen for given steps."""
-        now_s = walk.doors.now_s()
-        at_rest = self.late_s is None and self._rest is not None and self._rest.is_over(now_s)
 
         def follows(history: Sequence[Turn]) -> Decision:
             met = self._met == _steps(history)
-            return follow(
-                self.playbook, self.goal, self.values, history, sight, written=exactly, met=met, at_rest=at_rest
-            )
+            return follow(self.playbook, self.goal, self.values, history, sight, written=exactly, met=met)
 
         return follows
 

@@ -94,12 +94,10 @@ def follow(
     answer_only: bool = False,
     written: Written | None = None,
     met: bool = False,
-    at_rest: bool = False,
 ) -> Decision:
     """Return the next step of a goal. ``written`` converts pixels to the coordinates of the step.
 
-    ``met`` is whether the required effect of the last step was seen. ``at_rest`` is whether the program has been at
-    rest for so long that an unknown screen is not waited for.
+    ``met`` is whether the required effect of the last step was seen.
     """
     rules = playbook.rules_of(goal)
     past = Past(rules, values, history)
@@ -122,7 +120,7 @@ def follow(
         return waiting
     if answer_only:
         return Decision(_answer(playbook.goals[goal].at_limit, LAST_CALL, values), f"{goal}: at the limit")
-    if past.waits < UNKNOWN_SCREEN_WAITS and not at_rest:
+    if past.waits < UNKNOWN_SCREEN_WAITS:
         return Decision(_step("wait", WAITING, seconds=1.0), f"{goal}: no rule holds", lost=True)
     return _stop(
         LOST, _unknown_screen_question(goal, sight, lacking), f"{goal}: no rule holds, and waiting did not help", False

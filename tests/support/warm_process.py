@@ -84,12 +84,27 @@ LOADED_BY_HOSTS = (
     *("Xlib.display", "Xlib.XK", "Xlib.ext.composite", "Xlib.support.unix_connect", "Xlib.xauth"),
     *(f"Xlib.ext.{name}" for name in ("randr", "record", "shape", "xinerama", "xtest")),
     *("pytweening", "holo_tasks.desktop.calibration.click_window"),
-    *(f"holo_tasks.desktop.{name}" for name in ("x_session", "ear", "wm", "program", "hands", "eyes", "xlink")),
-    *(f"holo_tasks.desktop.{name}" for name in ("interpreter_scripts", "other_user", "owners", "direct_press")),
-    *(f"holo_tasks.desktop.{name}" for name in ("element_reader", "fields", "gesture_looks", "grabs", "keyboard")),
-    *(f"holo_tasks.desktop.{name}" for name in ("liveness_ping", "monitors", "pointer", "recent_frames", "screen")),
-    *(f"holo_tasks.desktop.{name}" for name in ("remote_input", "repaint_watch", "repaints", "secret_binding")),
-    *(f"holo_tasks.desktop.{name}" for name in ("secret_windows", "sleeping_clients", "stacking", "typist", "windows")),
+    *(
+        f"holo_tasks.desktop.capture.{name}"
+        for name in ("liveness_ping", "recent_frames", "repaint_watch", "repaints", "screen", "settled_screen")
+    ),
+    *(f"holo_tasks.desktop.elements.{name}" for name in ("element_reader",)),
+    *(f"holo_tasks.desktop.fields.{name}" for name in ("changed_field",)),
+    *(
+        f"holo_tasks.desktop.input.{name}"
+        for name in ("direct_press", "gesture_looks", "gesture_player", "keyboard", "pointer", "typing")
+    ),
+    *(
+        f"holo_tasks.desktop.programs.{name}"
+        for name in ("interpreter_scripts", "other_user", "program", "sleeping_clients", "window_owners")
+    ),
+    *(f"holo_tasks.desktop.remote.{name}" for name in ("remote_input",)),
+    *(f"holo_tasks.desktop.secrets.{name}" for name in ("secret_binding", "secret_windows")),
+    *(f"holo_tasks.desktop.session.{name}" for name in ("x_session",)),
+    *(
+        f"holo_tasks.desktop.x11.{name}"
+        for name in ("glx_requests", "grabs", "monitors", "stacking", "window_manager", "windows", "x_connection")
+    ),
 )
 """What hosts load, but for what looks for a display as it is loaded."""
 MOST_DESCRIPTORS = 16
