@@ -78,6 +78,7 @@ check: style
 style: setup
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
+	@$(PY) -m pytest tests/docs/test_plain_english.py
 
 bench: setup
 	@$(PY) tests/bench/bench.py
