@@ -1,4 +1,4 @@
-"""The blocks pass Prefect's own standard tests, hide what is secret, and survive a round trip to the server."""
+"""The blocks pass Prefect's standard tests, hide secrets, and come back unchanged from the server."""
 
 from __future__ import annotations
 
@@ -41,16 +41,18 @@ class TestStandard(BlockStandardTestSuite):
 
     @pytest.fixture(autouse=True)
     def _served(self, block: type[Block], pages: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Prefect's test downloads the logo: from these pages, served here as a firm would serve them."""
+        """Serve the pages here: Prefect's test downloads the logo from the address in the block."""
         monkeypatch.setattr(block, "_logo_url", picture({SITE: pages}))
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_a_schema_is_made_once_and_is_of_whoever_asked(block: type[Block], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schema_is_computed_once_and_each_caller_gets_a_copy(
+    block: type[Block], monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = block.model_json_schema()
     as_it_is = json.dumps(first)
     first["properties"].clear()
-    monkeypatch.delattr(Block, "model_json_schema")  # to save a `HoloDesktop` Prefect calls it 20 times, 5 ms each
+    monkeypatch.delattr(Block, "model_json_schema")  # Prefect calls it 20 times, 5 ms each, to save a `HoloDesktop`
     assert json.dumps(block.model_json_schema()) == as_it_is
 
 
@@ -63,7 +65,7 @@ def pages() -> Iterator[str]:
         server.shutdown()
 
 
-def test_a_block_leads_to_the_pages_that_somebody_serves_and_else_to_prefects_own() -> None:
+def test_a_block_links_to_the_configured_site_or_to_prefects_pages() -> None:
     served = {SITE: "https://docs.internal/holo/"}
     assert picture(served) == "https://docs.internal/holo/images/logo.png"
     assert page("holo-model", served) == "https://docs.internal/holo/reference/blocks.html#holo-model"
@@ -109,11 +111,11 @@ def test_prices_in_the_block_override_the_known_ones() -> None:
     assert (price.input, price.output) == (1, 2)
 
 
-def test_a_model_nobody_knows_has_no_price() -> None:
+def test_an_unknown_model_has_no_price() -> None:
     assert HoloModel(model="my-own").profile().price is None
 
 
-def test_whatever_else_is_different_about_a_model_is_said_in_the_block() -> None:
+def test_profile_overrides_and_prices_of_a_block_reach_the_profile() -> None:
     overrides = {"like": "holotron-12b", "image_budget": 2, "tool_suffix": "_desktop"}
     block = HoloModel(
         model="my-own",
@@ -132,13 +134,13 @@ def test_whatever_else_is_different_about_a_model_is_said_in_the_block() -> None
 
 
 @pytest.mark.parametrize("overrides", [{"imagebudget": 2}, {"image_budget": 9}, {"like": "nobody"}, {"price": {}}])
-def test_an_override_that_no_profile_has_is_named(overrides: dict[str, Any]) -> None:
+def test_an_error_names_an_unknown_or_invalid_override(overrides: dict[str, Any]) -> None:
     with pytest.raises(InvalidUsage, match=f"my-own.*({next(iter(overrides))}|nobody)") as caught:
         HoloModel(model="my-own", profile_overrides=overrides).profile()
     assert "\n" not in str(caught.value)
 
 
-async def test_an_advisor_of_a_block_speaks_as_its_profile_says() -> None:
+async def test_an_advisor_of_a_block_uses_its_profile() -> None:
     async with HoloModel(
         base_url="http://127.0.0.1:9/v1", model="wise", profile_overrides={"context_tokens": 8192}
     ).advisor() as model:
@@ -146,7 +148,7 @@ async def test_an_advisor_of_a_block_speaks_as_its_profile_says() -> None:
         assert model.client.endpoint == "http://127.0.0.1:9/v1/"
 
 
-def test_a_key_that_cannot_be_sent_is_refused_before_anything_is() -> None:
+def test_an_api_key_with_non_ascii_characters_is_refused() -> None:
     with pytest.raises(InvalidUsage, match="API key"):
         HoloModel(base_url="http://127.0.0.1:9/v1", model="m", api_key=SecretStr("cl\u00e9")).endpoint()
 
@@ -169,7 +171,7 @@ async def test_a_program_and_a_display_together_are_refused() -> None:
 @pytest.mark.parametrize(
     ("kind", "screen"), [("VirtualDesktop", {"app": "xterm"}), ("AttachedDesktop", {"display": ":7"})]
 )
-async def test_the_patience_of_a_block_is_that_of_its_desktop(
+async def test_a_desktop_gets_the_patience_of_its_block(
     monkeypatch: pytest.MonkeyPatch, kind: str, screen: dict[str, str]
 ) -> None:
     started: list[Settle] = []
@@ -187,7 +189,7 @@ async def test_the_patience_of_a_block_is_that_of_its_desktop(
 @pytest.mark.parametrize(
     ("screen", "why"), [({"app": "xterm"}, ""), ({"display": ":7"}, "this run did not start the display")]
 )
-async def test_before_it_is_started_a_desktop_tells_whether_its_run_can_be_suspended(
+async def test_a_desktop_block_reports_before_its_start_whether_its_run_can_be_suspended(
     prefect: str, tmp_path: Path, screen: dict[str, str], why: str
 ) -> None:
     @flow(name="suspendable", persist_result=False)
@@ -229,7 +231,7 @@ async def test_an_agent_takes_its_blocks_by_their_names(prefect: str, tmp_path: 
         holo_agent("a test", model="m", desktop="d", audit="a", secrets=["pin"])  # type: ignore[call-arg]
 
 
-async def test_a_block_is_loaded_only_by_a_name_and_only_if_flows_here_may(
+async def test_a_block_is_loaded_only_by_a_valid_name_that_is_allowed_here(
     prefect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("mine", "payroll"):
@@ -255,7 +257,7 @@ async def test_a_block_is_loaded_only_by_a_name_and_only_if_flows_here_may(
         ({"maildir": "/nowhere/at/all"}, "There is no mail folder"),
     ],
 )
-async def test_a_mailbox_that_is_not_whole_says_what_is_missing(fields: dict[str, Any], words: str) -> None:
+async def test_an_incomplete_mailbox_names_the_missing_field(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidUsage, match=words):
         await HoloMailbox(**fields).letters()
 

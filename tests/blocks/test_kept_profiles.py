@@ -1,4 +1,4 @@
-"""The profile of a desktop block: its name, and its place."""
+"""Name and folder of the browser profile that a desktop block keeps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holo_tasks.desktop import VirtualDesktop
         ("kept:orders", "portal", "orders"),
     ],
 )
-async def test_a_kept_profile_has_the_name_of_its_block(
+async def test_a_kept_profile_is_named_by_the_setting_or_the_block_or_the_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profiles: str, saved_as: str | None, folder: str | None
 ) -> None:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""What a person typed into an empty cell of a table is not recorded as an overwriting; in an empty field it is."""
+"""Text typed into an empty table cell is recorded without overwriting; in an empty field of a form, with it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_an_empty_field_of_a_form_is_overwritten(columns, rows):
 
 
 def test_a_field_with_another_joined_to_it_is_overwritten():
-    assert replaced(screen(2, 1), CORNER)  # as a field with a button, or the parts of a date
+    assert replaced(screen(2, 1), CORNER)  # like a field with a button, or the parts of a date
     assert replaced(screen(1, 4), CORNER)
 
 
@@ -65,7 +65,7 @@ def test_a_field_with_another_joined_to_it_is_overwritten():
     ("role", "states", "overwrites"),
     [("cell", (), False), ("table", ("editable",), False), ("text field", ("editable",), True)],
 )
-def test_the_tree_decides_where_it_tells(role, states, overwrites):
+def test_the_role_in_the_accessibility_tree_decides_if_there_is_one(role, states, overwrites):
     whole = Element(0, "window", "", frozenset({SHOWING}), Box(0, 0, 800, 600), -1, "app", 1)
     box = Box(LEFT, TOP, WIDE, HIGH)
     told = Element(1, role, "", frozenset({SHOWING, *states}), box, 0, "app", 1)

@@ -1,4 +1,6 @@
-"""A person at work is watched: what was done, on which screen, what of it is secret, what no playbook does again."""
+"""A person's work becomes a recording: the steps, the screen before each, secrets, and steps that no playbook can
+repeat.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ VALUE = "tulip-9aX"
 
 
 class Screen:
-    """A desktop that shows one page after the other, each when something was done on the one before."""
+    """A desktop that always shows the first of its pages."""
 
     held = True
 
@@ -92,7 +94,7 @@ def step(number: int, gesture: Gesture, before: Shown, *, hurried: bool = False)
 
 
 def signed_on(last: Page = MENU) -> tuple[list[HandStep], Shown]:
-    """What somebody does who signs on, and what is shown at the end."""
+    """Return the steps of a sign-on, and the last screen."""
     empty, named, filled = shown(EMPTY), shown(NAMED), shown(FILLED)
     steps = [
         step(1, Click(USER), empty),
@@ -104,7 +106,7 @@ def signed_on(last: Page = MENU) -> tuple[list[HandStep], Shown]:
     return steps, shown(last)
 
 
-async def test_each_step_waits_until_it_is_known_how_the_screen_looked_before_it() -> None:
+async def test_each_step_waits_for_a_settled_screen_before_it() -> None:
     screen, told = Screen(EMPTY), list[HandStep]()
     sitting = Sitting(screen, told.append, now)
     await sitting.fresh()
@@ -123,7 +125,7 @@ async def test_each_step_waits_until_it_is_known_how_the_screen_looked_before_it
     assert told == sitting.done
 
 
-async def test_what_was_typed_is_seen_before_the_key_that_sends_it_off() -> None:
+async def test_the_screen_is_captured_between_typed_text_and_the_enter_key() -> None:
     screen = Screen(EMPTY)
     sitting = Sitting(screen, lambda step: None, now)
     await sitting.fresh()
@@ -137,7 +139,7 @@ async def test_what_was_typed_is_seen_before_the_key_that_sends_it_off() -> None
     assert typed.typed.is_like(shown(NAMED))
 
 
-async def test_who_is_only_heard_of_may_be_too_fast_to_be_followed() -> None:
+async def test_a_step_that_begins_before_the_screen_settles_is_marked_as_hurried() -> None:
     screen = Screen(EMPTY)
     sitting = Sitting(screen, lambda step: None, now, lambda: None)
     await sitting.fresh()
@@ -148,7 +150,7 @@ async def test_who_is_only_heard_of_may_be_too_fast_to_be_followed() -> None:
     assert check_steps(sitting.done).startswith("Step 2 was begun before the screen had come to rest")
 
 
-async def test_a_picture_that_was_being_taken_as_something_was_begun_is_of_before_it() -> None:
+async def test_a_capture_in_progress_counts_as_the_screen_before_the_next_step() -> None:
     screen = Screen(EMPTY)
     sitting = Sitting(screen, lambda step: None, now, lambda: None)
     await sitting.fresh()
@@ -158,7 +160,7 @@ async def test_a_picture_that_was_being_taken_as_something_was_begun_is_of_befor
     screen.slow_s, looking = 0.0, asyncio.create_task(sitting.fresh())
     await asyncio.sleep(0)
     for one in press(PASSWORD_FIELD):
-        sitting.heard(one, began + 3600)  # after the picture was taken, and heard of before it is there
+        sitting.heard(one, began + 3600)  # later than the picture, and reported before the picture is there
     await looking
     await sitting.ended()
     assert [one.begun.hurried for one in sitting.done] == [False, False]
@@ -172,13 +174,13 @@ async def test_a_picture_that_was_being_taken_as_something_was_begun_is_of_befor
         (Hotkey(("key 0xfe51",)), r"Step 1 presses a key that has no name here \(key 0xfe51\)"),
     ],
 )
-def test_what_no_playbook_does_is_said_with_the_step_s_number(gesture: Gesture, why: str) -> None:
+def test_an_error_names_the_step_that_no_playbook_can_repeat(gesture: Gesture, why: str) -> None:
     assert re.match(why, check_steps([step(1, gesture, shown(EMPTY))]))
     with pytest.raises(InvalidUsage, match="Nothing was done on the screen"):
         check_steps([])
 
 
-def test_what_is_typed_after_three_presses_or_into_an_empty_field_replaces_what_is_there() -> None:
+def test_text_typed_after_a_triple_click_or_into_an_empty_field_overwrites() -> None:
     tripled = merged([step(1, Click(USER, count=3), shown(NAMED)), step(2, Write("bob"), shown(NAMED))])
     assert [one.gesture for one in tripled] == [Click(USER), Write("bob", overwrite=True)]
     assert check_steps(tripled) == ""
@@ -189,7 +191,7 @@ def test_what_is_typed_after_three_presses_or_into_an_empty_field_replaces_what_
     assert into_empty(filled, reader)[1].gesture == Write("bob")
 
 
-def test_what_does_not_show_where_it_was_typed_is_a_secret() -> None:
+def test_text_that_its_field_does_not_show_is_a_secret() -> None:
     steps, last = signed_on()
     (found,) = secrets_in(steps, last, Reader())
     assert (found.step, found.secret.name, found.secret.value, found.sure) == (4, "password", VALUE, True)
@@ -202,7 +204,7 @@ def screen(picture: Image.Image) -> Shown:
 
 
 def pasted(onto: Image.Image, *pieces: tuple[Image.Image, tuple[int, int]]) -> Shown:
-    """A screen with other pieces on it."""
+    """Return a screen with the pieces pasted onto it."""
     for piece, at in pieces:
         onto.paste(piece, at)
     return screen(onto)
@@ -214,13 +216,13 @@ def cut(one: Page, box: Box) -> tuple[Image.Image, tuple[int, int]]:
 
 PASSWORD_BOX, USER_BOX = Box(150, 110, 250, 35), Box(150, 76, 250, 30)
 LIT = Image.new("RGB", (60, 24), (225, 225, 225)), (150, 158)
-"""A button that the pointer is over."""
+"""A highlighted button under the pointer."""
 TABBED = [Hotkey(("tab",))]
 
 
 @pytest.mark.parametrize("before", [TABBED, [Click(USER), *TABBED], [Click(Point(30, 30)), *TABBED, *TABBED]])
 @pytest.mark.parametrize("also", [[LIT], [LIT, cut(page(fields=[(150, 78, "bob")]), USER_BOX)], []])
-def test_a_secret_is_in_the_field_that_was_come_to_by_keys_whatever_else_changed(
+def test_a_secret_is_found_in_the_field_reached_by_the_tab_key(
     before: list[Gesture], also: list[tuple[Image.Image, tuple[int, int]]]
 ) -> None:
     steps = [step(number, gesture, shown(NAMED)) for number, gesture in enumerate((*before, Write(VALUE)), start=1)]
@@ -232,7 +234,7 @@ def test_a_secret_is_in_the_field_that_was_come_to_by_keys_whatever_else_changed
     assert all(found.ink.box.intersection(Box(*at, *piece.size)) is None for piece, at in also)
 
 
-def test_on_a_white_page_a_secret_is_in_its_own_field() -> None:
+def test_on_a_white_page_a_secret_is_found_in_its_own_field() -> None:
     white = Image.new("RGB", (SIZE.width, SIZE.height), "white")
     for top in (78, 118):
         ImageDraw.Draw(white).rectangle((150, top, 370, top + 24), "white", "black")
@@ -245,7 +247,7 @@ def test_on_a_white_page_a_secret_is_in_its_own_field() -> None:
 
 
 @pytest.mark.parametrize("value", ["1111", "abc"])
-def test_where_nobody_can_tell_which_field_it_is_all_that_changed_is_hidden(value: str) -> None:
+def test_all_changed_regions_are_masked_if_the_field_of_a_secret_is_unknown(value: str) -> None:
     steps = [step(1, TABBED[0], shown(EMPTY)), step(2, Write(value), shown(EMPTY))]
     last = pasted(EMPTY.picture, cut(page(fields=[(150, 78, "12:04")]), USER_BOX), cut(FILLED, PASSWORD_BOX))
     (found,) = secrets_in(steps, last, Reader())
@@ -254,7 +256,7 @@ def test_where_nobody_can_tell_which_field_it_is_all_that_changed_is_hidden(valu
     assert found.ink.box.contains(PASSWORD_FIELD)
 
 
-def test_what_a_program_calls_a_password_is_one_whatever_it_shows() -> None:
+def test_text_in_a_password_field_is_a_secret_even_if_it_is_shown() -> None:
     states = frozenset((SHOWING, FOCUSED))
     field = Element(0, PASSWORD, "PIN", states, Box(150, 78, 220, 24), -1, "form", 1, protected=True)
     before, after = shown(EMPTY, field), shown(NAMED, field)
@@ -262,7 +264,7 @@ def test_what_a_program_calls_a_password_is_one_whatever_it_shows() -> None:
     assert (found.secret.name, found.sure) == ("pin", True)
 
 
-def test_what_nobody_can_read_is_taken_for_a_secret_unless_somebody_says_that_it_is_none() -> None:
+def test_text_that_is_never_shown_counts_as_a_secret_unless_declared_public() -> None:
     steps = [step(1, Write("annabel"), shown(EMPTY))]
     (found,) = secrets_in(steps, shown(MENU), Reader())
     assert not found.sure
@@ -270,7 +272,7 @@ def test_what_nobody_can_read_is_taken_for_a_secret_unless_somebody_says_that_it
     assert not secrets_in([step(1, Write("y"), shown(EMPTY))], shown(MENU), Reader())
 
 
-async def test_a_trace_of_it_reads_as_that_of_a_run_and_holds_no_value(tmp_path: Path) -> None:
+async def test_the_trace_reads_like_that_of_a_run_and_contains_no_secret(tmp_path: Path) -> None:
     steps, last = signed_on(FILLED)
     secrets = secrets_in(steps, last, Reader())
     story = Story(by_name(steps, secrets), last, "sign on", "", ":0", {1: "the field User"})
@@ -289,7 +291,7 @@ async def test_a_trace_of_it_reads_as_that_of_a_run_and_holds_no_value(tmp_path:
     assert told[-2].layer == "person"  # type: ignore[union-attr]
 
 
-async def test_what_no_playbook_can_do_again_is_kept_and_nothing_is_compiled_of_it(tmp_path: Path) -> None:
+async def test_steps_that_no_playbook_can_repeat_are_recorded_but_not_compiled(tmp_path: Path) -> None:
     steps = [step(1, Click(USER), shown(EMPTY)), step(2, Hotkey(("key 0xff2f",)), shown(NAMED))]
     wrong = check_steps(steps)
     recorder = Destination.parse(str(tmp_path / "runs")).open(new_run_id(), home=tmp_path)
@@ -303,7 +305,7 @@ async def test_what_no_playbook_can_do_again_is_kept_and_nothing_is_compiled_of_
     assert not list(recordings(open_trace(recorder.uri), "0" * 64))
 
 
-async def test_a_key_that_no_playbook_presses_is_said_at_its_step() -> None:
+async def test_a_key_without_a_name_is_reported_at_its_step() -> None:
     said: list[str] = []
     teller = Teller(said.append)
     telling = asyncio.ensure_future(teller.work())

@@ -1,12 +1,12 @@
-"""Every code block of README and docs works: none is only looked at.
+"""Every code block of README and docs is run, parsed or checked.
 
-* Python: the blocks of a page are one module, which is imported (decorators check what they are given as they are
-  applied) and type-checked with the rest, strictly (`test_types.py`). What stands inside functions is not called, but
-  for the tutorial's files: `test_tutorial.py` runs them on a real desktop. Nothing is only compiled.
-* Shell: each command is read by the parser that will read it, `holo-tasks` and `prefect` both; variables have a line on
-  their page, files are there, extras and targets exist. What the tutorial does is done by `test_tutorial.py`, and
-  benchmarks are run by `test_commands.py`.
-* YAML and TOML: each is read by what reads it in use.
+* Python: the blocks of a page form one module. It is imported, so decorators check their arguments, and
+  `test_types.py` checks its types strictly. Code inside functions is not called, except for the tutorial's files:
+  `test_tutorial.py` runs them on a real desktop.
+* Shell: the parser of each command reads it, for `holo-tasks` and `prefect` alike. Variables have a line on their
+  page; files, extras and targets exist. `test_tutorial.py` takes the tutorial's steps, `test_commands.py` runs
+  benchmarks.
+* YAML and TOML: the code that reads such a file in use reads each block.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ BEFORE = {
     "    @staticmethod\n"
     "    async def post(transaction_id: str, amount: str) -> str:\n        return amount\n",
 }
-"""What the blocks of a page take for granted: a reader's own."""
+"""Code that the blocks of a page assume: a reader has it already."""
 NOT_OURS = {"tkinter": "the tutorial's program, which the system's Python runs"}
 PAGES_WITH_PYTHON = [page for page in PAGES if blocks("python", pages=[page])]
 
 
 def source(page: Path) -> str:
-    """Return the Python of a page as one module; a file of its own and what is only run by name is as it is there."""
+    """Return the Python of a page as one module, without the blocks that only a program of their own can run."""
     found = [block.text for block in blocks("python", pages=[page]) if not set(NOT_OURS) & set(block.text.split())]
     return BEFORE.get(page.name, "") + "\n\n".join(found)
 
 
 def modules(folder: Path) -> list[Path]:
-    """Write the Python of each page into a file; the tutorial's files are files already."""
+    """Write the Python of each page into a file. Each block of the tutorial is a file already."""
     paths = []
     for page in PAGES_WITH_PYTHON:
         if page.name == "tutorial.md":
@@ -55,7 +55,7 @@ def modules(folder: Path) -> list[Path]:
     return paths
 
 
-def test_no_block_is_in_a_language_that_nobody_tries() -> None:
+def test_every_block_is_in_a_tested_language() -> None:
     assert languages() == {"python", "sh", "toml", "yaml"}
 
 
@@ -83,7 +83,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("block", "line"), COMMANDS, ids=lambda value: value.where if isinstance(value, Block) else "")
-def test_a_command_is_one(block: Block, line: str) -> None:
+def test_the_parser_of_a_command_accepts_it(block: Block, line: str) -> None:
     words = shlex.split(line, comments=True)
     for separator in (">", "&&"):
         if separator in words:
@@ -136,7 +136,7 @@ def check_command(words: list[str], block: Block) -> None:
             assert setting == "PWD=/opt/holo"  # where the image has the flows
             check_command(rest, block)
         case ["python", "deployments/write_secrets.py" | "deployments/drain.py" as name, *_]:
-            assert (ROOT / name).is_file()  # tests/flows has them
+            assert (ROOT / name).is_file()  # tests/flows run them
         case ["python", "deployments/pools/make.py", kind]:
             assert (ROOT / "deployments" / "pools" / f"{kind}.json").is_file()
         case ["docker", *rest]:
@@ -146,13 +146,13 @@ def check_command(words: list[str], block: Block) -> None:
         case ["python", name]:
             assert any(other.title == name for other in blocks("python", pages=[block.page]))
         case [".venv/bin/uv", "build", *_] | ["python3", "-m", "venv", _] | [".", _] | ["mkdir", _]:
-            pass  # the tutorial's beginning, which is tried in an empty folder before each release
+            pass  # the tutorial's beginning: a person follows it in an empty folder before each release
         case _:
-            pytest.fail(f"{block.where}: nobody tries {shlex.join(words)}")
+            pytest.fail(f"{block.where}: no test covers {shlex.join(words)}")
 
 
 def check_docker(words: list[str], block: Block) -> None:
-    """The engine's own options are not known here; files, arguments and what is run in the image are."""
+    """Check files, arguments and the command inside the image. The engine's own options are not known here."""
     container = (ROOT / "Containerfile").read_text(encoding="utf-8")
     if words[0] == "compose":
         assert words[1:3] == ["--env-file", "holo.env"]
@@ -167,7 +167,7 @@ def check_docker(words: list[str], block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", blocks("toml", "yaml"), ids=lambda block: block.where)
-def test_a_file_is_read_by_what_reads_it(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_block_loads_as_in_use(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / block.title
     path.write_text(block.text, encoding="utf-8")
     READERS[block.title if block.title in READERS else block.title.partition(".")[2]](path)
@@ -198,7 +198,7 @@ def playbook(path: Path) -> None:
 
 
 def deployment(path: Path) -> None:
-    """As Prefect reads it: every key is one of its own, and the flow is the tutorial's."""
+    """Check that Prefect knows every key, and that the flow is the tutorial's."""
     from prefect.cli.deploy._models import DeploymentConfig
 
     (found,) = yaml.safe_load(path.read_text(encoding="utf-8"))["deployments"]
@@ -207,7 +207,7 @@ def deployment(path: Path) -> None:
 
 
 def mcp_servers(path: Path) -> None:
-    """What a client of the MCP server reads, which is JSON and so YAML: the command is one."""
+    """Check the command of each server. An MCP client reads this block as JSON, which is also YAML."""
     for server in yaml.safe_load(path.read_text(encoding="utf-8"))["mcpServers"].values():
         check_command([server["command"], *server["args"]], blocks("yaml")[0])
 

@@ -1,4 +1,4 @@
-"""The reference pages name all that there is, and nothing that is not."""
+"""The reference pages name all commands, flags, keys, fields and variables, and no others."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_the_page_has_a_section_for_each_command() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_section_has_all_that_its_command_can_be_given(name: str) -> None:
+def test_a_section_names_all_arguments_of_its_command(name: str) -> None:
     rows = "\n".join(line for line in SECTIONS[name].splitlines() if line.startswith("| `"))
     actions = [action for action in COMMANDS[name]._actions if action.dest != "help"]
     options = {option for action in actions for option in action.option_strings}
     assert set(re.findall(r"`(--[a-z-]+)", "\n".join(re.findall(r"^\| (.*?) \|", rows, re.MULTILINE)))) == options
     for action in actions:
-        for value in () if name == "doctor" else action.choices or ():  # its model is told as for `run`
+        for value in () if name == "doctor" else action.choices or ():  # `doctor` describes its `--model` as `run` does
             assert f"`{value}`" in rows or f" {value}`" in rows
         if not action.option_strings:
             assert f"`{str(action.metavar).partition('|')[0]}`" in rows
@@ -179,7 +179,7 @@ def test_each_variable_has_a_line() -> None:
     named = ticked((REFERENCE / "environment.md").read_text(encoding="utf-8")) - {"HOLO_SECRET_PORTAL_PASSWORD"}
     sources = [path for folder in ("holo_tasks", "blocks", "flows") for path in (ROOT / folder).rglob("*.py")]
     read = {name for path in sources for name in re.findall(r'"(HOLO_[A-Z_]+)"', path.read_text(encoding="utf-8"))}
-    ours = {"HOLO_DESKTOP", "HOLO_PASTED"}  # marks of our own, set by nobody
+    ours = {"HOLO_DESKTOP", "HOLO_PASTED"}  # markers that the project sets itself; no user sets them
     wanted = {"HOLO_SECRET_NAME" if name == "HOLO_SECRET_" else name for name in read} - ours
     assert wanted == {name for name in named if name.startswith("HOLO_") and name.isupper() and "=" not in name}
 

@@ -1,4 +1,4 @@
-"""The site is built strictly: no link or anchor leads nowhere, no page is in no menu, no docstring is missing."""
+"""The site builds strictly: every link and anchor resolves, every page is in the menu, every object has a docstring."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.doc_pages import DOCS, PAGES, ROOT
 
 
-def test_it_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+def test_the_site_builds_and_loads_no_file_from_another_host(tmp_path: Path) -> None:
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
         cwd=ROOT,
@@ -24,7 +24,7 @@ def test_it_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     assert not [found for page in pages for found in re.findall(loaded, page.read_text(encoding="utf-8"))]
 
 
-def test_links_from_outside_the_site_lead_to_files() -> None:
+def test_links_of_pages_outside_the_site_lead_to_files() -> None:
     for page in (path for path in PAGES if not path.is_relative_to(DOCS)):
         for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

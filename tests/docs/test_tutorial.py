@@ -1,4 +1,4 @@
-"""The tutorial works as it is written: its files, its program, its playbook, and a real Prefect server."""
+"""The tutorial works word by word: its files, its program, its playbook, and a real Prefect server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADDRESS = "http://127.0.0.1:8077/v1"
 
 @pytest.fixture
 def folder(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The reader's folder, with all files that the page has; the model has an address of its own."""
+    """The reader's folder, with all files of the page. The model's address is that of the fixture ``model``."""
     for block in blocks("python", "yaml", pages=[TUTORIAL]):
         (tmp_path / block.title).write_text(block.text.replace(ADDRESS, model), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -48,7 +48,7 @@ def model(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.desktop
 @pytest.mark.slow
-async def test_its_flow_counts_and_counts_only_what_it_has_not(folder: Path, prefect: str) -> None:
+async def test_the_tutorials_flow_looks_up_each_article_once(folder: Path, prefect: str) -> None:
     await asyncio.to_thread(runpy.run_path, "blocks.py")
     count_stock = importlib.import_module("stock").count_stock
     assert await count_stock(["A-100", "A-200"]) == {"A-100": 12, "A-200": 0}

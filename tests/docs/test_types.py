@@ -1,4 +1,4 @@
-"""All that is ours fits the types, and so does the Python of README and docs: together, libraries are read once."""
+"""mypy accepts the project and the Python of README and docs, in one run, so that it reads libraries once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CACHE = ROOT / ".mypy_cache"
 
 
 @pytest.mark.timeout(1800)
-def test_all_that_is_ours_and_the_python_of_all_pages_fits_the_types(tmp_path: Path) -> None:
-    """By the settings of the project. Where `make check` has found out about it before, that is used.
+def test_mypy_accepts_the_project_and_the_python_of_all_pages(tmp_path: Path) -> None:
+    """Use the project's settings, and the cache that `make check` left, if there is one.
 
-    Otherwise nothing is kept: to write it down takes a quarter of the work.
+    Without such a cache, none is written: writing it takes a quarter of the time.
     """
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["files"]
     keep = [] if CACHE.exists() else [f"--cache-dir={os.devnull}"]

@@ -1,15 +1,15 @@
-"""Runs llama.cpp's own server: one of another make, which knows nothing of this project.
+"""Run llama.cpp's own server, which knows nothing of this project.
 
-`build_llama_server.sh FOLDER` builds it and writes the tiny model; this starts what is in that folder. The replies are
-babble, but all else is real: the server parses the request, templates the messages with Qwen's own template, decodes
-the pictures, makes a grammar of the schema or the tools, and lets only what fits it be written.
+`build_llama_server.sh FOLDER` builds it and writes the tiny model; this module starts the server in that folder. The
+replies are babble, but all else is real. The server parses the request, renders the messages with Qwen's own template,
+decodes the pictures, and makes a grammar of the schema or the tools that constrains its output.
 
-Measured on two shared cores: 5 to 7 minutes to build (8 of processor time), then 0.2 s to start. The server is 12.4 MB,
-the model 0.4 MB, its vision encoder 1.4 MB. A byte is a token, so a first request with the whole schema and two
-pictures is 11,000 tokens and takes 4 s; later ones that begin with the same words take 1 s.
+Measured on two shared cores: 5 to 7 minutes to build (8 of processor time), then 0.2 s to start. The server has 12.4
+MB, the model 0.4 MB, its vision encoder 1.4 MB. A byte is a token, so a first request with the whole schema and two
+pictures has 11,000 tokens and takes 4 s; later ones with the same prefix take 1 s.
 
-What its grammar does not hold a reply to: the bounds of fractional numbers; and in Qwen's tagged form of tool calls the
-enum and length of a string, or that an argument comes once. A test may find such replies refused by the project.
+Its grammar does not enforce bounds of fractional numbers. In Qwen's tagged form of tool calls it does not enforce
+enums, the length of a string, or that an argument comes once. The project may refuse such replies in a test.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LlamaServer:
 
     @property
     def log(self) -> str:
-        """What the server has written so far; it can be read after the end, too."""
+        """The server's output until now. It remains readable after the server has ended."""
         return Path(self._output.name).read_text(encoding="utf-8", errors="replace")
 
     def __enter__(self) -> LlamaServer:
@@ -56,7 +56,7 @@ class LlamaServer:
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
-            # Its options can be set in the environment too; a test wants these alone.
+            # The server also reads its options from the environment; a test wants only those of its command line.
             env={},
         )
         try:
@@ -82,7 +82,7 @@ class LlamaServer:
             *("--parallel", "1"),
             *("--threads", "2"),
             *("--host", "127.0.0.1"),
-            # The server picks a free port and says which.
+            # The server picks a free port and logs it.
             *("--port", "0"),
             "--jinja",
             "--offline",
@@ -112,7 +112,7 @@ class LlamaServer:
 
 def _is_healthy(address: str) -> bool:
     try:
-        # A proxy of the environment has no business on the way to this machine itself.
+        # Requests to this machine itself must not use a proxy from the environment.
         return httpx.get(f"{address}/health", trust_env=False, timeout=5).status_code == 200
     except httpx.TransportError:
         return False

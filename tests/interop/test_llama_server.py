@@ -1,4 +1,4 @@
-"""llama.cpp's own server takes the requests of every dialect as they are: `make interop` builds it and runs this."""
+"""llama.cpp's own server accepts the requests of every dialect; `make interop` builds it and runs this module."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def shot(number: int) -> Shot:
 
 
 def transcript(steps: int) -> Transcript:
-    """A conversation of some steps, long enough for pictures to be evicted."""
+    """Return a conversation of some steps, long enough for old pictures to be evicted."""
     found = Transcript("Write your name into the field and save.").then(Observed(shot(0)))
     for number in range(1, steps + 1):
         call = (
@@ -89,20 +89,20 @@ async def test_every_request_is_accepted(endpoint: ModelEndpoint, way: str, situ
     assert reply.usage is not None
     assert reply.usage.prompt_tokens > 200
     if way == "structured" and reply.finish_reason == "stop":
-        # What it writes is babble, but babble that its grammar made of our schema.
+        # The reply is babble, but its grammar follows our schema.
         problem = ""
         try:
             step = dialect.parse(reply, answer_only=situation == "last")
             assert situation != "last" or isinstance(step.tool_call, AnswerCall)
         except UnusableReply as error:
             problem = str(error)
-        # It does not hold fractional numbers to their bounds.
+        # The grammar does not enforce bounds of fractional numbers.
         assert not problem or "seconds" in problem
     if way == "required" and reply.finish_reason != "length":
         assert reply.tool_calls[0].name in CALLS
 
 
-async def test_a_place_is_asked_for_and_given(endpoint: ModelEndpoint) -> None:
+async def test_a_point_is_returned_for_a_question(endpoint: ModelEndpoint) -> None:
     profile = profile_for("holo3-1-35b-a3b", schema_transport="response_format")
     request = Questions(profile)("Where is the Save button?", [shot(1)], point_schema("thousandths"), thinking=False)
     reply = await endpoint.complete(request.body, timeout_s=PATIENCE_S)
@@ -110,7 +110,7 @@ async def test_a_place_is_asked_for_and_given(endpoint: ModelEndpoint) -> None:
     assert read_point(value, "thousandths") == (value["x"], value["y"])
 
 
-async def test_pictures_are_really_looked_at(endpoint: ModelEndpoint) -> None:
+async def test_the_server_decodes_every_picture(endpoint: ModelEndpoint) -> None:
     profile = profile_for("holo3-1-35b-a3b", schema_transport="response_format")
     ask = Questions(profile)
     counts = []

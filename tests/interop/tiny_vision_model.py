@@ -1,14 +1,14 @@
-"""Writes a vision model of two megabytes: two GGUF files with random weights.
+"""Write a vision model of two megabytes: two GGUF files with random weights.
 
-It is: the architecture of Qwen3-VL (a text model of 2 layers and a vision encoder of 1, both 64 wide), one token per
-byte, and whatever chat template lies in the folder: `build_llama_server.sh` puts Qwen's own there. A server loads it
-like a real model, templates the messages, decodes the pictures and puts them into the prompt, 1 token per 32 x 32
+The model has the architecture of Qwen3-VL: a text model of 2 layers and a vision encoder of 1, both 64 wide. A byte is
+a token, and the chat template is the one in the folder; `build_llama_server.sh` puts Qwen's own there. A server loads
+it like a real model, renders the messages, decodes the pictures and puts them into the prompt, 1 token per 32 x 32
 pixels.
 
-It is not: trained. It understands nothing and its words are babble. A few tokens are made likelier than the rest, so
-that thoughts, strings and replies come to an end; that a reply fits its schema is the server's doing alone.
+The model is not trained: it understands nothing and its words are babble. A few tokens are likelier than the rest, so
+that thoughts, strings and replies end. Only the server's grammar makes a reply fit its schema.
 
-The weights come from a fixed seed, so the files are the same wherever they are written. Needs the gguf package.
+The weights come from a fixed seed, so the files are the same everywhere. Needs the gguf package.
 
     python tiny_vision_model.py FOLDER
 """
@@ -32,15 +32,15 @@ Weights = NDArray[np.float32]
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>")
 TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 ENDS = ("\n</parameter>\n", "</function>\n")
-"""What ends a part of a tool call. Spelt byte by byte, random weights would hardly ever write it."""
+"""Text that ends a part of a tool call. Random weights would hardly ever write it byte by byte."""
 
 LIKELY = {"<|im_end|>": 10.0, **dict.fromkeys(ENDS, 9.0), '"': 6.0, "}": 6.0, "]": 6.0}
-"""What is added to a token's logit at every position."""
+"""Added to a token's logit at every position."""
 FOLLOWS = {"\n": ("</think>", 24.0), "</think>": ("<tool_call>", 24.0)}
-"""What is added to a token's logit after another one: thoughts are empty, and where a tool may be called, it is."""
+"""Added to a token's logit after another token: thoughts are empty, and the model calls a tool whenever it may."""
 
 CARRIED = 8.0
-"""How far the first dimensions of the embedding stand out; they carry LIKELY and FOLLOWS to the output."""
+"""Weight of the first dimensions of the embedding, which carry LIKELY and FOLLOWS to the output."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ VISION = Shape(layers=1)
 KEY_VALUE_HEADS = 2
 CONTEXT_TOKENS = 65_536
 ROPE_SECTIONS = (4, 2, 2, 0)
-"""How a position's time, row and column share half a head; the last is not used."""
+"""Parts of half a head for a position's time, row and column; the last is not used."""
 PATCH, IMAGE, MERGE = 16, 768, 2
-"""Pixels of a patch, pixels that the position table is for, patches merged into a token per side."""
+"""Pixels of a patch, pixels covered by the position table, patches per side merged into a token."""
 
 
 class Dice:
@@ -118,7 +118,7 @@ def write_text_model(path: Path, chat_template: str) -> None:
 
 
 def write_vision_encoder(path: Path) -> None:
-    """Write the model that turns pictures into what stands in place of tokens."""
+    """Write the model that turns pictures into embeddings."""
     writer = gguf.GGUFWriter(path, "clip")
     writer.add_name("Tiny random weights, vision")
     writer.add_clip_has_vision_encoder(True)
@@ -151,7 +151,7 @@ class Token:
 
 def vocabulary() -> list[Token]:
     """Return one token per byte, then the few that have a meaning."""
-    # A byte's text is only of use where the byte is a whole character.
+    # A byte's text only matters if the byte is a whole character.
     tokens = [Token(chr(byte), stored_byte, gguf.TokenType.NORMAL) for byte, stored_byte in enumerate(_spelling())]
     tokens += [Token(text, stored(text), gguf.TokenType.NORMAL) for text in ENDS]
     tokens += [Token(text, text, gguf.TokenType.CONTROL) for text in CONTROL]
@@ -179,7 +179,7 @@ def text_weights(places: dict[str, int]) -> dict[str, Weights]:
     output = dice.matrix(len(places), shape.width, scale=0.2)
     carriers = 1 + len(FOLLOWS)
     embedding[:, 0], embedding[:, 1:carriers], output[:, :carriers] = CARRIED, 0, 0
-    # The last norm divides by the root mean square: about this is left of what is carried.
+    # The last norm divides by the root mean square: about this value remains.
     left = CARRIED / np.sqrt(1 + CARRIED**2 / shape.width)
     for text, more in LIKELY.items():
         output[places[text], 0] = more / left

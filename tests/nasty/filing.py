@@ -1,4 +1,4 @@
-"""One entry filed in a nasty program by a careless model, with what the library offers against that or without it."""
+"""File one entry in a nasty program with a careless model, with the library's guards or without them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STEPS, TIME_S = 45, 300.0
 
 @dataclass
 class Outcome:
-    """What became of one entry: how the work ended, and what the program's own store says."""
+    """The outcome of one entry: the status of the work, and the entries in the program's own store."""
 
     kind: str
     seed: int
@@ -50,7 +50,7 @@ class Outcome:
 
     @property
     def word(self) -> str:
-        """What it came to: right, handed over, or what went wrong."""
+        """The result in one word: right, handed over, or the kind of failure."""
         if self.wrong:
             return WRONG
         if self.status == "answered":
@@ -60,7 +60,7 @@ class Outcome:
 
 @contextmanager
 def careless_model(latency_s: float) -> Iterator[RehearsalServer]:
-    """Serve a model that does what the labels say, over real HTTP."""
+    """Serve, over real HTTP, a model that follows the labels on the screen."""
     server = RehearsalServer(Rehearsal(load_playbook(CLERK)), latency_s=latency_s)
     Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -72,7 +72,7 @@ def careless_model(latency_s: float) -> Iterator[RehearsalServer]:
 
 @subgoal(title="File {reference} without care", key="{key}")
 async def file_carelessly(reference: str, goal: str, key: str) -> Filed:
-    """Trust the model, as one would without this library's guards, also with the password that the program asks for."""
+    """Trust the model, even with the password that the program requests: no guards of this library."""
     answer: Filed = await pursue(goal, returns=Filed, options=SubgoalOptions(secrets="cashbook"))
     return answer
 

@@ -1,7 +1,7 @@
-"""`make nasty`: each nasty program 20 times with the care of this library and 20 times without; a table of it all.
+"""`make nasty`: run each nasty program 20 times with the library's guards and 20 times without, and print a table.
 
-Each outcome is a line of ``outcomes.jsonl``; started again, it goes on where it stopped. Exit code 1 if a careful run
-did not come to what `expected` says, or if of the careless ones that should do harm in a program none did any.
+Each outcome is a line of ``outcomes.jsonl``; a second start resumes there. The exit code is 1 if a guarded run has an
+unexpected outcome, or if no unguarded run did harm in a program where harm is expected.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "flows"), str(ROOT / "flows" / "demo")]
 LATENCY_S = 1.5
-"""About what a model takes to answer: what comes up meanwhile comes up between its look and its click."""
+"""About the time that a model takes to answer. Popups of this time appear between its screenshot and its click."""
 
 
 def main() -> int:

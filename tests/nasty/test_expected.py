@@ -1,4 +1,4 @@
-"""Which outcomes of the nasty programs are counted as failures."""
+"""The outcomes of the nasty programs that count as failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Came:
     word: str
 
 
-def test_something_is_expected_of_each_way_to_go_wrong_and_no_care_is_needed_for_the_harmless_ones() -> None:
+def test_every_variant_has_an_expected_outcome_and_harmless_ones_need_no_guards() -> None:
     assert set(EXPECTED) == {(kind, variant) for kind, variants in VARIANTS.items() for variant in variants}
     for kind, variants in VARIANTS.items():
         harmless = EXPECTED[kind, variants[-1]]
@@ -39,13 +39,13 @@ def test_something_is_expected_of_each_way_to_go_wrong_and_no_care_is_needed_for
         ("spinner", "until Esc, filed", "said done, is not", True),
     ],
 )
-def test_with_care_each_run_is_to_be_as_expected(kind: str, variant: str, word: str, fails: bool) -> None:
+def test_a_guarded_run_fails_unless_its_outcome_is_expected(kind: str, variant: str, word: str, fails: bool) -> None:
     came = Came(kind, variant, True, word)
     assert bool(failures([came])) is fails
     assert any("not as expected" in line for line in table([came])) is fails
 
 
-def test_luck_without_care_fails_only_where_it_leaves_no_harm_in_a_program() -> None:
+def test_unguarded_luck_fails_only_if_no_run_of_the_program_did_harm() -> None:
     harmed, lucky = (Came("shift", "when complete", False, word) for word in (WRONG, RIGHT))
     elsewhere = Came("popups", "over the submit button", False, WRONG)
     assert failures([harmed, lucky]) == []

@@ -1,4 +1,4 @@
-"""A careless model in the nasty programs: with what the library offers it does no harm, without it does."""
+"""With the library's guards a careless model does no harm in the nasty programs; without them it does."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def model() -> Iterator[RehearsalServer]:
         yield server
 
 
-@pytest.mark.parametrize("kind", few(sorted(KINDS), first=0))  # one of them `test_suite` files in the same way
-async def test_with_care_an_entry_is_filed_once_or_handed_over_where_it_has_to_be(
+@pytest.mark.parametrize("kind", few(sorted(KINDS), first=0))  # `test_suite` files in the same way in one more
+async def test_guarded_runs_file_an_entry_once_or_hand_it_over(
     prefect: str, model: RehearsalServer, tmp_path: Path, kind: str
 ) -> None:
     outcome = await file_one(kind, 0, model, tmp_path / "run", careful=True)
@@ -36,12 +36,12 @@ async def test_with_care_an_entry_is_filed_once_or_handed_over_where_it_has_to_b
 
 @pytest.mark.long
 @pytest.mark.parametrize("variant", ["over the submit button", "over the first field"])
-async def test_a_popup_that_nobody_declared_is_escaped_also_where_the_form_can_be_told(
+async def test_an_undeclared_popup_is_closed_with_escape_even_if_the_form_is_recognized(
     prefect: str, tmp_path: Path, variant: str
 ) -> None:
     others = [one for one in SCREENS.interruptions if one is not NOT_SAVED]
     screens = Screens(SCREENS.states, others, SCREENS.ways, home=SCREENS.home)
-    with careless_model(1.5) as model:  # it comes up while one thinks
+    with careless_model(1.5) as model:  # the popup appears while the model answers
         seed = seed_of("popups", variant)
         outcome = await file_one("popups", seed, model, tmp_path / "run", careful=True, screens=screens)
     assert outcome.word == RIGHT, outcome
@@ -50,11 +50,11 @@ async def test_a_popup_that_nobody_declared_is_escaped_also_where_the_form_can_b
 
 
 HARMED = dict(kind_and_variant for kind_and_variant, expected in reversed(EXPECTED.items()) if expected.harm)
-"""A way in which each program harms who has no care: the first one."""
+"""The first variant of each program that harms an unguarded run."""
 
 
 @pytest.mark.parametrize("kind", few(sorted(HARMED)))
-async def test_without_it_the_same_model_does_harm(
+async def test_unguarded_runs_of_the_same_model_do_harm(
     prefect: str, model: RehearsalServer, tmp_path: Path, kind: str
 ) -> None:
     outcome = await file_one(kind, seed_of(kind, HARMED[kind]), model, tmp_path / "run", careful=False)

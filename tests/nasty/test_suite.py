@@ -1,4 +1,4 @@
-"""Nasty programs as a suite of the benchmark: the store judges, and a careless clerk plays the model."""
+"""Nasty programs as a benchmark suite: the program's store is the judge, and a careless playbook acts as the model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def outcome(item: Item, status: str, judged: Judgement) -> Outcome:
     return Outcome(suite="nasty", task=item.task, seed=item.seed, scale=1.0, status=status, judged=judged)
 
 
-def test_who_begins_again_finds_nothing_of_what_was_begun(tmp_path: Path) -> None:
+def test_a_second_attempt_starts_with_an_empty_store(tmp_path: Path) -> None:
     suite, item = Nasty(), Item("nasty", "deaf", 0)
     suite.desktop(tmp_path, item)
     store = Store(tmp_path / suite.program(item) / "store.db")
@@ -64,9 +64,7 @@ def test_who_begins_again_finds_nothing_of_what_was_begun(tmp_path: Path) -> Non
 
 
 @pytest.mark.desktop
-async def test_a_careless_clerk_files_once_in_a_program_that_takes_two_clicks_for_two(
-    prefect: str, tmp_path: Path
-) -> None:
+async def test_a_careless_model_files_once_in_a_program_that_counts_every_click(prefect: str, tmp_path: Path) -> None:
     suite, item = Nasty(), Item("nasty", "double", 0)
     if why := suite.why_not():
         pytest.skip(why)
