@@ -1,4 +1,4 @@
-"""What the tests of accessibility share: programs of several toolkits with the same small form."""
+"""Fixtures for accessibility tests: the same small form in several toolkits."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import pytest
 
 APPS = Path(__file__).parent.parent / "apps"
 DEBIAN_PYTHON = "/usr/bin/python3"
-"""The one that has the bindings of GTK."""
+"""The Python with the GTK bindings."""
 
 
 @cache
 def has_gtk(version: str) -> bool:
-    """Say whether the bindings of a version of GTK are installed: to load them takes half a second of a core."""
+    """Return whether the bindings of a GTK version are installed, without importing them (half a CPU second)."""
     bindings = os.access(DEBIAN_PYTHON, os.X_OK) and Path("/usr/lib/python3/dist-packages/gi").is_dir()
     return bindings and any(Path("/usr/lib").glob(f"*/girepository-1.0/Gtk-{version}.typelib"))
 
 
 @pytest.fixture(scope="session")
 def form() -> Callable[..., list[str]]:
-    """Returns the command of a toolkit's form; the test is skipped where the toolkit is not installed."""
+    """Return a function that builds the command of a toolkit's form. It skips the test if the toolkit is missing."""
 
     def command(toolkit: str, *arguments: object) -> list[str]:
         version = {"gtk3": "3.0", "gtk4": "4.0"}.get(toolkit)

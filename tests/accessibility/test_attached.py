@@ -1,4 +1,4 @@
-"""On a display that is somebody else's, programs are asked for their elements only if that is asked for."""
+"""On a display of another owner, the library asks programs for their elements only on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.own_bus import own_bus
 pytestmark = pytest.mark.desktop
 
 
-async def test_the_bus_that_a_display_names_is_used_if_it_is_asked_for(form, tmp_path: Path, monkeypatch) -> None:
+async def test_the_accessibility_bus_of_a_display_is_used_only_on_request(form, tmp_path: Path, monkeypatch) -> None:
     with own_bus(tmp_path) as theirs:
         assert theirs.process is not None, theirs.why_not
         async with VirtualDesktop() as lent:

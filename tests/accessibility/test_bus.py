@@ -1,4 +1,4 @@
-"""A message bus of its own for every virtual desktop: programs reach no other one, and it goes with the desktop."""
+"""Every virtual desktop has its own message bus: its programs reach no other bus, and the bus ends with the desktop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OUTER = "org.example.TheirKeyring"
 
 @pytest.fixture
 def outer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A person's own bus, where programs find it by the environment and by XDG_RUNTIME_DIR."""
+    """A person's session bus, which programs find by the environment and by XDG_RUNTIME_DIR."""
     runtime = tmp_path / "run"
     runtime.mkdir(mode=0o700)
     with own_bus(runtime) as started:
@@ -41,8 +41,8 @@ def outer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @pytest.mark.desktop
-async def test_a_program_sees_nothing_of_the_person_s_bus(outer, tmp_path, form) -> None:
-    form("gtk3")  # or it is skipped
+async def test_a_program_cannot_reach_the_person_s_session_bus(outer, tmp_path, form) -> None:
+    form("gtk3")  # skips without GTK 3
     theirs = await MessageBus(bus_address=outer).connect()
     await theirs.request_name(OUTER)
     file, of_theirs = tmp_path / "told", tmp_path / "told-of-theirs"
@@ -50,7 +50,7 @@ async def test_a_program_sees_nothing_of_the_person_s_bus(outer, tmp_path, form)
     def command(told: Path) -> list[str]:
         return [DEBIAN_PYTHON, str(APPS / "probe_bus.py"), str(told), OUTER]
 
-    # What the program would see with the person's environment, to know that this is a test of anything.
+    # The same program with the person's environment, as a control.
     in_theirs = ["xvfb-run", "-a", *command(of_theirs)]
     seen = subprocess.Popen(in_theirs, start_new_session=True) if shutil.which("xvfb-run") else None
     async with VirtualDesktop(app=command(file)) as desktop:
@@ -64,7 +64,7 @@ async def test_a_program_sees_nothing_of_the_person_s_bus(outer, tmp_path, form)
         assert isinstance(desktop, TellsElements)
     assert processes.belonging(mark, -1) == []
     if seen is not None:
-        await asyncio.to_thread(until, lambda: whole(of_theirs) or seen.poll() is not None)  # it may get no display
+        await asyncio.to_thread(until, lambda: whole(of_theirs) or seen.poll() is not None)  # it may have no display
         assert (whole(of_theirs) or {"owned": True})["owned"] is True
         with contextlib.suppress(ProcessLookupError):
             os.killpg(seen.pid, signal.SIGTERM)
@@ -73,7 +73,7 @@ async def test_a_program_sees_nothing_of_the_person_s_bus(outer, tmp_path, form)
 
 
 def whole(told: Path) -> dict[str, object] | None:
-    """Return what a program has told, once all of it is there."""
+    """Return a program's report once the file is complete."""
     try:
         return json.loads(told.read_text())
     except (OSError, ValueError):
@@ -81,7 +81,7 @@ def whole(told: Path) -> dict[str, object] | None:
 
 
 @pytest.mark.desktop
-async def test_without_the_package_there_is_a_sentence_and_vision(monkeypatch, tmp_path) -> None:
+async def test_without_dbus_the_tree_names_the_package_and_the_desktop_still_works(monkeypatch, tmp_path) -> None:
     for program in ("Xvfb", "openbox", "xkbcomp", "sh", "xterm"):
         found = shutil.which(program)
         assert found
@@ -98,10 +98,10 @@ UID, ANOTHER, UNKNOWN = 65534, 1, 64321
 
 
 @pytest.mark.desktop
-@pytest.mark.skipif(os.geteuid() != 0, reason="another user's programs are started by root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start another user's programs")
 @pytest.mark.parametrize("network", ["host", "none"])
-async def test_a_program_of_another_user_tells_too(form, network) -> None:
-    """Also where it is closed in as well."""
+async def test_a_program_of_another_user_reports_its_elements(form, network) -> None:
+    """Test with and without an isolated network."""
     closed = {} if network == "host" else {"network": network}
     async with VirtualDesktop(app=form("gtk3"), run_as=str(UID), **closed) as desktop:
         tree = await desktop.elements()
@@ -121,16 +121,16 @@ async def test_a_program_of_another_user_tells_too(form, network) -> None:
 
 
 @pytest.mark.desktop
-@pytest.mark.skipif(os.geteuid() != 0, reason="another user's programs are started by root")
-async def test_a_user_that_the_bus_would_not_take_does_without() -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start another user's programs")
+async def test_a_user_without_an_account_has_no_accessibility_tree() -> None:
     async with VirtualDesktop(app="xterm -e sleep 1000", run_as=str(UNKNOWN)) as desktop:
         tree = await desktop.elements()
         assert tree.elements == ()
         assert f"make an entry for user {UNKNOWN}" in tree.why_not
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root is three users")
-def test_a_bus_is_open_to_its_two_users_and_to_nobody_else(tmp_path) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as three users")
+def test_only_its_two_users_can_connect_to_a_bus(tmp_path) -> None:
     place = Path(tempfile.mkdtemp(prefix="holo-bus-")) / "bus"
     place.parent.chmod(0o755)
     with own_bus(tmp_path, guest=bus.Guest(UID, UID, place)) as started:
@@ -140,7 +140,7 @@ def test_a_bus_is_open_to_its_two_users_and_to_nobody_else(tmp_path) -> None:
         assert "Permission denied" in comes_in(theirs(started), ANOTHER, group=UID)
         assert "Permission denied" in comes_in(started.address, UID)
         assert "AccessDenied" in comes_in(theirs(started), UID, "UpdateActivationEnvironment", "dict:string:string:A,B")
-        # Nor does it help to get at the socket.
+        # Access to the socket does not help either.
         place.chmod(0o755)
         (place / "bus").chmod(0o666)
         assert comes_in(theirs(started), UID) == ""
@@ -154,7 +154,7 @@ def theirs(started: bus.Bus) -> str:
 
 
 def comes_in(address: str, uid: int, member: str = "ListNames", *arguments: str, group: int | None = None) -> str:
-    """Ask a bus something as a user of this machine; return what is said against it."""
+    """Call a method of a bus as another user of this machine; return the error text."""
     who = ["setpriv", f"--reuid={uid}", f"--regid={uid if group is None else group}", "--clear-groups"]
     where = ["dbus-send", f"--bus={address}", "--print-reply", f"--dest={DAEMON}", DAEMON_PATH, f"{DAEMON}.{member}"]
     done = subprocess.run([*who, *where, *arguments], cwd="/", capture_output=True, text=True, timeout=60)
@@ -170,7 +170,7 @@ def command_of(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
 
 
-def test_a_path_that_is_too_long_for_a_socket_is_said(tmp_path) -> None:
+def test_a_path_too_long_for_a_socket_is_reported(tmp_path) -> None:
     folder = tmp_path / ("x" * 100)
     folder.mkdir()
     found = bus.launch(folder, os.environ, subprocess.Popen)
@@ -179,7 +179,7 @@ def test_a_path_that_is_too_long_for_a_socket_is_said(tmp_path) -> None:
     assert found.environment() == {}
 
 
-def test_a_folder_may_be_called_anything() -> None:
+def test_a_bus_works_in_a_folder_with_special_characters() -> None:
     with tempfile.TemporaryDirectory() as short:
         folder = Path(short) / "a b,c;d=<&%é"
         folder.mkdir()
@@ -198,7 +198,7 @@ def test_a_folder_may_be_called_anything() -> None:
         ("python3 chromium", False),
     ],
 )
-def test_a_browser_made_of_chromium_is_told_to_tell_of_its_pages(command, tells) -> None:
+def test_chromium_browsers_get_the_flag_that_exposes_web_pages(command, tells) -> None:
     told = bus.telling(command.split())
     assert (bus.TELLS_IF_FORCED in told) == tells
     assert [each for each in told if each != bus.TELLS_IF_FORCED] == command.split()

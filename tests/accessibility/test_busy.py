@@ -1,4 +1,4 @@
-"""Which elements a program says are busy: browsers say it of documents that load."""
+"""Busy states in the accessibility tree: browsers set them on documents that load."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holo_tasks.accessibility.connection import MOST_BUSY, Connection
 
 
 class Bus:
-    """Passes on the signals of a test."""
+    """Fake bus that delivers signals from the test."""
 
     def add_message_handler(self, handler: Callable[[Message], Any]) -> None:
         self.handler = handler
@@ -23,7 +23,7 @@ class Bus:
         self.handler(told)
 
 
-def test_a_document_is_busy_until_it_says_that_it_is_not() -> None:
+def test_a_document_stays_busy_until_its_busy_state_ends() -> None:
     bus = Bus()
     connection = Connection(bus)  # type: ignore[arg-type]
     bus.says("/page", 1)
@@ -35,7 +35,7 @@ def test_a_document_is_busy_until_it_says_that_it_is_not() -> None:
     assert not connection.busy
 
 
-def test_a_new_document_that_is_done_ends_what_the_old_one_said() -> None:
+def test_a_loaded_document_clears_the_busy_state_of_the_old_one() -> None:
     bus = Bus()
     connection = Connection(bus)  # type: ignore[arg-type]
     bus.says("/old", 1)
@@ -43,7 +43,7 @@ def test_a_new_document_that_is_done_ends_what_the_old_one_said() -> None:
     assert not connection.busy
 
 
-def test_only_so_many_are_kept() -> None:
+def test_the_number_of_remembered_busy_elements_is_limited() -> None:
     bus = Bus()
     connection = Connection(bus)  # type: ignore[arg-type]
     for number in range(2 * MOST_BUSY):

@@ -1,4 +1,4 @@
-"""What a real program tells of its buttons, as guards and the trace use it."""
+"""Guards and the trace use the accessibility tree of a real program's buttons."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ SPACE = a_step("hotkey", keys=["space"])
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a name in the trace be waited for: on a busy machine what is not at hand at once is left out."""
+    """Wait longer for names in the trace: on a busy machine, late ones are otherwise omitted."""
     for patience in ("FIRST_S", "AT_HAND_S", "SLOW_S"):
         monkeypatch.setattr(element_tree, patience, 30.0)
 
 
 @pytest.fixture(scope="module")
 def shown(form: Callable[..., list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
-    """The form of GTK 3, and the file in which it says what was saved; each test has an event loop of its own."""
+    """The GTK 3 form and the file with its saves; each test has its own event loop."""
     told = tmp_path_factory.mktemp("form") / "done"
     desktop = asyncio.run(VirtualDesktop.start(app=form("gtk3", told)))
     yield desktop, told
@@ -62,7 +62,7 @@ def click_on(desktop: VirtualDesktop, box: Any) -> Step:
     return a_step("click", element="the button", x=round(x), y=round(y))
 
 
-async def test_space_presses_the_button_that_was_clicked_and_none_of_its_neighbors(shown: Shown) -> None:
+async def test_space_counts_as_a_press_of_the_focused_button_only(shown: Shown) -> None:
     desktop, told = shown
     (save,) = (await until_there(desktop, "button", "Save")).find("button", "Save")
     walk, recorder = await walk_on(desktop, reader=ScreenText())
@@ -79,7 +79,7 @@ async def test_space_presses_the_button_that_was_clicked_and_none_of_its_neighbo
     assert [event.element for event in recorder.of("action")] == [
         {"role": "button", "name": "Save", "application": save.application}
     ] * 2
-    # Tab leads on to a neighbor: what was clicked last has the keyboard no longer.
+    # Tab moves the focus to a neighbor, so the clicked button no longer has the focus.
     await walk.look(after_action=True)
     await walk.act(a_step("hotkey", keys=["tab"]))
     await walk.look(after_action=True)
@@ -87,7 +87,7 @@ async def test_space_presses_the_button_that_was_clicked_and_none_of_its_neighbo
     assert told.read_text().count("saved") == 2
 
 
-async def test_what_is_masked_on_the_screen_has_no_name_in_the_trace(shown: Shown) -> None:
+async def test_a_masked_element_has_no_name_in_the_trace(shown: Shown) -> None:
     desktop, _ = shown
     (save,) = (await until_there(desktop, "button", "Save")).find("button", "Save")
     walk, recorder = await walk_on(desktop, redactor=Painter([FixedRegions([Mask("region", save.box)])]))
@@ -104,7 +104,7 @@ PAGE = """<!doctype html><meta charset=utf-8><title>Bills</title><body style="fo
 <p><button aria-label="Keep">Delete</button></p>"""
 
 
-async def test_a_page_cannot_call_its_way_around_a_rule_and_its_signs_have_names(tmp_path: Path) -> None:
+async def test_accessible_names_extend_the_visible_text_but_do_not_replace_it_in_rules(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(PAGE)
     app = f"chromium {FLAGS} --user-data-dir={tmp_path}/profile --app=file://{page}"
@@ -125,7 +125,7 @@ async def test_a_page_cannot_call_its_way_around_a_rule_and_its_signs_have_names
         assert recorder.of("action")[0].element == {"role": "button", "name": "Pay all", "application": pay.application}
 
 
-async def test_a_program_that_tells_nothing_is_recorded_without_an_element(tmp_path: Path) -> None:
+async def test_a_program_without_a_tree_is_recorded_without_an_element(tmp_path: Path) -> None:
     async with VirtualDesktop(app=[tk_python(), str(APPS / "probe_counter.py")]) as desktop:
         walk, recorder = await walk_on(desktop)
         await walk.act(a_step("click", element="x", x=500, y=500))

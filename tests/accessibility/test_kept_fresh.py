@@ -1,4 +1,4 @@
-"""Trees are kept while a desktop is looked at: whoever asks waits for little, and for nothing that is as it was."""
+"""Cached trees are refreshed in the background, so a reader waits only for changed parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.liar import Liar, Told
 __all__ = ["address"]
 
 
-async def test_a_program_that_comes_or_goes_is_heard_of(address: str) -> None:
+async def test_a_new_or_ended_program_updates_the_tree(address: str) -> None:
     reader, liars = Reader(address), []
     for name in ("Save", "Open", "Print"):
         liars.append(Liar(window(save=Told(name))))
@@ -32,8 +32,8 @@ async def test_a_program_that_comes_or_goes_is_heard_of(address: str) -> None:
 
 
 @pytest.mark.desktop
-async def test_a_tree_is_read_while_its_picture_is_looked_at(tmp_path: Path) -> None:
-    """Only where elements were asked for lately: else programs are asked nothing."""
+async def test_a_tree_is_refreshed_during_a_look(tmp_path: Path) -> None:
+    """Only after recent requests for elements; otherwise programs are not asked."""
     told = tmp_path / "address"
     app = ["sh", "-c", f"printf %s $AT_SPI_BUS_ADDRESS > {told}; exec xterm -e sleep 1000"]
     async with VirtualDesktop(app=app) as desktop:
@@ -42,11 +42,11 @@ async def test_a_tree_is_read_while_its_picture_is_looked_at(tmp_path: Path) -> 
 
         async def look() -> None:
             liar.asked.clear()
-            await liar.signal()  # nobody can tell what changed
+            await liar.signal()  # a signal that does not name the change
             await desktop.look()
 
         await look()
-        await desktop.windows()  # answered after what the desktop does by itself
+        await desktop.windows()  # answered after the desktop's background work
         assert liar.asked == []
         assert (await desktop.elements()).find("button", hidden=True)
         for _ in range(LATELY):

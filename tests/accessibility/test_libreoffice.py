@@ -1,5 +1,6 @@
-"""LibreOffice's tree: the paragraphs, menus, fields and dialogs of a letter; and a sheet of billions of cells, of which
-those are told that show and hold something. Both are opened in one LibreOffice: its start takes most of the time.
+"""LibreOffice's tree: paragraphs, menus, fields and dialogs of a letter, and the visible, filled cells of a huge sheet.
+
+One LibreOffice opens both documents, because its start takes most of the time.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def cell(text: str) -> str:
 
 
 async def found(desktop: VirtualDesktop, role: str, name: str | None, **held: str) -> tuple[ElementTree, Element]:
-    """Wait until an element is told of that holds this, in time for once, and return it with its tree."""
+    """Wait until an element with these values is reported in time; return the tree and the element."""
     end = time.monotonic() + PATIENCE_S
     while True:
         tree = await desktop.elements()
@@ -76,7 +77,7 @@ async def found(desktop: VirtualDesktop, role: str, name: str | None, **held: st
 
 
 async def found_once(desktop: VirtualDesktop, role: str, name: str) -> None:
-    """Wait until just one such element is told of: menu bars that are still being made are not yet alike."""
+    """Wait until exactly one such element is reported: menu bars under construction differ for a while."""
     end = time.monotonic() + PATIENCE_S
     while len(found := (await desktop.elements()).find(role, name)) != 1:
         assert time.monotonic() < end, found
@@ -84,7 +85,7 @@ async def found_once(desktop: VirtualDesktop, role: str, name: str) -> None:
 
 
 async def shows(desktop: VirtualDesktop, role: str, name: str | None, value: str = "") -> tuple[ElementTree, Element]:
-    """Wait until an element shows and return it with its tree, if the picture agrees."""
+    """Wait until an element is on screen and matches the picture; return it with its tree."""
     end, check = time.monotonic() + PATIENCE_S, ElementCheck()
     while True:
         tree = await desktop.elements()
@@ -98,7 +99,7 @@ async def shows(desktop: VirtualDesktop, role: str, name: str | None, value: str
 
 
 async def active(desktop: VirtualDesktop, title: str) -> None:
-    """Wait until the only window is one with this beginning of a title, and has the keyboard."""
+    """Wait until the only window has this beginning of a title and the keyboard focus."""
     end = time.monotonic() + PATIENCE_S
     while [(each.active, each.title.startswith(title)) for each in await desktop.windows()] != [(True, True)]:
         assert time.monotonic() < end, await desktop.windows()
@@ -106,7 +107,7 @@ async def active(desktop: VirtualDesktop, title: str) -> None:
 
 
 class Office:
-    """A desktop with LibreOffice on it, which opens documents one after the other."""
+    """A desktop with LibreOffice, which opens one document after another."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -121,19 +122,21 @@ class Office:
         return VirtualDesktop(app=app, env=self._own, app_timeout_s=90)
 
     def opened(self, desktop: VirtualDesktop, document: str) -> None:
-        """Have what is running open another document, as a second command does."""
+        """Make the running LibreOffice open another document, as a second command does."""
         env = {**os.environ, **self._own, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
         subprocess.run([*self._words, str(self._folder / document)], env=env, check=True, timeout=PATIENCE_S)
 
 
-async def test_a_letter_and_a_sheet_tell_of_what_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_letter_and_a_sheet_report_their_visible_elements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for patience in ("FIRST_S", "AT_HAND_S", "SLOW_S"):
         monkeypatch.setattr(element_tree, patience, 30.0)
     office = Office(tmp_path)
     async with office.starting("letter.fodt") as desktop:
         await tells_of_paragraphs_menus_fields_and_dialogs(desktop)
         await desktop.do(Hotkey(("esc",)))
-        await active(desktop, "letter.fodt")  # keys that come earlier go to the dialog, which is still there
+        await active(desktop, "letter.fodt")  # earlier keys would go to the dialog, which is still open
         await desktop.do(Hotkey(("ctrl", "w")))
         await active(desktop, "LibreOffice")
         office.opened(desktop, "orders.fods")
@@ -177,17 +180,17 @@ async def withholds_a_click_that_names_another_button(desktop: VirtualDesktop, b
 
 
 async def tells_of_the_cells_that_show_and_hold_something(desktop: VirtualDesktop) -> None:
-    await found(desktop, "menu", "File")  # it may come after the first cells
+    await found(desktop, "menu", "File")  # it may follow the first cells
     tree, merchant = await found(desktop, "cell", "B2", value="Ada Supplies")
-    assert PARTLY in tree.why_not, "it is said that this is not all of the sheet"
+    assert PARTLY in tree.why_not, "the tree reports that it is incomplete"
     assert not tree.complete
     told = [each.name for each in tree.find("cell", hidden=True)]
     assert told[:9] == ["A1", "B1", "C1", "A2", "B2", "C2", "A3", "B3", "C3"]
-    assert len(told) < 60, "nothing of what is scrolled out of sight"
-    await found_once(desktop, "menu", "File")  # LibreOffice tells of another menu bar, which never shows
+    assert len(told) < 60, "cells outside the viewport are excluded"
+    await found_once(desktop, "menu", "File")  # LibreOffice reports a second menu bar, which is never shown
     frame, check = await desktop.look(), ElementCheck()
     assert not check.why_not(frame, tree, merchant)
-    # Its own places are off by the height of GTK's menu bar; GTK's parts in them are not.
+    # LibreOffice's own positions are off by the height of GTK's menu bar; those of GTK's widgets are right.
     assert check.read(frame, merchant.box).startswith("Ada Supp")
     (other,) = tree.find("cell", "B3")
     assert check.why_not(frame, tree, other) == ""

@@ -1,4 +1,4 @@
-"""A tree that lies, hangs or has no end leads nowhere, and takes no more than its time and room."""
+"""A tree that is wrong, hangs or is endless leads to no wrong click, and takes bounded time and memory."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from tests.support.own_bus import own_bus
 WINDOW = Box(100, 100, 400, 300)
 SCREEN = Size(1280, 800)
 ROOM_S = 5.0
-"""How much longer than its time a reading may take on a busy machine."""
+"""Grace period of a reading on a busy machine."""
 MOST_READINGS = 20
 MOST_GROWN = 40_000_000
-"""What a program may send, 8 MB, in the liar's form, in the bus's and in ours."""
+"""Memory for the 8 MB that a program may send: as the fake program's, the bus's and our copy."""
 TEXTS = [*INTERFACES, protocol.TEXT]
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A bus for all of these tests: each leaves nobody on it."""
+    """A bus for all these tests; each test leaves it empty."""
     with own_bus(tmp_path_factory.mktemp("bus")) as started:
         if started.process is None or started.why_not:
             pytest.skip(started.why_not)
@@ -59,7 +59,7 @@ async def entered(address: str) -> AsyncIterator[list[Liar]]:
 
 
 def window(**below: Told) -> dict[str, Told]:
-    """Return a window that is where the X server has it, and what else is told to be in it."""
+    """Return a window at the position that the X server has, with other elements inside."""
     top = Told(
         "Form", FRAME, extents=(WINDOW.left, WINDOW.top, WINDOW.width, WINDOW.height), below=list(map(at, below))
     )
@@ -83,7 +83,7 @@ async def read(address: str, reader: Reader | None = None, pid: int | None = Non
 
 
 @pytest.mark.parametrize("cached", [True, False])
-async def test_what_is_true_is_found(address, entered, cached) -> None:
+async def test_correct_elements_are_found(address, entered, cached) -> None:
     liar = Liar(window(save=Told("Save")), cached=cached)
     entered.append(liar)
     await liar.enter(address)
@@ -94,8 +94,10 @@ async def test_what_is_true_is_found(address, entered, cached) -> None:
     assert tree.at(Point(111, 111)) is save
 
 
-async def test_a_part_belongs_to_what_names_it_whatever_parent_the_cache_gives_it(address, entered) -> None:
-    """LibreOffice's cache gives its own part of a second window that window as its parent; GTK's panel names it."""
+async def test_a_child_belongs_to_the_element_that_lists_it_despite_the_cached_parent(address, entered) -> None:
+    """LibreOffice's cache gives a wrong parent for a part in another toolkit's panel; the panel's own children are
+    right.
+    """
     left, top, width, height = WINDOW.left, WINDOW.top, WINDOW.width, WINDOW.height
     bar, menu, root_pane = (protocol.ROLES.index(role) for role in ("menu bar", "menu", "root pane"))
     told = window(
@@ -119,12 +121,12 @@ async def test_a_part_belongs_to_what_names_it_whatever_parent_the_cache_gives_i
     (file,) = tree.find("menu", "File")
     assert file.box == Box(left, top, 40, 25)
     (save,) = tree.find("button", "Save")
-    assert save.box == Box(110, 110 + 25, 50, 20), "its places are counted from below the menu bar"
+    assert save.box == Box(110, 110 + 25, 50, 20), "its positions are relative to the area below the menu bar"
 
 
 @pytest.mark.parametrize(("cached", "many"), [(True, 1000), (False, 200)])
-async def test_a_thousand_lies_about_places_and_names_lead_nowhere(address, entered, cached, many) -> None:
-    """Outside the window, of no size, without end, of ids that are gone, not showing; names of all kinds."""
+async def test_a_thousand_wrong_boxes_and_names_give_no_false_box(address, entered, cached, many) -> None:
+    """Elements outside the window, of size zero, endless, defunct or hidden; names of all kinds."""
     chance = random.Random(7)
     edges = [-(2**31), -5000, -1, 0, 1, 99, 500, 501, 1280, 40_000, 2**31 - 1]
     names = ["Save", "\x1b[2JSave", "Sa\u202eve", "x" * 5000, "\n\t ", "Save\x00"[:4], "\u200bSave"]
@@ -156,7 +158,7 @@ async def test_a_thousand_lies_about_places_and_names_lead_nowhere(address, ente
     assert len([each for each in tree.elements if each.on_screen]) <= 1 + len(inside)
 
 
-async def test_a_window_that_is_not_where_the_x_server_has_it_does_not_count(address, entered) -> None:
+async def test_a_window_with_another_box_than_the_x_servers_is_ignored(address, entered) -> None:
     elements = window(save=Told("Save"))
     elements[at("window")].extents = (100, 100, 4000, 300)
     liar = Liar(elements)
@@ -167,7 +169,7 @@ async def test_a_window_that_is_not_where_the_x_server_has_it_does_not_count(add
     assert "not where the X server has them" in tree.why_not
 
 
-async def test_a_program_cannot_tell_of_another_one_s_window(address, entered) -> None:
+async def test_a_program_cannot_report_elements_in_another_programs_window(address, entered) -> None:
     liar = Liar(window(save=Told("Save")))
     entered.append(liar)
     await liar.enter(address)
@@ -186,26 +188,27 @@ async def test_ten_thousand_children_are_not_all_read(address, entered, cached) 
     assert len(tree.elements) <= MOST_ELEMENTS
     assert not tree.complete
     assert "not all of it is here" in tree.why_not or "in time" in tree.why_not
-    assert kept < 4_700_000, "as many as are read take not 4 MB, all of them from 5.4 to 7.3"
+    assert kept < 4_700_000, "the elements that are read take less than 4 MB, all of them 5.4 to 7.3 MB"
     assert grown < MOST_GROWN
 
 
-async def test_names_without_an_end_are_not_kept(address, entered) -> None:
+async def test_endless_names_are_truncated(address, entered) -> None:
     liar = Liar(window(**{f"e{number}": Told("x" * 5_000) for number in range(1_000)}))
     entered.append(liar)
     await liar.enter(address)
     tree, grown, kept = await weighed(address, liar)
     assert all(len(each.name) <= NAME_CHARACTERS for each in tree.elements)
-    assert kept < 3_000_000, "the beginnings of the names take not 2 MB, all of them 6"
+    assert kept < 3_000_000, "the truncated names take less than 2 MB, the whole names 6 MB"
     assert grown < MOST_GROWN
 
 
 async def weighed(address: str, liar: Liar) -> tuple[ElementTree, int, int]:
-    """Read a liar's tree; return it, and by how many bytes memory grew meanwhile, and has grown for good.
+    """Read a fake program's tree; return the tree, the peak and the lasting growth of memory in bytes.
 
-    Python counts its own memory, what the liar takes for its answers included: what the process once took says nothing.
+    Python counts its own allocations, including the fake program's answers. The peak of the process would prove
+    nothing.
     """
-    await read(address)  # what is loaded when something is read for the first time is no part of a tree
+    await read(address)  # load modules first, so that they are not measured
     reader = Reader(address)
     gc.collect()
     tracemalloc.start()
@@ -220,7 +223,7 @@ async def weighed(address: str, liar: Liar) -> tuple[ElementTree, int, int]:
     return tree, grown, kept
 
 
-async def test_a_tree_without_an_end_is_left(address, entered) -> None:
+async def test_an_endless_tree_is_cut_off(address, entered) -> None:
     class Endless(dict[str, Told]):
         def __missing__(self, path: str) -> Told:
             return Told("deeper", below=[f"{path}d"], above=path[:-1])
@@ -251,7 +254,7 @@ async def test_a_tree_in_a_circle_ends(address, entered, cached) -> None:
 
 
 @pytest.mark.parametrize("silent", ["GetItems", "GetExtents", "ToolkitName"])
-async def test_a_program_that_hangs_holds_nobody_up(address, entered, silent) -> None:
+async def test_a_hung_program_does_not_delay_the_others(address, entered, silent) -> None:
     hung = Liar(window(save=Told("Hung")), answers={silent: lambda asked: None})
     good = Liar(window(save=Told("Save")))
     for liar in (hung, good):
@@ -267,7 +270,7 @@ async def test_a_program_that_hangs_holds_nobody_up(address, entered, silent) ->
     assert {each.name for each in tree.find("button", hidden=True)} == {"Save", "Hung"}
 
 
-async def test_the_only_program_that_hangs_is_said_to(address, entered) -> None:
+async def test_a_hung_program_is_named_in_the_reason(address, entered) -> None:
     hung = Liar(window(save=Told("Hung")), answers={"GetItems": lambda asked: None})
     entered.append(hung)
     await hung.enter(address)
@@ -285,8 +288,8 @@ async def test_the_only_program_that_hangs_is_said_to(address, entered) -> None:
         {},
     ],
 )
-async def test_a_table_that_lies_about_its_cells_has_an_end(address, entered, answers) -> None:
-    """It says that its corners hold the first cell and the last of billions, and each cell is the same one."""
+async def test_a_table_with_wrong_cell_counts_is_read_up_to_the_limit(address, entered, answers) -> None:
+    """Its corners report the first cell and the last of billions, and every cell is the same object."""
     elements = window(
         table=Told(
             "Sheet", 55, SHOWS | protocol.MANAGES, (110, 110, 300, 200), interfaces=[*INTERFACES, protocol.TABLE]
@@ -309,7 +312,7 @@ async def test_a_table_that_lies_about_its_cells_has_an_end(address, entered, an
     )
     entered.append(liar)
     await liar.enter(address)
-    for _ in range(MOST_READINGS if not answers else 1):  # on a busy machine it may be too late to answer
+    for _ in range(MOST_READINGS if not answers else 1):  # on a busy machine the answer may be late
         corners = iter((0, 1, 0, 1))
         liar.asked.clear()
         tree = await read(address)
@@ -324,7 +327,7 @@ async def test_a_table_that_lies_about_its_cells_has_an_end(address, entered, an
     assert sum(member == "GetAccessibleAt" for _, member in liar.asked) <= MOST_CELLS
 
 
-async def test_a_program_that_sends_too_much_is_not_read(address, entered) -> None:
+async def test_a_program_with_a_too_large_answer_is_skipped(address, entered) -> None:
     huge = Liar(window(**{f"e{number}": Told("x" * 1_000_000) for number in range(12)}))
     good = Liar(window(save=Told("Save")))
     for liar in (huge, good):
@@ -347,7 +350,7 @@ async def test_a_program_that_sends_too_much_is_not_read(address, entered) -> No
         {"ChildCount": lambda asked: ("i", [-5])},
     ],
 )
-async def test_answers_of_another_kind_are_none(address, entered, answers) -> None:
+async def test_answers_of_a_wrong_type_are_ignored(address, entered, answers) -> None:
     liar = Liar(window(save=Told("Save")), answers=answers)
     entered.append(liar)
     await liar.enter(address)
@@ -355,7 +358,7 @@ async def test_answers_of_another_kind_are_none(address, entered, answers) -> No
     assert tree.applications[0].pid == os.getpid()
 
 
-async def test_a_password_is_never_asked_for(address, entered) -> None:
+async def test_the_text_of_a_password_field_is_never_requested(address, entered) -> None:
     elements = window(
         name=Told("Name", ENTRY, interfaces=TEXTS),
         pin=Told("Pin", PASSWORD, interfaces=TEXTS),
@@ -371,7 +374,7 @@ async def test_a_password_is_never_asked_for(address, entered) -> None:
     assert "hunter2" not in repr(tree)
 
 
-async def test_what_has_not_changed_is_not_asked_for_again(address, entered) -> None:
+async def test_unchanged_elements_are_not_requested_again(address, entered) -> None:
     liar = Liar(window(save=Told("Save")))
     entered.append(liar)
     await liar.enter(address)
@@ -388,10 +391,10 @@ async def test_what_has_not_changed_is_not_asked_for_again(address, entered) -> 
     liar.elements[at("save")].extents = (200, 200, 50, 20)
     painted = View(view.windows, SCREEN, time.monotonic_ns())
     (moved,) = (await asyncio.wrap_future(reader.read(painted))).find("button")
-    assert moved.box.left == 200, "something was drawn, so it was asked where things are"
+    assert moved.box.left == 200, "after damage the positions are read again"
 
 
-async def test_of_a_monitor_that_is_not_looked_at_nothing_is_told(address, entered) -> None:
+async def test_elements_outside_the_selected_monitor_are_excluded(address, entered) -> None:
     liar = Liar(window(save=Told("Save")))
     entered.append(liar)
     await liar.enter(address)

@@ -1,4 +1,4 @@
-"""A kept tree is mended where that is plain, and read as a whole where it is not: so it is what a program tells."""
+"""A cached tree is updated in place after a clear change, and else read anew, so it always equals the program's own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TOP = TopWindow(1, os.getpid(), "Form", WINDOW, WINDOW)
 
 
 class Kept:
-    """A program that lies as a test wants, and a reader that keeps what it told."""
+    """A fake program under the test's control, and a reader that caches its tree."""
 
     def __init__(self, address: str, **below: Told) -> None:
         rows = {f"row{n}": Told(f"Row {n}", extents=(110, 130 + 8 * n, 50, 8)) for n in range(ROWS)}
@@ -39,7 +39,7 @@ class Kept:
         self.address, self.reader = address, Reader(address)
 
     async def read(self, *drawn: Box, anew: Sequence[Box] | None = None) -> ElementTree:
-        """Read once more, as after these places were drawn on, of which only ``anew`` show something else, if given."""
+        """Read again as if these boxes had been drawn; with ``anew``, only those boxes look different."""
         now = time.monotonic_ns()
         other = None if anew is None else tuple((now, box) for box in anew)
         view = View(
@@ -50,7 +50,7 @@ class Kept:
 
     @property
     def whole(self) -> bool:
-        """Whether all was asked for when it was read last."""
+        """Whether the last reading requested the whole tree."""
         return any(member == "GetItems" for _, member in self.liar.asked)
 
 
@@ -65,7 +65,7 @@ async def kept(address: str) -> AsyncIterator[Kept]:
     program.liar.leave()
 
 
-async def test_only_what_is_said_to_have_changed_is_asked_again(kept: Kept) -> None:
+async def test_only_elements_with_a_change_signal_are_requested_again(kept: Kept) -> None:
     kept.liar.elements[at("save")].name = "Store"
     await kept.liar.signal(at("save"), "PropertyChange", "accessible-name")
     tree = await kept.read()
@@ -76,7 +76,7 @@ async def test_only_what_is_said_to_have_changed_is_asked_again(kept: Kept) -> N
     assert kept.liar.asked == []
 
 
-async def test_what_was_drawn_over_is_asked_again_though_nobody_said_a_word(kept: Kept) -> None:
+async def test_redrawn_elements_are_requested_again_without_a_signal(kept: Kept) -> None:
     kept.liar.elements[at("row3")].name = "Row three"
     kept.liar.elements[at("row4")].extents = (300, 162, 50, 8)
     tree = await kept.read(Box(110, 152, 50, 16))
@@ -86,7 +86,7 @@ async def test_what_was_drawn_over_is_asked_again_though_nobody_said_a_word(kept
     assert (at("row9"), "GetExtents") not in kept.liar.asked
 
 
-async def test_of_what_was_drawn_only_that_is_asked_which_shows_something_else(kept: Kept) -> None:
+async def test_of_redrawn_elements_only_those_that_look_different_are_requested(kept: Kept) -> None:
     kept.liar.elements[at("row3")].name = "Row three"
     tree = await kept.read(WINDOW, anew=[Box(110, 154, 50, 8)])
     assert not kept.whole
@@ -96,8 +96,8 @@ async def test_of_what_was_drawn_only_that_is_asked_which_shows_something_else(k
     assert kept.liar.asked == []
 
 
-async def test_where_something_moved_what_looks_the_same_may_have_moved_too(kept: Kept) -> None:
-    """As in a list that is scrolled by a line: all its buttons look alike, and only a label shows that it moved."""
+async def test_after_a_movement_elements_that_look_the_same_are_requested_too(kept: Kept) -> None:
+    """For example a list scrolled by a line: all its buttons look alike, and only a label shows the movement."""
     for number in range(ROWS):
         kept.liar.elements[at(f"row{number}")].extents = (110, 122 + 8 * number, 50, 8)
     tree = await kept.read(WINDOW, anew=[Box(110, 154, 50, 8)])
@@ -105,8 +105,8 @@ async def test_where_something_moved_what_looks_the_same_may_have_moved_too(kept
 
 
 @pytest.mark.parametrize("moves", [True, False])
-async def test_what_is_beside_something_new_is_asked_where_it_is(kept: Kept, moves: bool) -> None:
-    """As in a list of lines that look alike, into which one more is put: only its end looks another."""
+async def test_siblings_of_a_new_element_are_asked_for_their_position(kept: Kept, moves: bool) -> None:
+    """For example another entry in a list of identical lines: only the end of the list looks different."""
     elements, panel = kept.liar.elements, at("list")
     elements[at("old")] = Told("Line", above=panel, extents=(200, 200, 50, 20))
     elements[panel].below = [at("old")]
@@ -121,7 +121,7 @@ async def test_what_is_beside_something_new_is_asked_where_it_is(kept: Kept, mov
     assert kept.whole is moves
 
 
-async def test_what_holds_others_and_grows_may_have_moved_them(kept: Kept) -> None:
+async def test_a_grown_container_has_its_children_requested_again(kept: Kept) -> None:
     elements, panel = kept.liar.elements, at("list")
     elements[at("inner")] = Told("Inner", above=panel, extents=(200, 200, 50, 20))
     elements[panel].below = [at("inner")]
@@ -134,7 +134,7 @@ async def test_what_holds_others_and_grows_may_have_moved_them(kept: Kept) -> No
     assert (await kept.read(WINDOW, anew=[])).find("button", "Row 9")[0].box.top == 300
 
 
-async def test_a_program_that_lags_is_asked_again_but_not_at_once(address: str) -> None:
+async def test_a_program_with_delayed_updates_is_asked_again_later(address: str) -> None:
     program = Kept(address)
     program.liar.toolkit = "Chromium 120"
     await program.liar.enter(address)
@@ -155,7 +155,7 @@ async def test_a_program_that_lags_is_asked_again_but_not_at_once(address: str) 
     program.liar.leave()
 
 
-async def test_what_came_is_there_and_what_went_is_not(kept: Kept) -> None:
+async def test_added_children_appear_and_removed_children_vanish(kept: Kept) -> None:
     elements, panel = kept.liar.elements, at("list")
     elements[at("new")] = Told("New", above=panel, extents=(200, 200, 50, 20))
     elements[at("deep")] = Told("Deep", PANEL, above=panel, below=[at("inner")])
@@ -185,15 +185,15 @@ async def test_what_came_is_there_and_what_went_is_not(kept: Kept) -> None:
         ("window", "StateChanged", "defunct"),
     ],
 )
-async def test_where_nobody_can_tell_what_changed_all_is_asked(kept: Kept, path: str, member: str, detail: str) -> None:
+async def test_after_an_unclear_change_the_whole_tree_is_read(kept: Kept, path: str, member: str, detail: str) -> None:
     kept.liar.elements[at("row7")].name = "Row seven"
     await kept.liar.signal(at(path), member, detail)
     assert (await kept.read()).find("button", "Row seven")
     assert kept.whole
 
 
-async def test_a_tree_that_lies_about_its_changes_is_read_as_a_whole(kept: Kept) -> None:
-    """What it says is in it is in something else, is there twice, has no end, or is what is known to be a password."""
+async def test_a_contradictory_change_makes_the_whole_tree_be_read(kept: Kept) -> None:
+    """The new child is elsewhere too, appears twice, contains itself or its window, or is a password field."""
     elements, panel = kept.liar.elements, at("list")
     names = {each.name for each in (await kept.read()).elements}
     for lie in ([at("save")], [at("new"), at("new")], [panel], [at("window")]):
@@ -229,13 +229,13 @@ async def test_a_tree_that_lies_about_its_changes_is_read_as_a_whole(kept: Kept)
         (OBJECT, "StateChanged", [7], Changes(everything=True)),
     ],
 )
-def test_what_a_signal_says_has_changed(event: str, member: str, body: list[object], told: Changes) -> None:
+def test_a_signal_is_translated_into_changes(event: str, member: str, body: list[object], told: Changes) -> None:
     heard = Changes()
     heard.hear("p", event, member, body)
     assert heard == told
 
 
-def test_who_says_too_much_is_asked_for_everything() -> None:
+def test_too_many_signals_count_as_an_unknown_change() -> None:
     heard = Changes()
     for number in range(10 * MOST_TOLD):
         heard.hear(f"p{number}", OBJECT, "ChildrenChanged", ["add"])
@@ -243,7 +243,7 @@ def test_who_says_too_much_is_asked_for_everything() -> None:
     assert len(heard.inside) == MOST_TOLD
 
 
-def test_what_was_drawn_is_known_only_from_when_on_it_is_told() -> None:
+def test_damage_is_known_only_since_the_start_of_its_record() -> None:
     boxes = [Box(n, 0, 5, 5) for n in range(MOST_BOXES + 1)]
     view = View((TOP,), SCREEN, 9, None, 10, ((5, boxes[0]), (7, boxes[1]), (9, boxes[1])), 4)
     assert view.drawn_since(5) == (boxes[1],)
@@ -258,22 +258,22 @@ def test_what_was_drawn_is_known_only_from_when_on_it_is_told() -> None:
 
 
 def page(*showing: bool) -> list[Node]:
-    """Return a document with these, each of which shows or does not."""
+    """Return a document with one button per argument, shown or hidden."""
     top = [Node("w", "window", "", SHOWS, seen=WINDOW), Node("d", "document", "", SHOWS, 0, seen=WINDOW)]
     rows = (Node(str(n), "button", "", SHOWS if shows else 0, 1, seen=WINDOW) for n, shows in enumerate(showing))
     return [*top, *rows]
 
 
-def test_what_moves_may_bring_into_sight_what_did_not_show() -> None:
+def test_a_movement_may_reveal_hidden_elements() -> None:
     assert may_show_more(page(True, False), [2], [])
     assert not may_show_more(page(True, True), [2], [])
-    assert not may_show_more(page(True, False), [], [WINDOW]), "it would have moved"
-    assert may_show_more(page(False, False), [], [WINDOW]), "there is nothing that could have moved"
+    assert not may_show_more(page(True, False), [], [WINDOW]), "an element in view would have moved"
+    assert may_show_more(page(False, False), [], [WINDOW]), "no element in view shows a movement"
     assert not may_show_more(page(False, False), [], [Box(100, 100, 40, 30)])
 
 
 @pytest.mark.parametrize(("toolkit", "moving"), [("Chromium 120", True), ("gtk 3.24", False)])
-def test_a_page_that_was_just_drawn_anew_may_tell_where_things_were(toolkit: str, moving: bool) -> None:
+def test_a_freshly_drawn_page_may_report_outdated_positions(toolkit: str, moving: bool) -> None:
     program = Application("", ":1.7", os.getpid())
     program.toolkit, program.nodes = toolkit, page(True, True, True)
     for node in program.nodes:
@@ -284,12 +284,12 @@ def test_a_page_that_was_just_drawn_anew_may_tell_where_things_were(toolkit: str
 
     assert program.moving(drawn(5, 6)) is moving
     assert not program.moving(drawn(5, 5 + LAGS_NS))
-    assert not program.moving(replace(drawn(5, 6), anew=())), "it looks as it did"
-    assert not program.moving(drawn(1, 6)), "what was told of after it was drawn is where it was drawn"
+    assert not program.moving(replace(drawn(5, 6), anew=())), "it looks the same"
+    assert not program.moving(drawn(1, 6)), "a position reported after the drawing is current"
     assert not program.moving(View((TOP,), SCREEN, 5, None, 6, ((5, Box(0, 0, 9, 9)),)))
 
 
-def test_of_a_tree_that_is_known_only_what_differs_travels() -> None:
+def test_only_the_differences_to_a_known_tree_are_sent() -> None:
     known = tree_of(*(element("button", f"Row {n}", Box(n, 0, 5, 5)) for n in range(40)))
     changed = tree_of(*(element("button", f"Row {n}" if n != 7 else "Seven", Box(n, 0, 5, 5)) for n in range(40)))
     shorter = tree_of(*known.elements[:-1])

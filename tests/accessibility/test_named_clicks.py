@@ -1,6 +1,6 @@
-"""A click that names one button and points at another, on real programs of each toolkit: nothing is pressed.
+"""A click that names one button and points at another is withheld, on real programs of each toolkit.
 
-The opposite error is measured beside it: the right click, and descriptions that leave room, are carried out.
+The opposite error is tested as well: correct clicks, and vague descriptions, are performed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Stage:
     desktop: VirtualDesktop
 
     async def place(self, name: str) -> Box:
-        """Return the box of a button, as its program tells or, where none tells, as it is read."""
+        """Return the box of a button from the accessibility tree, or from OCR for a program without a tree."""
         if self.toolkit in SILENT:
             controls: list[Control] = await SpotText().controls(await self.desktop.look())
         else:
@@ -55,20 +55,20 @@ class Stage:
         return next(control.box for control in controls if control.name == name)
 
     async def drawn(self, name: str) -> Box:
-        """Return the box of a button as it is drawn: GTK 4 tells the box of its label."""
+        """Return the drawn box of a button: GTK 4 reports the box of its label."""
         if not can_read():
             pytest.skip("needs OCR, the extra rehearsal")
         return next(each.box for each in await SpotText().controls(await self.desktop.look()) if each.name == name)
 
     async def told(self, *calls: dict[str, Any]) -> tuple[int, list[str]]:
-        """Have a model give some calls. Return how many were carried out, and what was said of the others."""
+        """Perform a model's calls. Return the number performed, and the reasons for withholding the others."""
         recorder, reader = MemoryRecorder(), SpotText() if can_read() else None
         model = MemoryModel([wrote(call) for call in (*calls, step("answer", content="done"))])
         walk = walk_of(as_model(model), desktop=self.desktop, recorder=recorder)
         walk.doors = replace(walk.doors, elements=Elements(self.desktop), spots=reader)
         await work(walk)
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
-            await asyncio.wait(others)  # the tree is still being read: the next test has an event loop of its own
+            await asyncio.wait(others)  # the tree is still being read, and the next test has another event loop
         return len(recorder.of("action")), [event.reason for event in recorder.of("correction")]
 
     def at(self, box: Box, dx: int = 0, dy: int = 0) -> dict[str, int]:
@@ -106,12 +106,12 @@ def stage(
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for a tree: on a busy machine one that is not at hand at once is left out."""
+    """Wait longer for a tree: on a busy machine a late one is omitted."""
     for patience in ("FIRST_S", "AT_HAND_S", "SLOW_S"):
         monkeypatch.setattr(element_tree, patience, 30.0)
 
 
-async def test_a_click_on_another_button_than_it_names_is_withheld(stage: Stage) -> None:
+async def test_a_click_on_another_button_than_the_named_one_is_withheld(stage: Stage) -> None:
     save, close = await stage.place("Save"), await stage.place("Close")
     done, (reason,) = await stage.told(step("click", element="the 'Close' button", **stage.at(save)))
     assert done == 0
@@ -143,7 +143,7 @@ async def test_a_click_on_the_padding_of_a_button_is_carried_out(stage: Stage) -
         assert await stage.told(step("click", element="Save button", **stage.at(save, dx), button="middle")) == (1, [])
 
 
-async def test_a_double_click_and_a_drag_are_withheld_too(stage: Stage) -> None:
+async def test_a_double_click_and_a_drag_on_another_button_are_withheld(stage: Stage) -> None:
     save = stage.at(await stage.place("Save"))
     ends = {"x1": save["x"], "y1": save["y"], "x2": save["x"] + 100, "y2": save["y"] + 100}
     calls = [
@@ -159,7 +159,7 @@ async def test_a_double_click_and_a_drag_are_withheld_too(stage: Stage) -> None:
 
 async def test_a_click_beside_the_box_of_a_check_box_is_carried_out(stage: Stage) -> None:
     if stage.toolkit in SILENT:
-        pytest.skip("its programs tell nothing of a check box")
+        pytest.skip("its programs do not report check boxes")
     (urgent,) = (await until_there(stage.desktop, "check box", "Urgent")).find("check box", "Urgent")
     point = stage.at(Box(urgent.box.left + 30, urgent.box.top, 1, urgent.box.height))
     assert await stage.told(step("click", element="the Urgent check box", **point)) == (1, [])

@@ -1,4 +1,4 @@
-"""Where an element is: what a toolkit says, held against where the X server has the window."""
+"""An element's box: the toolkit's position, compared with the X server's position of the window."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def boxed(told, window, element, *, in_window=False, windows=(FORM,)):
         ((0, 0, 400, 300), (10, 10, 80, 30), "relative to the window"),
     ],
 )
-def test_a_toolkit_may_tell_it_in_its_own_pixels(window, element, told):
+def test_a_box_in_the_toolkits_own_pixels_is_converted(window, element, told):
     assert boxed(told, window, element) == Box(110, 130, 80, 30), told
 
 
-def test_gtk_4_tells_it_relative_to_the_window():
+def test_a_box_of_gtk_4_is_relative_to_the_window():
     assert boxed("", (0, 0, 400, 300), (10, 10, 80, 30), in_window=True) == Box(110, 130, 80, 30)
 
 
@@ -42,11 +42,11 @@ def test_gtk_4_tells_it_relative_to_the_window():
     "window",
     [(100, 120, 700, 300), (100, 120, 0, 0), (100, 120, -400, -300), (-(2**31), 0, 400, 300), (0, 0, 4000, 3000)],
 )
-def test_a_window_that_is_nothing_like_the_x_server_s_does_not_count(window):
+def test_a_window_unlike_any_of_the_x_server_s_is_ignored(window):
     assert boxed("", window, (110, 130, 80, 30)) is None
 
 
-def test_a_window_of_another_process_does_not_count():
+def test_a_window_of_another_process_is_ignored():
     assert fit((100, 120, 400, 300), "Form", 8, (FORM,), in_window=False) is None
 
 
@@ -56,14 +56,14 @@ def test_of_two_windows_of_one_size_the_place_decides_and_then_the_title():
     assert boxed("", (0, 0, 400, 300), (10, 10, 80, 30), windows=(other, FORM)) == Box(110, 130, 80, 30)
 
 
-def test_what_lies_outside_the_program_s_windows_is_nowhere():
+def test_a_box_outside_the_program_s_windows_is_clipped_or_dropped():
     assert place(Box(110, 130, 80, 30), 7, (FORM,), SCREEN) == (Box(110, 130, 80, 30), False)
     assert place(Box(90, 130, 80, 30), 7, (FORM,), SCREEN) == (Box(99, 130, 71, 30), False)
     assert place(Box(600, 700, 80, 30), 7, (FORM,), SCREEN) == (None, False)
     assert place(Box(2000, 130, 80, 30), 7, (FORM,), SCREEN) == (None, False)
 
 
-def test_what_another_program_lies_above_is_covered():
+def test_an_element_below_another_programs_window_is_covered():
     above = TopWindow(2, 8, "Above", Box(100, 120, 200, 30), Box(100, 120, 200, 30))
     seen_through = TopWindow(3, 8, "Glass", Box(0, 0, 1280, 800), Box(0, 0, 1280, 800), solid=False)
     assert place(Box(110, 130, 80, 30), 7, (FORM, above), SCREEN) == (Box(110, 130, 80, 30), True)
@@ -71,8 +71,8 @@ def test_what_another_program_lies_above_is_covered():
     assert place(Box(110, 130, 80, 30), 7, (above, FORM), SCREEN) == (Box(110, 130, 80, 30), False)
 
 
-def test_a_part_that_another_toolkit_draws_is_where_what_it_fills_is() -> None:
-    """LibreOffice counts from below GTK's menu bar, and a field of GTK's in it is where it says."""
+def test_a_part_drawn_by_another_toolkit_gets_the_position_of_its_container() -> None:
+    """LibreOffice counts from below GTK's menu bar; a GTK field inside it reports its true position."""
     window, area = part((0, 0, 800, 600)), part((0, 44, 800, 556), 0)
     own = part((0, 19, 800, 557), 1, adopted=True)
     button, place = part((4, 21, 44, 35), 2), part((4, 99, 162, 34), 2)
@@ -116,5 +116,5 @@ def part(extents: Extents | None, parent: int = -1, *, adopted: bool = False) ->
         ("Ctrl+" * 50 + "S", ""),
     ],
 )
-def test_keys_are_written_the_same_whatever_toolkit_tells_them(told: str, keys: str) -> None:
+def test_shortcuts_have_one_notation_for_all_toolkits(told: str, keys: str) -> None:
     assert shortcut_of(told) == keys

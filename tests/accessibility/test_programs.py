@@ -31,7 +31,7 @@ FLAGS += "--disable-component-update --disable-sync --window-size=900,600"
 
 
 async def until_there(desktop: VirtualDesktop, role: str | None, name: str | None) -> ElementTree:
-    """Wait until a program has told of an element: it may come after its window."""
+    """Wait until a program reports an element; its window may appear earlier."""
     end = time.monotonic() + PATIENCE_S
     while not (tree := await desktop.elements()).find(role, name):
         assert time.monotonic() < end, (tree.why_not, tree.applications, [e.name for e in tree.elements])
@@ -40,7 +40,7 @@ async def until_there(desktop: VirtualDesktop, role: str | None, name: str | Non
 
 
 async def none_is_refused(desktop: VirtualDesktop) -> None:
-    """Check that each named control that a program tells of is what the picture shows there."""
+    """Check that each named control agrees with the picture at its box."""
     await until_there(desktop, None, "Save")
     await desktop.look()
     tree = await desktop.elements()
@@ -56,16 +56,16 @@ async def none_is_refused(desktop: VirtualDesktop) -> None:
 
 
 def ink(frame, box: Box) -> int:
-    """Count the different colors in a box: one that is drawn there has a border and a text."""
+    """Count the colors in a box: a drawn cell has a border and a text."""
     part = frame.crop(box).rgb
     return len({part[place : place + 3] for place in range(0, len(part), 3)})
 
 
-async def test_the_rows_of_a_list_of_gtk_3_are_told_where_they_are() -> None:
-    """A cell that shows a picture and a text, below headers that are no cells; and a row that is scrolled to."""
+async def test_rows_of_a_gtk_3_list_have_their_drawn_positions() -> None:
+    """A cell with an icon and a text, below headers that are not cells; and a row that is scrolled into view."""
     async with VirtualDesktop(app=["/usr/bin/python3", str(APPS / "list_gtk3.py")], app_timeout_s=60) as desktop:
         tree = await until_there(desktop, "cell", "invoice-03.txt")
-        assert not tree.find("cell", "invoice-90.txt", hidden=True), "what is scrolled out of sight is not told"
+        assert not tree.find("cell", "invoice-90.txt", hidden=True), "rows scrolled out of sight are excluded"
         (third,) = tree.find("cell", "invoice-03.txt")
         assert [each.name for each in tree.find("cell", "3 bytes")] == ["3 bytes"]
         assert ink(await desktop.look(), third.box) > 2
@@ -75,7 +75,7 @@ async def test_the_rows_of_a_list_of_gtk_3_are_told_where_they_are() -> None:
 
 
 async def check_form(desktop: VirtualDesktop, file: Path) -> ElementTree:
-    """Check that the form's elements are told, lie where they are drawn, and hold no password."""
+    """Check that the form reports its elements, at their drawn positions, without the password."""
     tree = await until_there(desktop, "button", "Save")
     assert tree.complete, tree.why_not
     (name,) = tree.find("text field", "Name")
@@ -100,7 +100,7 @@ async def check_form(desktop: VirtualDesktop, file: Path) -> ElementTree:
     return tree
 
 
-async def test_gtk_3_tells_all_at_once(form, tmp_path) -> None:
+async def test_gtk_3_returns_the_whole_tree_in_one_call(form, tmp_path) -> None:
     async with VirtualDesktop(app=form("gtk3", tmp_path / "done", 20)) as desktop:
         await none_is_refused(desktop)
         tree = await check_form(desktop, tmp_path / "done")
@@ -108,7 +108,7 @@ async def test_gtk_3_tells_all_at_once(form, tmp_path) -> None:
         assert told.how == "cache"
         assert told.toolkit.startswith("gtk 3")
         row = tree.find("button", "Row *")
-        assert 2 <= len(row) < 8, "those scrolled out of sight are not there to be acted on"
+        assert 2 <= len(row) < 8, "rows scrolled out of sight are excluded"
         (pane,) = (each for each in tree.ancestors(row[-1]) if each.role == "scroll pane")
         assert all(pane.box.encloses(each.box) for each in row)
         assert len(tree.find("button", "Row *", hidden=True)) == 20
@@ -125,7 +125,7 @@ async def test_gtk_3_tells_all_at_once(form, tmp_path) -> None:
         assert (tmp_path / "done").read_text().endswith("menu New supplier\n")
 
 
-async def test_boxes_are_pixels_of_the_screen_where_gtk_draws_at_twice_the_size(form, tmp_path) -> None:
+async def test_boxes_are_screen_pixels_at_gtk_scale_2(form, tmp_path) -> None:
     async with VirtualDesktop(app=form("gtk3", tmp_path / "done"), env={"GDK_SCALE": "2"}) as desktop:
         tree = await check_form(desktop, tmp_path / "done")
         (window,) = tree.find("window", "Supplier form")
@@ -133,7 +133,7 @@ async def test_boxes_are_pixels_of_the_screen_where_gtk_draws_at_twice_the_size(
         assert tree.applications[0].scale == 2.0
 
 
-async def test_gtk_4_tells_where_things_are_in_its_window_and_its_popups(form, tmp_path) -> None:
+async def test_gtk_4_reports_boxes_in_its_window_and_its_popups(form, tmp_path) -> None:
     file = tmp_path / "done"
     async with VirtualDesktop(app=form("gtk4", file), app_timeout_s=60) as desktop:
         tree = await check_form(desktop, file)
@@ -142,7 +142,7 @@ async def test_gtk_4_tells_where_things_are_in_its_window_and_its_popups(form, t
             (("button", "More"), "menu item", "New supplier", "menu New supplier\n"),
             (("combo box", None), "label", "Weekly", "chose Weekly\n"),
         ):
-            assert (await desktop.elements()).find(role, chosen) == [], "it is not open"
+            assert (await desktop.elements()).find(role, chosen) == [], "the menu is closed"
             tree = await until_there(desktop, *opens)
             await desktop.do(Click(tree.find(*opens)[-1].box.center))
             await desktop.look(after_action=True)
@@ -154,7 +154,7 @@ async def test_gtk_4_tells_where_things_are_in_its_window_and_its_popups(form, t
             assert file.read_text().endswith(does)
 
 
-async def test_qt_is_walked(form, tmp_path) -> None:
+async def test_a_qt_tree_is_read_element_by_element(form, tmp_path) -> None:
     pytest.importorskip("PySide6")
     async with VirtualDesktop(app=form("qt", tmp_path / "done"), app_timeout_s=60) as desktop:
         await none_is_refused(desktop)
@@ -165,7 +165,7 @@ async def test_qt_is_walked(form, tmp_path) -> None:
         assert entry.shortcut == "Ctrl+N"
 
 
-async def test_boxes_are_pixels_of_the_screen_where_qt_draws_half_as_large_again(form, tmp_path) -> None:
+async def test_boxes_are_screen_pixels_at_qt_scale_1_5(form, tmp_path) -> None:
     pytest.importorskip("PySide6")
     scaled = {"QT_SCALE_FACTOR": "1.5"}
     async with VirtualDesktop(app=form("qt", tmp_path / "done"), env=scaled, app_timeout_s=60) as desktop:
@@ -176,7 +176,7 @@ async def test_boxes_are_pixels_of_the_screen_where_qt_draws_half_as_large_again
 
 
 @pytest.mark.parametrize("scale", few([1.25, 1]))
-async def test_chromium_tells_of_its_page(tmp_path, scale) -> None:
+async def test_chromium_reports_the_elements_of_its_page(tmp_path, scale) -> None:
     page = tmp_path / "page.html"
     page.write_text(PAGE)
     app = f"chromium {FLAGS} --force-device-scale-factor={scale} --user-data-dir={tmp_path}/profile --app=file://{page}"
@@ -194,7 +194,7 @@ async def test_chromium_tells_of_its_page(tmp_path, scale) -> None:
         assert (await desktop.elements()).find("button", "Save") == []
 
 
-async def test_tk_is_said_to_tell_nothing_and_nothing_is_started_for_it() -> None:
+async def test_tk_has_no_tree_and_no_service_is_started_for_it() -> None:
     async with VirtualDesktop(app=[tk_python(), str(APPS / "probe_counter.py")]) as desktop:
         tree = await desktop.elements()
         assert tree.elements == ()

@@ -1,7 +1,7 @@
-"""What the tree of elements is for, each use on a program of each toolkit: with the tree, and not without.
+"""Every use of the accessibility tree on a program of each toolkit, with the tree and without it.
 
-Tk tells nothing: there a sentence says so, and what is written on the screen does instead. The uses, in their order:
-scripts, states and interruptions, `localize`, guards, values, the trace, and what redaction leaves of a tree.
+Tk has no tree: the result says so, and text on the screen serves instead. The uses, in their order: scripts, states and
+interruptions, `localize`, guards, values, the trace, and redaction.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ class Stage:
     desktop: VirtualDesktop
     log: Path
     held: str = field(default="Ada Supplies")
-    """What the field Name holds."""
+    """Content of the field Name."""
 
     @property
     def tells(self) -> bool:
         return self.toolkit != "tk"
 
     async def place(self, name: str) -> Box:
-        """Return where a button is: as it is told or, where nothing is told, as it is read."""
+        """Return the box of a button from the tree, or around the point found by its text."""
         if self.tells:
             return (await until_there(self.desktop, "button", name)).find("button", name)[0].box
         found = await named_element(await self.walk(), f"the {name} button")
@@ -115,7 +115,7 @@ def stage(
             app = [tk_python(), str(APPS / "form_tk.py"), str(log)]
         case _:
             app = form(toolkit, log, *([40] if toolkit == "gtk3" else []))
-    # Each test has an event loop of its own: a desktop does not mind which one asks.
+    # Each test has its own event loop; a desktop works with all of them.
     desktop = asyncio.run(VirtualDesktop.start(app=app, env={"HOME": str(folder)}, app_timeout_s=60))
     if toolkit != "tk":
         asyncio.run(until_there(desktop, "button", "Save"))
@@ -125,13 +125,13 @@ def stage(
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a name in the trace be waited for: on a busy machine what is not at hand at once is left out."""
+    """Wait longer for names in the trace: on a busy machine, late ones are otherwise omitted."""
     for patience in ("FIRST_S", "AT_HAND_S", "SLOW_S"):
         monkeypatch.setattr(element_tree, patience, 30.0)
 
 
 class Fast:
-    """A clock that goes on by half a second whenever it is looked at."""
+    """A clock that advances by half a second at each call."""
 
     now_s = 0.0
 
@@ -182,7 +182,7 @@ async def test_1_scripts_press_and_write_by_role_and_name(stage: Stage) -> None:
         assert stage.log.read_text().splitlines()[-1] == f"saved {stage.held}"
 
 
-async def test_2_states_are_told_by_what_is_there(stage: Stage) -> None:
+async def test_2_states_are_recognized_by_their_elements(stage: Stage) -> None:
     frame, silent = await stage.desktop.look(), Told(stage.desktop)
     other, form = (State(name, Widget("button", name)) for name in ("Log in", "Don't save"))
     read = State("read", Widget("button", "Don't save", text="Don't save"))
@@ -196,8 +196,8 @@ async def got_it(hands: Hands) -> None:
     await hands.click("Got it", role="button", name="Got it")
 
 
-async def test_2_interruptions_are_told_by_what_is_there_and_cleared(stage: Stage) -> None:
-    """On Tk by their text: a mark without one is no mark there."""
+async def test_2_interruptions_are_recognized_by_their_elements_and_cleared(stage: Stage) -> None:
+    """On Tk the states are recognized by their text, as a mark without text does not match there."""
     desktop, recorder = stage.desktop, MemoryRecorder()
     by_tree, silent = (ScreenRecognizer(elements=each.elements) for each in (desktop, Told(desktop)))
     named, read = (screens_with_a_tip(text=text) for text in (False, True))
@@ -221,7 +221,7 @@ async def test_2_interruptions_are_told_by_what_is_there_and_cleared(stage: Stag
 
 
 def screens_with_a_tip(*, text: bool) -> Screens:
-    """Return the screens of the form: told by elements alone or, with their text, also where nobody tells of any."""
+    """Return the screens of the form, recognized by elements alone or, with ``text``, also without a tree."""
     form, tip = (
         State(name, Widget("button", button, text=button if text else ""))
         for name, button in (("form", "Don't save"), ("tip", "Got it"))
@@ -229,7 +229,7 @@ def screens_with_a_tip(*, text: bool) -> Screens:
     return Screens([form], [Interruption(tip, Script(got_it))])
 
 
-async def test_3_localize_asks_nobody(stage: Stage) -> None:
+async def test_3_localize_uses_the_tree_or_the_text_before_the_model(stage: Stage) -> None:
     save = await stage.place("Save")
     found = await named_element(await stage.walk(), "the Save button")
     assert found.at is not None
@@ -249,7 +249,7 @@ async def test_4_guards_know_the_button_under_the_pointer_and_the_one_with_the_k
     named = ("Save",) if stage.tells else ()
     assert await scene.called(save.center) == named
     assert await replace(scene, elements=None).called(save.center) == ()
-    on_it = "^save$" if stage.tells else "save"  # what is read is what stands around it, for keys all of its window
+    on_it = "^save$" if stage.tells else "save"  #  text around the point, for keys the text of the window
     assert await Confirm(text=on_it).fits(step.tool_call, click, owner, scene)
     await walk.act(step)
     await walk.look(after_action=True)
@@ -265,7 +265,7 @@ async def test_4_guards_know_the_button_under_the_pointer_and_the_one_with_the_k
         assert await Once(LABELS).pressed_by(key, walk.seen, scene) == ({"Save"} if stage.tells else set(LABELS))
 
 
-async def test_5_values_are_read_as_they_are_spelled(stage: Stage) -> None:
+async def test_5_values_are_read_exactly(stage: Stage) -> None:
     if stage.tells:
         assert await done(await stage.walk(), Script(reading).brain()) == stage.held
     else:
@@ -283,7 +283,7 @@ async def test_6_the_trace_names_the_element_that_was_hit(stage: Stage) -> None:
         assert [event.element.get("name") for event in recorder.of("action")] == names
 
 
-async def test_7_what_is_masked_or_protected_never_leaves_the_tree(stage: Stage) -> None:
+async def test_7_masked_and_protected_values_never_leave_the_tree(stage: Stage) -> None:
     save = await stage.place("Save")
     walk = await stage.walk(redactor=Painter([FixedRegions([Mask("region", save)])]))
     tree, elements = await stage.desktop.elements(), walk.doors.elements
@@ -296,8 +296,8 @@ async def test_7_what_is_masked_or_protected_never_leaves_the_tree(stage: Stage)
     assert ("Don't save" in names(known)) is stage.tells
 
 
-async def test_what_was_scrolled_is_told_where_it_is_now(stage: Stage) -> None:
-    """GTK tells of each row, Chromium only of those in sight, and says nothing when that changes."""
+async def test_scrolled_rows_have_their_current_positions(stage: Stage) -> None:
+    """GTK reports every row, Chromium only those in sight; neither sends a signal when that changes."""
     if stage.toolkit not in ("gtk3", "chromium"):
         pytest.skip("this form has nothing to scroll")
     desktop, elements = stage.desktop, Elements(stage.desktop)
@@ -306,12 +306,12 @@ async def test_what_was_scrolled_is_told_where_it_is_now(stage: Stage) -> None:
     end = time.monotonic() + PATIENCE_S
     while not await all_are_where_they_are_drawn(desktop, elements, before):
         assert time.monotonic() < end, (await elements.read()).find("button", "Row *")
-    await desktop.do(Scroll(before[0].box.center, "up", 50))  # as the other tests have it
+    await desktop.do(Scroll(before[0].box.center, "up", 50))  # restore the state for the other tests
     await desktop.look(after_action=True)
 
 
 async def all_are_where_they_are_drawn(desktop: VirtualDesktop, elements: Elements, before: list[Element]) -> bool:
-    """Say whether other rows are told than before, and the name of each stands where it is told to be."""
+    """Return whether other rows are reported than before, each with its name drawn in its box."""
     rows, frame = (await elements.read()).find("button", "Row *"), await desktop.look()
     whole = [each for each in rows if each.box.height == max(one.box.height for one in rows)]
     read = [ElementCheck().read(frame, each.box, room=True) for each in whole]
@@ -320,7 +320,7 @@ async def all_are_where_they_are_drawn(desktop: VirtualDesktop, elements: Elemen
 
 
 def permille(desktop: VirtualDesktop, box: Box) -> dict[str, int]:
-    """Return where the middle of a box is, as a model says it."""
+    """Return the center of a box in a model's coordinates."""
     size = desktop.size
     return {"x": round(box.center.x * 1000 / size.width), "y": round(box.center.y * 1000 / size.height)}
 

@@ -1,4 +1,6 @@
-"""Finished runs become a playbook: what it says, what it must not say, and that it does again what the runs did."""
+"""Finished runs compile into a playbook: its content, the data it must not contain, and that it repeats the runs'
+steps.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ def nothing(number: str) -> Page:
 
 
 def way(number: str, *, detour: bool = False) -> list[Act]:
-    """Return what a run does to get to an order; with a detour it looks at another list first."""
+    """Return the steps of a run to an order; with ``detour`` it first looks at another list."""
     aside = [Act(menu(), click="Suppliers"), Act(suppliers(), click="Close this list")] if detour else []
     return [
         *aside,
@@ -81,7 +83,7 @@ ORDERS = {
 
 
 def run(home: Path, number: str, *, detour: bool = False, answer: Any = None, **how: Any) -> str:
-    """Record a run that looked an order up; return its trace."""
+    """Record a run that looked up an order; return its trace."""
     goal, name = GOAL.format(number), f"20261123-0000{len(list(home.glob('runs/*'))):02}-00000000"
     if number not in ORDERS:
         said = {"found": False, "customer": None, "total": None, "lines": None}
@@ -93,14 +95,14 @@ def run(home: Path, number: str, *, detour: bool = False, answer: Any = None, **
 
 
 def compiled(home: Path, *traces: str, params: tuple[str, ...] = ()) -> tuple[Playbook, dict[str, Any], str]:
-    """Return the playbook of some traces, what the command says of it, and its text."""
+    """Return the playbook of some traces, the command's JSON output, and the playbook's text."""
     out = home / "made.yaml"
     told = json.loads(compile_traces(traces, out, "look-up", params, None, home, as_json=True, reader=page_reader()))
     return load_playbook(out), told, out.read_text()
 
 
 def decisions(playbook: Playbook, values: dict[str, Any], *pages: Page) -> list[Decision]:
-    """Return what a playbook says on some pages, one after the other."""
+    """Return a playbook's decisions on a sequence of pages."""
     history: list[Turn] = []
     found = []
     for one in pages:
@@ -126,11 +128,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def three(home: Path) -> tuple[Playbook, dict[str, Any], str]:
-    """The playbook of two runs that found their orders, one by a detour, and of one that found none."""
+    """The playbook of two runs that found their orders, one with a detour, and of one that found none."""
     return compiled(home, run(home, "AB-1207", detour=True), run(home, "CD-3391"), run(home, "GH-0001"))
 
 
-def test_what_differs_is_a_parameter_and_what_recurs_is_the_way(three: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_differing_values_become_parameters_and_common_steps_the_playbook(
+    three: tuple[Playbook, dict[str, Any], str],
+) -> None:
     playbook, told, _ = three
     assert told["params"] == {"order_number": "text"}
     assert (told["goal"], told["steps"], told["left_out"], told["ask_model"]) == ("look-up", 4, 2, [])
@@ -138,7 +142,7 @@ def test_what_differs_is_a_parameter_and_what_recurs_is_the_way(three: tuple[Pla
     assert sorted(done) == ["answer", "answer", "click", "click", "click", "write"]
 
 
-def test_it_does_for_another_item_what_the_runs_did(three: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_the_playbook_repeats_the_steps_for_another_item(three: tuple[Playbook, dict[str, Any], str]) -> None:
     playbook, _, _ = three
     number, details = "EF-5050", ORDERS["EF-5050"]
     pages = [menu(), search(), search(), search(number), order(number, *details)]
@@ -156,20 +160,22 @@ def test_it_does_for_another_item_what_the_runs_did(three: tuple[Playbook, dict[
     assert json.loads(said.step["tool_call"]["content"])["found"] is False
 
 
-def test_another_items_page_is_not_answered_from(three: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_no_answer_is_given_from_another_items_page(three: tuple[Playbook, dict[str, Any], str]) -> None:
     playbook, _, _ = three
     number = "EF-5050"
     pages = [menu(), search(), search(), search(number), order("AB-1207", *ORDERS["AB-1207"])]
     assert calls(decisions(playbook, {"order_number": number}, *pages))[-1] == "wait"
 
 
-def test_nothing_is_pressed_before_what_was_typed_is_seen(three: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_no_button_is_pressed_before_the_typed_text_is_visible(three: tuple[Playbook, dict[str, Any], str]) -> None:
     playbook, _, _ = three
     pages = [menu(), search(), search(), search("EF-50")]
     assert calls(decisions(playbook, {"order_number": "EF-5050"}, *pages))[-1] == "wait"
 
 
-def test_a_playbook_holds_no_coordinates_and_no_values_of_the_runs(three: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_a_playbook_contains_no_coordinates_and_no_values_of_the_runs(
+    three: tuple[Playbook, dict[str, Any], str],
+) -> None:
     _, told, text = three
     body = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     for number, (customer, total, _) in ORDERS.items():
@@ -188,7 +194,7 @@ def test_a_playbook_holds_no_coordinates_and_no_values_of_the_runs(three: tuple[
         (["Look up the order."], {"word": "up"}, "look-the-order"),
     ],
 )
-def test_the_name_of_a_goal_has_no_value_of_an_item_in_it(goals: list[str], data: dict[str, str], name: str) -> None:
+def test_the_name_of_a_goal_contains_no_value_of_an_item(goals: list[str], data: dict[str, str], name: str) -> None:
     typed: Any = SimpleNamespace(tool="write", arguments={"content": "ring twice"})
     answers = {"Look up the order of Kite Supplies": json.dumps({"customer": "Kite Supplies"})}
     found: Any = [
@@ -201,18 +207,18 @@ def test_the_name_of_a_goal_has_no_value_of_an_item_in_it(goals: list[str], data
     ("text", "of_it"),
     [("Total 77.00", True), ("77.00", True), ("Total 177.00", False), ("Kite", True), ("Page 1 of 9", False)],
 )
-def test_what_is_pressed_may_hold_no_value_of_an_item(text: str, of_it: bool) -> None:
+def test_a_target_with_a_value_of_the_item_is_detected(text: str, of_it: bool) -> None:
     assert is_of_item(text, ["77.00", "Kite", "1"]) is of_it
 
 
-def test_of_a_single_run_all_that_was_typed_is_a_parameter(home: Path) -> None:
+def test_all_typed_texts_of_a_single_run_become_parameters(home: Path) -> None:
     _, told, text = compiled(home, run(home, "AB-1207"))
     assert told["params"] == {"order_number": "text"}
-    assert told["ask_model"] == ["found"], "whether something was found no screen tells, unless another one told no"
+    assert told["ask_model"] == ["found"], "no screen shows ‘found’, as every run has the same value"
     assert "ask_model" in text
 
 
-def test_data_that_nothing_on_the_way_is_about_are_no_parameter(home: Path) -> None:
+def test_data_that_no_step_uses_are_not_a_parameter(home: Path) -> None:
     from holo_tasks.core.texts.outside import quoted
 
     goal = f"Look up the order.\n\n{quoted({'number': 'AB-1207', 'note': 'for the books', 'lines': [1, 2]})}"
@@ -223,7 +229,7 @@ def test_data_that_nothing_on_the_way_is_about_are_no_parameter(home: Path) -> N
     assert "books" not in text
 
 
-def test_a_parameter_has_the_name_that_it_is_given(home: Path) -> None:
+def test_a_parameter_gets_the_name_from_the_param_option(home: Path) -> None:
     playbook, told, _ = compiled(home, run(home, "AB-1207"), run(home, "CD-3391"), params=("order=AB-1207",))
     assert told["params"] == {"order": "text"}
     pages = [menu(), search(), search()]
@@ -231,11 +237,11 @@ def test_a_parameter_has_the_name_that_it_is_given(home: Path) -> None:
     assert typed["content"] == "EF-5050"
 
 
-def test_a_run_that_went_round_in_circles_is_left_out_where_others_went_straight(home: Path) -> None:
+def test_a_run_with_repeated_detours_is_left_out_if_others_went_straight(home: Path) -> None:
     number = "CD-3391"
     customer, total, lines = ORDERS[number]
     answer = {"customer": customer, "total": total.replace(",", ""), "lines": lines}
-    field = Act(search(), click="Order number")  # again and again before anything was typed
+    field = Act(search(), click="Order number")  # repeatedly, before the number was typed
     again = [*way(number)[:1], field, Act(search(), click="Branch"), field, *way(number)[2:]]
     astray = record(
         home, "20261123-000092-00000000", GOAL.format(number), again, order(number, *ORDERS[number]), answer
@@ -248,12 +254,12 @@ def test_a_run_that_went_round_in_circles_is_left_out_where_others_went_straight
         compiled(home, straight[0], astray)
 
 
-def test_a_literal_that_no_run_has_is_refused(home: Path) -> None:
+def test_a_param_value_that_no_run_contains_is_refused(home: Path) -> None:
     with pytest.raises(InvalidUsage, match=r"No run contains the value that --param gives 'order'"):
         compiled(home, run(home, "AB-1207"), params=("order=XX-0000",))
 
 
-def test_secrets_stay_names(home: Path) -> None:
+def test_secrets_remain_placeholders(home: Path) -> None:
     first = page(*FRAME, (20, 50, "WHO ARE YOU"), (20, 120, "Pin"), (60, 300, "Enter now"), fields=[(200, 118, "")])
     acts = [Act(first, click="Pin"), Act(first, write="{{secret:pin}}"), Act(first, click="Enter now"), *way("AB-1207")]
     customer, total, lines = ORDERS["AB-1207"]
@@ -264,7 +270,7 @@ def test_secrets_stay_names(home: Path) -> None:
     assert "text: '{{secret:pin}}'" in text
 
 
-def test_a_trace_that_was_changed_is_refused_and_nothing_is_written(home: Path, tmp_path: Path) -> None:
+def test_a_tampered_trace_is_refused_and_no_file_is_written(home: Path, tmp_path: Path) -> None:
     trace = Path(run(home, "AB-1207"))
     lines = (trace / "events.jsonl").read_bytes()
     (trace / "events.jsonl").write_bytes(lines.replace(b"AB-1207", b"AB-1208"))
@@ -273,14 +279,14 @@ def test_a_trace_that_was_changed_is_refused_and_nothing_is_written(home: Path, 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_run_that_did_not_come_to_an_answer_is_refused(home: Path, tmp_path: Path) -> None:
+def test_a_run_without_an_answer_is_refused(home: Path, tmp_path: Path) -> None:
     trace = run(home, "AB-1207", status="needs_person")
     with pytest.raises(InvalidUsage, match=r"did not end as answered \(needs_person\)"):
         compile_traces([trace], tmp_path / "made.yaml", "", (), None, home, as_json=False)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_has_no_words_cannot_be_compiled(home: Path, tmp_path: Path) -> None:
+def test_a_target_without_text_is_refused(home: Path, tmp_path: Path) -> None:
     acts = [Act(menu(), at=Point(600, 250)), *way("AB-1207")[1:]]
     last = order("AB-1207", *ORDERS["AB-1207"])
     trace = record(home, "20261123-000098-00000000", "Look it up.", acts, last, {"lines": 3})
@@ -288,7 +294,7 @@ def test_what_has_no_words_cannot_be_compiled(home: Path, tmp_path: Path) -> Non
         compile_traces([trace], tmp_path / "made.yaml", "", (), None, home, as_json=False)
 
 
-def test_what_has_no_words_is_told_by_a_picture_of_it_that_has_no_text(home: Path) -> None:
+def test_an_icon_without_text_is_found_by_its_picture(home: Path) -> None:
     def glass(page: Page, *more: tuple[int, int]) -> Page:
         left = {place: text for place, text in page.texts.items() if text != "Start search"}
         return replace(page, texts=left, icons=((460, 290), *more))
@@ -313,7 +319,7 @@ def test_what_has_no_words_is_told_by_a_picture_of_it_that_has_no_text(home: Pat
     assert target.picture.parent == home
     assert str(home) not in text
     live = sight_as_it_is(glass(search("EF-5050")))
-    assert find(target, {}, live).contains(Point(474, 305)), "also where no picture was made smaller on its way"
+    assert find(target, {}, live).contains(Point(474, 305)), "also in a picture that was not scaled down"
     with pytest.raises(NotFound):
         find(target, {}, sight_as_it_is(glass(search("EF-5050"), (460, 200))))
     with pytest.raises(NotFound):
@@ -321,17 +327,17 @@ def test_what_has_no_words_is_told_by_a_picture_of_it_that_has_no_text(home: Pat
 
 
 def sight_as_it_is(one: Page) -> Sight:
-    """Return what a script sees of a page: the pixels of the screen themselves."""
+    """Return a script's view of a page, with the unscaled pixels of the screen."""
     return with_pictures(sight_of(one), one.picture)
 
 
-def test_an_answer_in_words_is_asked_of_the_model(home: Path) -> None:
+def test_a_free_text_answer_is_left_to_the_model(home: Path) -> None:
     _, told, text = compiled(home, run(home, "AB-1207", answer="The customer is Fischer and Sons."))
     assert told["ask_model"] == ["answer"]
     assert "Fischer" not in text
 
 
-def test_a_playbook_that_somebody_changed_is_kept(home: Path) -> None:
+def test_an_edited_playbook_is_kept_as_a_backup(home: Path) -> None:
     traces = [run(home, "AB-1207"), run(home, "CD-3391")]
     compiled(home, *traces)
     (home / "made.yaml").write_text("# mine\n")
@@ -339,21 +345,21 @@ def test_a_playbook_that_somebody_changed_is_kept(home: Path) -> None:
     assert (home / "made.yaml.before").read_text() == "# mine\n"
 
 
-def test_a_value_of_the_item_is_neither_pressed_nor_a_label(home: Path) -> None:
+def test_a_value_of_the_item_is_neither_a_target_nor_a_label(home: Path) -> None:
     customer = ORDERS["AB-1207"][0]
     rows = page(*FRAME, (20, 50, "OPEN ORDERS"), (60, 120, customer), (60, 170, "Another list"))
     last = page(*FRAME, (20, 50, "ORDER DETAILS"), (20, 120, customer), (300, 120, "Ready to go"))
     trace = record(home, "20261123-000094-00000000", "Look it up.", [Act(rows, click=customer)], last, _of("AB-1207"))
     with pytest.raises(InvalidUsage, match=r"The target of step 1 is a value of the item"):
         compiled(home, trace)
-    answer = {"customer": customer, "status": "Ready to go", "menu": "Find"}  # which stands in a label, too
+    answer = {"customer": customer, "status": "Ready to go", "menu": "Find"}  # also part of a label
     trace = record(home, "20261123-000093-00000000", "Look it up.", way("AB-1207"), last, answer)
     _, told, text = compiled(home, trace)
     assert "status" in told["ask_model"]
     assert customer not in text
 
 
-def test_a_target_among_several_alike_is_told_by_what_it_stands_beside() -> None:
+def test_one_of_several_equal_targets_is_identified_by_its_neighbor() -> None:
     from holo_tasks.compiler.targets import target_at
 
     rows = [(20, 120, "Paper"), (300, 120, "Delete"), (20, 180, "Pencils"), (300, 180, "Delete")]
@@ -364,7 +370,7 @@ def test_a_target_among_several_alike_is_told_by_what_it_stands_beside() -> None
     assert find(target, {"thing": "Paper"}, sight).center.y < 150
 
 
-def test_what_came_up_in_one_run_only_is_cleared_when_it_comes_again(home: Path) -> None:
+def test_an_interruption_of_one_run_is_cleared_when_it_appears_again(home: Path) -> None:
     tip = page(*FRAME, (20, 50, "TIP OF THE DAY"), (20, 120, "Suppliers are paid on Fridays"), (60, 300, "Close tip"))
     first, *rest = way("AB-1207")
     customer, total, lines = ORDERS["AB-1207"]
@@ -386,7 +392,7 @@ def test_what_came_up_in_one_run_only_is_cleared_when_it_comes_again(home: Path)
     assert [decision.step["tool_call"].get("element") for decision in found][1] == "Close tip"
 
 
-def test_a_screen_that_a_message_may_lie_over_is_told_by_what_it_does_not_show(home: Path) -> None:
+def test_a_screen_that_a_message_may_cover_is_recognized_by_absent_texts(home: Path) -> None:
     number = "AB-1207"
     last = order(number, *ORDERS[number])
     tip = {(480, 120): "TIP OF THE DAY", (480, 200): "Ask for a receipt", (480, 340): "Close tip"}
@@ -410,7 +416,7 @@ def _of(number: str) -> dict[str, Any]:
     return {"customer": customer, "total": total.replace(",", ""), "lines": lines}
 
 
-def test_a_button_that_is_called_otherwise_in_one_version_is_found_by_either_name(home: Path) -> None:
+def test_a_button_with_different_names_in_two_runs_is_found_by_either(home: Path) -> None:
     number = "CD-3391"
     renamed = replace(search(number), texts={**search(number).texts, (60, 300): "Look for it"})
     acts = [*way(number)[:-1], Act(renamed, click="Look for it")]
@@ -427,7 +433,7 @@ def test_a_button_that_is_called_otherwise_in_one_version_is_found_by_either_nam
     assert found[3].action is not None
 
 
-def test_of_two_buttons_that_both_runs_had_none_is_taken_for_the_other(home: Path) -> None:
+def test_two_different_buttons_on_one_screen_are_not_merged(home: Path) -> None:
     def chose(number: str, text: str, name: str) -> str:
         both = replace(search(number), texts={**search(number).texts, (300, 300): "Search archive"})
         acts = [*way(number)[:-1], Act(both, click=text)]
@@ -441,7 +447,7 @@ def test_of_two_buttons_that_both_runs_had_none_is_taken_for_the_other(home: Pat
         )
 
 
-def test_what_a_program_calls_its_buttons_is_asked_of_it_first(home: Path) -> None:
+def test_a_target_is_identified_by_role_and_name_before_its_text(home: Path) -> None:
     acts = way("AB-1207")
     acts[0] = replace(acts[0], element={"role": "button", "name": "Find an order", "application": "stock"})
     acts[3] = replace(acts[3], element={"role": "button", "name": "Delete all", "application": "stock"})
@@ -449,17 +455,17 @@ def test_what_a_program_calls_its_buttons_is_asked_of_it_first(home: Path) -> No
     trace = record(home, "20261123-000096-00000000", GOAL.format("AB-1207"), acts, last, _of("AB-1207"))
     _, _, text = compiled(home, trace)
     assert "click: {role: button, name: Find an order, text: Find an order}" in text
-    assert "Delete all" not in text, "that program says something else than is written there"
+    assert "Delete all" not in text, "the program's name contradicts the text on the screen"
 
 
 def form(name: str, city: str, said: str) -> Page:
-    """Return a form that stays, and says in a line that it has taken what is in it."""
+    """Return a form that stays open and confirms in a status line."""
     labels = [(20, 20, "NEW SUPPLIER"), (20, 80, "Name"), (20, 120, "City"), (60, 200, "Keep"), (20, 300, said)]
     return page(*labels, fields=[(150, 78, name), (150, 118, city)])
 
 
 @pytest.mark.parametrize("says", [True, False])
-def test_a_form_that_stays_is_done_with_when_it_says_so(home: Path, says: bool) -> None:
+def test_a_form_that_stays_open_is_done_once_it_confirms(home: Path, says: bool) -> None:
     empty, named, filled = form("", "", "Ready"), form("Baker Ltd", "", "Ready"), form("Baker Ltd", "Leeds", "Ready")
     acts = [
         Act(empty, click="Name"),
@@ -497,7 +503,7 @@ def test_a_form_that_stays_is_done_with_when_it_says_so(home: Path, says: bool) 
     ]
 
 
-def test_a_playbook_expects_the_text_that_the_program_made_of_the_typed_one(home: Path) -> None:
+def test_a_playbook_accepts_a_completed_text_in_a_field(home: Path) -> None:
     empty, named, filled = form("", "", "Ready"), form("Baker Ltd", "", "Ready"), form("Baker Ltd", "Leeds", "Ready")
     acts = [
         Act(empty, click="Name"),
@@ -509,11 +515,11 @@ def test_a_playbook_expects_the_text_that_the_program_made_of_the_typed_one(home
     trace = record(home, "completed", "Add a supplier.", acts, form("Baker Ltd", "Leeds", "Stored"), "")
     playbook, _, _ = compiled(home, trace)
     writes = [action.write for rule in playbook.rules_of("look-up") for action in rule.do if action.write is not None]
-    # Of another item's text nobody knows what the program makes.
+    # The program's completion of another item's text is unknown.
     assert [(each.text, each.shows) for each in writes] == [("{name}", "*"), ("{city}", None)]
 
 
-def test_the_command_says_what_it_made_and_what_it_refuses(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_result_and_refusals(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from holo_tasks.cli.commands import exit_code
 
     trace, out = run(home, "AB-1207"), home / "by-command.yaml"
@@ -529,7 +535,7 @@ def test_the_command_says_what_it_made_and_what_it_refuses(home: Path, capsys: p
         assert "--param takes NAME=VALUE" in told.err
 
 
-def test_what_must_be_seen_after_a_step_is_what_all_runs_showed(
+def test_the_expected_texts_after_a_step_are_those_of_all_runs(
     home: Path, three: tuple[Playbook, dict[str, Any], str]
 ) -> None:
     def then(playbook: Playbook) -> dict[str, tuple[Any, ...]]:
@@ -538,9 +544,7 @@ def test_what_must_be_seen_after_a_step_is_what_all_runs_showed(
         }
 
     menus, searches = "Click Find an order.", "Click Start search."
-    assert then(three[0]) == {menus: ("ORDER SEARCH", "Order number")}, (
-        "a search that found nothing showed another screen"
-    )
+    assert then(three[0]) == {menus: ("ORDER SEARCH", "Order number")}, "the run without a result showed another screen"
     found, _, _ = compiled(
         home, run(home, "AB-1207", answer=_of("AB-1207")), run(home, "CD-3391", answer=_of("CD-3391"))
     )
@@ -553,7 +557,7 @@ def test_what_must_be_seen_after_a_step_is_what_all_runs_showed(
 
 
 def told(home: Path, number: str) -> str:
-    """Record a run on a program that opens a window for each order, and whose states are known; return its trace."""
+    """Record a run on a program with one window per order and known states; return its trace."""
     own = ("Harbor Stock",)
     *acts, last = way(number)
     acts = [replace(act, page=replace(act.page, windows=own, state="search")) for act in [*acts, last]]
@@ -563,21 +567,21 @@ def told(home: Path, number: str) -> str:
     return record(home, name, GOAL.format(number), acts, opened, _of(number))
 
 
-def test_windows_and_states_that_come_of_a_step_must_be_there_too(home: Path) -> None:
+def test_windows_and_states_after_a_step_are_expected_as_well(home: Path) -> None:
     found, _, text = compiled(home, told(home, "AB-1207"), told(home, "CD-3391"))
     then = {action.thought: action.then for rule in found.rules_of("look-up") for action in rule.do if action.then}
     assert AtState(state="search") in then["Click Find an order."]
     assert {ShownWindow(window="Order {order_number}"), AtState(state="order")} < {*then["Click Start search."]}
-    assert "{window: Order {order_number}}" not in text  # braces of YAML's own would not be a text's
+    assert "{window: Order {order_number}}" not in text  # YAML would read unquoted braces as a mapping
     number = "EF-5050"
     came = sight_of(order(number, *ORDERS[number]))
     history = [*_until_the_search(found, number)]
     for windows, state, tool in [
         (("Order EF-5050", "Harbor Stock"), "order", "answer"),
-        (("Order EF-5050", "Harbor Stock"), None, "answer"),  # nobody knows the program's states
+        (("Order EF-5050", "Harbor Stock"), None, "answer"),  # unknown state
         (("Order CD-3391", "Harbor Stock"), "order", "wait"),
         (("Harbor Stock",), "order", "wait"),
-        (None, "order", "answer"),  # nor which windows there are
+        (None, "order", "answer"),  # unknown windows
         (("Order EF-5050", "Harbor Stock"), "search", "wait"),
     ]:
         shown = replace(came, windows=windows, state=state)
@@ -585,7 +589,7 @@ def test_windows_and_states_that_come_of_a_step_must_be_there_too(home: Path) ->
         assert decision.step["tool_call"]["tool_name"] == tool, (windows, state)
 
 
-def test_what_has_the_effect_is_what_the_runs_declared(home: Path) -> None:
+def test_press_once_buttons_are_those_that_the_runs_declared(home: Path) -> None:
     found, _, text = compiled(home, run(home, "AB-1207", press_once=["Start search"]), run(home, "CD-3391"))
     assert found.goals["look-up"].press_once == ("Start search",)
     assert "    press_once: [Start search]\n" in text
@@ -600,7 +604,7 @@ def test_what_has_the_effect_is_what_the_runs_declared(home: Path) -> None:
 
 
 def _until_the_search(playbook: Playbook, number: str) -> Iterator[Turn]:
-    """Yield what a playbook does until it has started the search."""
+    """Yield the turns of a playbook up to the start of the search."""
     history: list[Turn] = []
     for shown in [menu(), search(), search(), search(number)]:
         sight = replace(sight_of(shown), windows=("Harbor Stock",), state="search")
@@ -610,6 +614,6 @@ def _until_the_search(playbook: Playbook, number: str) -> Iterator[Turn]:
         yield history[-1]
 
 
-def test_a_button_that_may_move_does_not_tell_its_screen(three: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_a_button_that_may_move_does_not_identify_its_screen(three: tuple[Playbook, dict[str, Any], str]) -> None:
     asked = [wanted for rule in three[0].rules_of("look-up") for wanted in rule.screen]
     assert not {"Start search", "Find an order"} & set(asked)

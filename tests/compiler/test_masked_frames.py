@@ -1,4 +1,4 @@
-"""Runs whose pictures are masked: nothing of a masked area, and no private text, gets into a playbook or beside it."""
+"""Runs with masked pictures: no masked content and no private text enters a playbook or its picture files."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def compiled(home: Path, *traces: str) -> tuple[dict[str, Any], str]:
     return told, (home / "made.yaml").read_text()
 
 
-def test_nothing_of_a_masked_area_gets_into_the_playbook(tmp_path: Path) -> None:
+def test_no_masked_content_enters_the_playbook(tmp_path: Path) -> None:
     traces = []
     for number, owner, state in (("AB-1207", "Ida Falk", "Open"), ("CD-3391", "Tom Reed", "Closed")):
-        mask = Box(290, 40, 300, 30)  # over what says who works there, which each run shows
+        mask = Box(290, 40, 300, 30)  # over the name of the clerk, which each run shows
         find = search((300, 50, "CLERK ROSALIND"), number=number, masks=(mask,))
         empty = search((300, 50, "CLERK ROSALIND"), masks=(mask,))
         named = {"role": "button", "name": "ROSALIND'S SEARCH", "application": "accounts"}
@@ -60,7 +60,7 @@ def test_nothing_of_a_masked_area_gets_into_the_playbook(tmp_path: Path) -> None
     assert "click: Start search" in text
 
 
-def test_nothing_that_is_masked_is_pressed(tmp_path: Path) -> None:
+def test_a_masked_target_is_refused(tmp_path: Path) -> None:
     at = Point(474, 305)
     clear = search(icons=((460, 290),))
     hidden = replace(clear, masks=(Box(456, 286, 44, 44),))
@@ -71,12 +71,12 @@ def test_nothing_that_is_masked_is_pressed(tmp_path: Path) -> None:
             compiled(tmp_path, trace)
     assert not list(tmp_path.glob("*.png"))
     compiled(tmp_path, run(tmp_path, "clear", [Act(clear, at=at)], last, {"state": "Open"}))
-    assert len(list(tmp_path.glob("*.png"))) == 1, "the very same icon without a mask is told by its picture"
+    assert len(list(tmp_path.glob("*.png"))) == 1, "the same icon without a mask is found by its picture"
 
 
-def test_a_picture_with_a_private_text_in_it_tells_nothing(tmp_path: Path) -> None:
+def test_a_picture_that_contains_a_private_text_is_not_used(tmp_path: Path) -> None:
     def people(*names: str) -> Page:
-        """Return a card for each of some people: an icon, and the name below it."""
+        """Return a card per person: an icon, and the name below it."""
         left = [460 + 110 * number for number in range(len(names))]
         texts = [(at + 4, 350, name) for at, name in zip(left, names, strict=True)]
         cards = tuple(Box(at, 290, 88, 88) for at in left)

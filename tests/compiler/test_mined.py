@@ -1,4 +1,4 @@
-"""What is mined from pictures: what must be seen after a step, and targets that are unique on all of a screen."""
+"""Mining pictures: the texts expected after a step, and targets that are unique on the whole screen."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def of_order(number: str, *more: tuple[str, int, int]) -> Seen:
 MENU = seen(0, ("MAIN MENU", 20, 50), ("Newest order", 20, 120))
 
 
-def test_after_a_step_its_own_item_must_be_seen() -> None:
+def test_the_item_is_expected_on_the_screen_after_a_step() -> None:
     after = [of_order("AB-1207"), of_order("CD-3391")]
     then = comes_of([MENU, MENU], after, ORDERS, [MENU.sight], ["AB-1207", "CD-3391"], ["order"])
     assert then == ["ORDER DETAILS", "Order", "{order}"]
 
 
-def test_an_item_that_was_there_before_or_is_not_there_in_all_runs_is_not_asked_for() -> None:
+def test_an_item_shown_before_or_not_in_all_runs_is_not_expected() -> None:
     after = [of_order("AB-1207"), of_order("CD-3391")]
     listed = seen(0, ("MAIN MENU", 20, 50), ("AB-1207", 20, 120), ("CD-3391", 20, 180))
     private = ["AB-1207", "CD-3391"]
@@ -51,18 +51,18 @@ def test_an_item_that_was_there_before_or_is_not_there_in_all_runs_is_not_asked_
     assert "{order}" not in comes_of([MENU, MENU], other, ORDERS, [MENU.sight], private, ["order"])
 
 
-def test_on_a_screen_that_stays_its_item_is_asked_for_in_whatever_it_stands() -> None:
+def test_on_an_unchanged_screen_the_item_is_expected_within_any_text() -> None:
     before = seen(0, ("ORDERS", 20, 50), ("Show", 20, 80))
     after = [seen(0, ("ORDERS", 20, 50), ("Show", 20, 80), (f"Order {one['order']}", 20, 160)) for one in ORDERS]
     then = comes_of([before, before], after, ORDERS, [], ["AB-1207", "CD-3391"], ["order"])
     assert then == ["*{order}*"]
 
 
-def test_what_may_be_there_by_chance_is_not_asked_for() -> None:
+def test_a_text_that_may_match_by_chance_is_not_expected() -> None:
     before = seen(0, ("ORDERS", 20, 50))
     for told, texts in [
-        ([{"order": "AB-1207"}], ["AB-1207"]),  # of one run nobody knows
-        ([{"currency": "EUR"}] * 2, ["EUR", "EUR"]),  # it may be so for all items
+        ([{"order": "AB-1207"}], ["AB-1207"]),  # one run is not enough
+        ([{"currency": "EUR"}] * 2, ["EUR", "EUR"]),  # the value may be the same for all items
         ([{"pieces": 12}, {"pieces": 15}], ["12", "15"]),  # short
     ]:
         after = [seen(0, ("ORDERS", 20, 50), (text, 20, 160)) for text in texts]
@@ -78,7 +78,7 @@ TWO = sight(
 PRESSED = ALONE.lines[3].box.center
 
 
-def test_a_target_that_another_picture_of_its_screen_has_twice_is_told_by_the_item_beside_it() -> None:
+def test_a_target_seen_twice_in_another_picture_is_identified_by_its_row() -> None:
     values: dict[str, Value] = {"thing": "Paper"}
     alone, beside = (
         target_at(PRESSED, ALONE, values),
@@ -90,13 +90,13 @@ def test_a_target_that_another_picture_of_its_screen_has_twice_is_told_by_the_it
     assert (beside.text, beside.relations) == ("Delete", {"right_of": "{thing}"})
 
 
-def test_it_is_never_told_by_what_may_be_beside_this_item_only() -> None:
+def test_a_target_is_not_identified_by_a_neighbor_of_one_item_only() -> None:
     found = target_at(PRESSED, ALONE, {}, [(ALONE, {}), (TWO, {})])
     assert found is not None
     assert (found.text, found.relations) == ("Delete", {})
 
 
-def test_a_list_that_shows_a_button_twice_before_it_is_filtered_is_compiled_so() -> None:
+def test_a_button_that_an_unfiltered_list_shows_twice_is_identified_by_its_row() -> None:
     def listed(*rows: tuple[str, str]) -> Sight:
         lines = [
             ((20, 160 + 40 * n, name), (200, 160 + 40 * n, state), (400, 160 + 40 * n, "Open"))
@@ -122,12 +122,12 @@ def test_a_list_that_shows_a_button_twice_before_it_is_filtered_is_compiled_so()
     assert "right_of: '{customer}'" in text
 
 
-def test_of_one_item_alone_no_text_that_begins_a_row_is_added_to_a_heading() -> None:
+def test_the_first_text_of_a_row_does_not_identify_a_screen_of_one_item() -> None:
     listed = sight(("LIST OF INVOICES", 20, 50), ("Miller Ltd", 20, 120), ("paid", 300, 120))
     others = [MENU.sight]
     assert marks_of([(listed, ORDERS[0])], others, []) == ("LIST OF INVOICES",)
     both = marks_of([(listed, told) for told in ORDERS], others, [])
-    assert both == ("LIST OF INVOICES", "Miller Ltd")  # which is there whatever item it is about
+    assert both == ("LIST OF INVOICES", "Miller Ltd")  # the same in both items, so not a value of the item
 
 
 def opened(*titles: str, before: tuple[str, ...] = ("Orders",)) -> Done:
@@ -136,13 +136,13 @@ def opened(*titles: str, before: tuple[str, ...] = ("Orders",)) -> Done:
     return Done(1, "click", {}, "", was, came)
 
 
-def test_a_window_that_a_step_opens_for_each_item_must_be_there_with_its_own_title() -> None:
+def test_a_window_per_item_is_expected_with_the_items_title() -> None:
     steps = [opened(f"Order {one['order']}", "Orders") for one in ORDERS]
     assert windows_of(steps, ORDERS, ["AB-1207", "CD-3391"]) == ["Order {order}"]
 
 
-def test_a_title_that_was_cut_is_not_asked_for() -> None:
-    """What is left of it may end in a piece of the item's key, which is of no other item."""
+def test_a_truncated_title_is_not_expected() -> None:
+    """The remaining part may end in a piece of the item's key, which fits no other item."""
     long = "Northwind Traders International, accounts payable, invoice INV-00004{}, ledger"
     shown = [
         Frame(bytes(3), Size(1, 1), ":0", windows=(OnScreen(Box(0, 0, 1, 1), (Owner(title=title),), True),))
@@ -154,21 +154,21 @@ def test_a_title_that_was_cut_is_not_asked_for() -> None:
     assert windows_of([opened(*each) for each in titles], told, []) == []
 
 
-def test_a_title_that_may_be_of_one_item_only_or_means_something_else_is_not_asked_for() -> None:
-    assert windows_of([opened("Order AB-1207")], ORDERS[:1], ["AB-1207"]) == []  # of one item nobody knows
+def test_an_ambiguous_title_is_not_expected() -> None:
+    assert windows_of([opened("Order AB-1207")], ORDERS[:1], ["AB-1207"]) == []  # one item is not enough
     of_customers = [opened(f"Customer {name}") for name in ("Fischer", "Harvest")]
     assert windows_of(of_customers, ORDERS, ["AB-1207", "CD-3391"]) == []
-    of_both = [opened("Paid by Fischer and Sons")] * 2  # the answer of one of them
+    of_both = [opened("Paid by Fischer and Sons")] * 2  # the answer of one run
     assert windows_of(of_both, ORDERS, ["AB-1207", "Fischer and Sons"]) == []
     assert windows_of([opened("Orders", "* new")] * 2, ORDERS, []) == []
-    assert windows_of([opened("Orders")] * 2, ORDERS, []) == []  # it was there before
+    assert windows_of([opened("Orders")] * 2, ORDERS, []) == []  # it was open before
 
 
-def test_the_state_that_a_step_leads_to_in_all_runs_must_be_there() -> None:
+def test_a_state_reached_in_all_runs_is_expected() -> None:
     def led(begun: str, came: str) -> Done:
         return replace(opened(), begun_at=begun, came_to=came)
 
     assert state_of([led("search", "record"), led("search", "record")]) == "record"
     assert state_of([led("search", "record"), led("search", "nothing found")]) == ""
     assert state_of([led("record", "record")]) == ""
-    assert state_of([led("", "")]) == ""  # nobody declared any
+    assert state_of([led("", "")]) == ""  # undeclared states

@@ -1,4 +1,4 @@
-"""What a person says of a recording: what parameters are called, and which texts never change."""
+"""A person's statements about a recording: names of parameters, and texts that never change."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def picture(name: str) -> Picture:
     return Picture(name, Box.whole(SIZE), SIZE)
 
 
-def test_parameters_get_other_names_and_what_never_changes_is_none() -> None:
+def test_parameters_are_renamed_and_constant_texts_dropped() -> None:
     named = TYPED.renamed({"name": "supplier", "currency": ""})
     assert named == Parameters({"supplier": "text"}, ({"supplier": "Baker Ltd"},))
     with pytest.raises(InvalidUsage, match="'A b' is not a valid parameter name"):
@@ -43,7 +43,7 @@ def test_parameters_get_other_names_and_what_never_changes_is_none() -> None:
         TYPED.renamed({"name": "same", "currency": "same"})
 
 
-def test_a_parameter_is_asked_for_once_however_often_a_playbook_is_tried() -> None:
+def test_a_parameter_name_is_asked_for_only_once() -> None:
     asked: list[Mapping[str, Value]] = []
 
     def ask(values: Mapping[str, Value]) -> Mapping[str, str]:
@@ -56,12 +56,12 @@ def test_a_parameter_is_asked_for_once_however_often_a_playbook_is_tried() -> No
     assert asked == [{"name": "Baker Ltd"}, {"city": "Leeds"}]
 
 
-def test_where_nothing_was_answered_nothing_is() -> None:
+def test_an_empty_answer_compiles_to_an_empty_answer() -> None:
     found = answer_of([Given("", sight(line("SAVED", 10, 10)), {})])
     assert (found.content, found.reads, found.unread) == ("", {}, ())
 
 
-def test_a_field_that_was_come_to_by_keys_is_called_by_its_label() -> None:
+def test_a_field_reached_by_keys_is_named_after_its_label() -> None:
     city = Box(120, 78, 200, 24)
     after = sight(line("City", 20, 82), line("Leeds", 126, 82), fields=(city,))
     step = Done(1, "write", {"content": "Leeds"}, "", picture("before"), picture("after"))
@@ -70,7 +70,7 @@ def test_a_field_that_was_come_to_by_keys_is_called_by_its_label() -> None:
     assert parameters_of([one], seen).values == ({"city": "Leeds"},)
 
 
-def test_a_text_that_was_marked_by_dragging_is_refused() -> None:
+def test_a_text_selected_by_dragging_is_refused() -> None:
     shown = sight(line("Comment", 20, 82), fields=(Box(120, 78, 200, 24),))
     told = picture("before")
     step = Done(4, "drag_and_drop", {}, "", told, told, (Point(130, 90), Point(220, 90)))
@@ -78,7 +78,7 @@ def test_a_text_that_was_marked_by_dragging_is_refused() -> None:
         actions_of(step, shown, {})
 
 
-def test_a_light_button_is_pressed_by_its_text_and_not_by_the_next_field_s_label() -> None:
+def test_a_light_button_is_identified_by_its_text_and_not_by_a_label_nearby() -> None:
     field, button = Box(120, 78, 200, 24), Box(60, 120, 80, 30)
     shown = sight(line("Password", 20, 82), line("Save", 84, 127), fields=(field, button))
     pressed = target_at(button.center, shown, {})

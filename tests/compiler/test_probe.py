@@ -1,4 +1,4 @@
-"""Runs that look whether it is there become the probe of a compiled goal: it says done where it is there just once."""
+"""Runs that check for an effect compile into a goal's probe: it answers done if the effect exists exactly once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def search(order: str = "") -> Page:
 
 
 def details(number: str, on_file: str = "", note: str = "") -> Page:
-    """Return the page of an order: what it says of its notes, and the field for another one."""
+    """Return the page of an order with its count of notes, and the field for another note."""
     labels = [(20, 120, "Order"), (20, 160, "Customer"), (20, 250, "Note"), (60, 320, "Save note")]
     values = [(200, 120, number), (200, 160, ORDERS[number])]
     said = [(20, 200, on_file)] if on_file else []
@@ -61,7 +61,7 @@ def find(number: str) -> list[Act]:
 
 
 def put(number: str, *, said: Any = "", last: Page | None = None) -> Part:
-    """Return what a run does to put a note on an order."""
+    """Return the part of a run that puts a note on an order."""
     note = NOTES[number]
     acts = [Act(details(number), click="Note"), Act(details(number), write=note)]
     acts.append(Act(details(number, note=note), click="Save note"))
@@ -69,7 +69,7 @@ def put(number: str, *, said: Any = "", last: Page | None = None) -> Part:
 
 
 def look(number: str, on_file: str | Page, answer: str, *, after: bool = True, goal: str = LOOK) -> Part:
-    """Return what a run does to look an order up again: from where it was saved, or from the search before that."""
+    """Return a run that looks up an order again, from the page after saving or from the search before."""
     first = [Act(saved(number), click="Back to search")] if after else []
     last = on_file if isinstance(on_file, Page) else details(number, on_file)
     return Part(goal.format(number), [*first, *find(number)], last, answer)
@@ -85,7 +85,7 @@ def before(number: str, on_file: str | Page = "Notes on file: 0") -> Part:
 
 @dataclass(frozen=True)
 class Desk:
-    """Where traces and playbooks of a test are."""
+    """Folder of the traces and playbooks of a test."""
 
     home: Path
 
@@ -94,13 +94,13 @@ class Desk:
         return record_parts(self.home, f"20261123-0000{len(list(self.home.glob('runs/*'))):02}-00000000", *parts)
 
     def runs(self, *parts: Part) -> list[str]:
-        """Record each of these as a run of its own."""
+        """Record each part as its own run."""
         return [self.run(part) for part in parts]
 
     def compiled(
         self, traces: Sequence[str], probes: Sequence[str], goal: str = MAIN, params: Sequence[str] = ()
     ) -> tuple[Playbook, dict[str, Any], str]:
-        """Return the playbook of some traces, what the command says of it, and its text."""
+        """Return the playbook of some traces, the command's JSON output, and the playbook's text."""
         out = self.home / "made.yaml"
         out.unlink(missing_ok=True)
         how: dict[str, Any] = {"as_json": True, "reader": page_reader(), "probes": probes}
@@ -108,14 +108,14 @@ class Desk:
         return load_playbook(out), told, out.read_text()
 
     def refused(self, traces: Sequence[str], probes: Sequence[str], said: str, **how: Any) -> None:
-        """Check that nothing is made of some traces, and that this is said."""
+        """Check that these traces are refused with this message, and that no file is written."""
         with pytest.raises(InvalidUsage, match=said):
             self.compiled(traces, probes, **how)
         assert not (self.home / "made.yaml").exists()
 
 
 def looked(playbook: Playbook, number: str, *pages: Page, values: dict[str, Any] | None = None) -> list[str]:
-    """Return what a playbook's probe does on some pages, one after the other: tools, and what is answered."""
+    """Return the tools that a playbook's probe uses on a sequence of pages, and its answers."""
     told = values or {"order_number": number}
     goal = playbook.goals[playbook.name].probe
     assert goal is not None
@@ -151,13 +151,13 @@ def desk(tmp_path: Path) -> Desk:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Playbook, dict[str, Any], str]:
-    """The playbook of two runs that put a note on an order, of two that looked then, and of one that looked before."""
+    """The playbook of two runs that put a note on an order, two that checked afterwards, and one before."""
     desk = Desk(tmp_path_factory.mktemp("home"))
     probes = desk.runs(once("AB-1207"), once("CD-3391", answer=" Done "), before("AB-1207"))
     return desk.compiled(desk.runs(put("AB-1207"), put("CD-3391")), probes)
 
 
-def test_the_file_has_both_goals_and_the_one_is_the_others_probe(made: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_the_file_contains_the_goal_and_its_probe(made: tuple[Playbook, dict[str, Any], str]) -> None:
     playbook, told, text = made
     assert list(playbook.goals) == [MAIN, PROBE]
     assert (told["goal"], told["probe"], playbook.goals[MAIN].probe) == (MAIN, PROBE, PROBE)
@@ -169,21 +169,23 @@ def test_the_file_has_both_goals_and_the_one_is_the_others_probe(made: tuple[Pla
     assert f"# Its probe, {PROBE}, looks whether the effect exists. From:" in head
 
 
-def test_it_says_by_what_only_runs_that_found_it_show(made: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_the_probe_recognizes_the_effect_by_texts_of_successful_runs_only(
+    made: tuple[Playbook, dict[str, Any], str],
+) -> None:
     there, not_so = rule(made[0], "there-once"), rule(made[0], "not-so")
     assert {"ORDER DETAILS", "{order_number}", "Notes on file: 1"} <= {*there.screen}
     assert "Notes on file: 1" not in not_so.screen
     assert {"ORDER DETAILS", "{order_number}"} <= {*not_so.screen}
     assert (there.waited, not_so.waited) == (0, 1)
     leaves = rule(made[0], "click-back-to-search")
-    assert leaves.anytime, "only the runs that looked after it was saved began there"
+    assert leaves.anytime, "only the runs after saving began there"
 
 
 @pytest.mark.parametrize(
     ("last", "said"),
     [
         (["Notes on file: 1"], ["done"]),
-        (["Notes on file: 0", "Notes on file: 1"], ["wait", "done"]),  # which is drawn late
+        (["Notes on file: 0", "Notes on file: 1"], ["wait", "done"]),  # the count is drawn late
         (["", "Notes on file: 1"], ["wait", "done"]),
         (["Notes on file: 0"] * 2, ["wait", NOT_THERE]),  # lost
         (["Notes on file: 2"] * 2, ["wait", NOT_THERE]),  # done twice
@@ -192,7 +194,7 @@ def test_it_says_by_what_only_runs_that_found_it_show(made: tuple[Playbook, dict
         ([""] * 2, ["wait", NOT_THERE]),
     ],
 )
-def test_it_is_there_just_once_or_it_is_not(
+def test_the_probe_answers_done_only_for_exactly_one_effect(
     made: tuple[Playbook, dict[str, Any], str], last: list[str], said: list[str]
 ) -> None:
     number = "EF-5050"
@@ -200,23 +202,23 @@ def test_it_is_there_just_once_or_it_is_not(
     assert looked(made[0], number, *pages) == [*STEPS, *said]
 
 
-def test_the_note_on_another_items_record_is_none(made: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_the_effect_on_another_items_record_does_not_count(made: tuple[Playbook, dict[str, Any], str]) -> None:
     number = "EF-5050"
     found = looked(made[0], number, *way(number), *[details("AB-1207", "Notes on file: 1")] * 9)
     assert found == [*STEPS, *["wait"] * 8, "ask_human"]
 
 
-def test_it_begins_where_the_search_is_open_too(made: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_the_probe_also_starts_from_the_open_search(made: tuple[Playbook, dict[str, Any], str]) -> None:
     number = "EF-5050"
     assert looked(made[0], number, *way(number)[1:], details(number, "Notes on file: 1")) == [*STEPS[1:], "done"]
 
 
-def test_no_value_of_a_run_gets_into_the_file(made: tuple[Playbook, dict[str, Any], str]) -> None:
+def test_no_value_of_a_run_enters_the_file(made: tuple[Playbook, dict[str, Any], str]) -> None:
     body = "\n".join(line for line in made[2].splitlines() if not line.startswith("#"))
     assert not any(value in body for value in (*ORDERS, *ORDERS.values(), *NOTES.values(), "5012", NO_NOTE))
 
 
-def test_what_is_put_there_tells_that_it_is_there(desk: Desk) -> None:
+def test_the_saved_text_itself_proves_the_effect(desk: Desk) -> None:
     def with_data(part: Part, number: str) -> Part:
         told = quoted({"order": number, "note": NOTES[number]})
         return Part(f"{part.goal}\n\n{told}", part.acts, part.last, part.answer)
@@ -235,7 +237,7 @@ def test_what_is_put_there_tells_that_it_is_there(desk: Desk) -> None:
     assert looked(playbook, "EF-5050", *pages, values=values) == [*STEPS, "wait", "done"]
 
 
-def test_a_run_that_found_nothing_ends_on_a_screen_of_its_own(desk: Desk) -> None:
+def test_a_run_without_a_record_needs_a_counterexample_of_the_same_item(desk: Desk) -> None:
     main, probes = desk.runs(put("AB-1207")), desk.runs(once("AB-1207"), before("EF-5050", nothing("EF-5050")))
     desk.refused(main, probes, "give a run that answered otherwise for one of the same items")
     playbook, _, _ = desk.compiled(main, [*probes, *desk.runs(before("AB-1207"))])
@@ -246,8 +248,8 @@ def test_a_run_that_found_nothing_ends_on_a_screen_of_its_own(desk: Desk) -> Non
     assert looked(playbook, number, *way(number), *twice) == [*STEPS, "wait", NOT_THERE]
 
 
-def test_runs_of_one_item_alone_are_enough_where_it_is_counted(desk: Desk) -> None:
-    """What was typed alike in all of them is a parameter all the same, as the goal's runs typed other things, too."""
+def test_runs_of_one_item_are_enough_if_the_screen_shows_a_count(desk: Desk) -> None:
+    """A text typed alike in all probe runs is still a parameter, because the goal's runs typed other texts."""
     number = "AB-1207"
     playbook, told, text = desk.compiled(desk.runs(put(number)), desk.runs(once(number), before(number)))
     assert told["probe"] == f"{MAIN}-probe"
@@ -257,7 +259,7 @@ def test_runs_of_one_item_alone_are_enough_where_it_is_counted(desk: Desk) -> No
     assert looked(playbook, "EF-5050", *pages) == [*STEPS, "done"]
 
 
-def test_a_count_that_is_not_told_before_tells_where_two_items_have_it(desk: Desk) -> None:
+def test_a_count_missing_before_the_effect_needs_runs_of_two_items(desk: Desk) -> None:
     number = "EF-5050"
     main, probes = desk.runs(put("AB-1207")), desk.runs(once("AB-1207"), before("AB-1207", ""))
     desk.refused(main, probes, "No text distinguishes")
@@ -266,14 +268,14 @@ def test_a_count_that_is_not_told_before_tells_where_two_items_have_it(desk: Des
     assert looked(playbook, number, *way(number), *[details(number)] * 2) == [*STEPS, "wait", NOT_THERE]
 
 
-def test_what_one_item_alone_shows_may_be_its_own(desk: Desk) -> None:
+def test_a_text_of_one_item_alone_does_not_prove_the_effect(desk: Desk) -> None:
     number = "AB-1207"
     main, probes = desk.runs(put(number)), desk.runs(once(number, "Kept for Ada"), before(number, "Free to use"))
     desk.refused(main, probes, "No text distinguishes")
     desk.refused(main, [*probes, *desk.runs(once("CD-3391", "Kept for Ada"))], "No text distinguishes")
 
 
-def test_one_run_may_hold_both(desk: Desk) -> None:
+def test_one_run_may_contain_the_goal_and_the_probe(desk: Desk) -> None:
     both = [desk.run(put(number), once(number)) for number in ("AB-1207", "CD-3391")]
     desk.refused(both, both, "several goals: .*Say which one by --goal", goal="")
     goal = name_of_goal(PUT)
@@ -283,8 +285,8 @@ def test_one_run_may_hold_both(desk: Desk) -> None:
     assert looked(playbook, "EF-5050", *pages) == [*STEPS, "done"]
 
 
-def test_it_looks_anew_where_a_program_stays_on_the_record(desk: Desk) -> None:
-    """What the program shows right after it was saved is not what was looked up."""
+def test_the_probe_searches_again_if_the_program_stays_on_the_record(desk: Desk) -> None:
+    """The confirmation right after saving does not replace a search."""
 
     def stays(number: str) -> Page:
         return page(
@@ -305,7 +307,7 @@ def test_it_looks_anew_where_a_program_stays_on_the_record(desk: Desk) -> None:
     assert looked(playbook, number, *pages) == [*STEPS, "done"]
 
 
-def test_what_is_found_beside_the_search_is_not_searched_for_again(desk: Desk) -> None:
+def test_a_result_beside_the_search_form_ends_the_probe(desk: Desk) -> None:
     def beside(number: str, on_file: str) -> Page:
         found = [(20, 210, "Found"), (200, 210, number), (20, 250, on_file)]
         labels = [(20, 50, "ORDER SEARCH"), (20, 120, "Order number"), (60, 300, "Start search")]
@@ -319,10 +321,10 @@ def test_what_is_found_beside_the_search_is_not_searched_for_again(desk: Desk) -
     assert looked(playbook, number, *way(number), beside(number, "Notes on file: 1")) == [*STEPS, "done"]
     assert looked(playbook, number, *way(number), *[beside(number, none)] * 2) == [*STEPS, "wait", NOT_THERE]
     stale = [saved(number), *[beside(number, "Notes on file: 1")] * 3]
-    assert looked(playbook, number, *stale) == ["click", "wait", "wait", "wait"], "nobody has looked that up"
+    assert looked(playbook, number, *stale) == ["click", "wait", "wait", "wait"], "the probe has not searched that up"
 
 
-def test_a_screen_that_says_so_at_once_takes_no_way(desk: Desk) -> None:
+def test_a_probe_may_answer_from_the_first_screen(desk: Desk) -> None:
     def says(number: str, times: int) -> Page:
         told = [(20, 120, "Order"), (200, 120, number), (20, 200, f"Notes on file: {times}")]
         return page(*FRAME, (20, 50, "NOTE SAVED"), *told)
@@ -359,12 +361,12 @@ def test_a_screen_that_says_so_at_once_takes_no_way(desk: Desk) -> None:
         ([put("CD-3391")], "do nothing but ‘put-a-note’ itself"),
     ],
 )
-def test_what_no_probe_is_made_of(desk: Desk, looks: list[Part], said: str) -> None:
+def test_unsuitable_probe_runs_are_refused(desk: Desk, looks: list[Part], said: str) -> None:
     desk.refused(desk.runs(put("AB-1207")), desk.runs(*looks), said)
 
 
 def read(number: str, *lines: str, told: str = "Order {}") -> Page:
-    """Return another page of an order, which it says in one text, and more lines below that."""
+    """Return another page of an order, with the order in one text and more lines below."""
     rows = [(20, 120 + 40 * row, text) for row, text in enumerate([told.format(number), *lines])]
     return page(*FRAME, (20, 50, "ORDER RECORD"), *rows)
 
@@ -389,11 +391,13 @@ THREE = "Open tasks: 3", "New mails: 2"
           before("AB-1207", read("AB-1207", NONE, told="{} of Ada"))], "a text that differs each time"),
     ],
 )  # fmt: skip
-def test_what_may_be_so_by_chance_or_of_another_item_does_not_tell(desk: Desk, looks: list[Part], said: str) -> None:
+def test_a_text_by_chance_or_of_another_item_does_not_prove_the_effect(
+    desk: Desk, looks: list[Part], said: str
+) -> None:
     desk.refused(desk.runs(put("AB-1207"), put("CD-3391")), desk.runs(*looks), said)
 
 
-def test_a_longer_key_than_the_items_is_another_items(desk: Desk) -> None:
+def test_a_key_that_contains_the_items_key_is_another_item(desk: Desk) -> None:
     looks = [
         once("AB-1207", read("AB-1207", ONE)),
         once("CD-3391", read("CD-3391", ONE)),
@@ -406,8 +410,8 @@ def test_a_longer_key_than_the_items_is_another_items(desk: Desk) -> None:
         assert "done" not in looked(playbook, number, *way(number), *[read(other, ONE)] * 3)
 
 
-def test_a_probe_only_looks(desk: Desk) -> None:
-    """It types and presses nothing that the goal is about, and nothing that only some runs had to."""
+def test_a_probe_only_reads(desk: Desk) -> None:
+    """A probe types and presses nothing that changes the item, and no button that only some runs needed."""
     lost = page(*FRAME, (20, 50, "NOTE WAS LOST"), (60, 300, "Save again"))
 
     def repaired(number: str) -> Part:
@@ -425,7 +429,7 @@ def test_a_probe_only_looks(desk: Desk) -> None:
     desk.refused(main, again, "it only looks")
 
     def told(number: str, answer: str) -> Part:
-        """Return a run that does it again, and finds what was put there told on the record."""
+        """Return a run that puts the note again, and finds its text on the record."""
         part = anew(number, answer)
         return Part(part.goal, part.acts, details(number, f"Says: {NOTES[number]}" if answer == "done" else ""), answer)
 
@@ -433,7 +437,7 @@ def test_a_probe_only_looks(desk: Desk) -> None:
     desk.refused(main, again, "it only looks")
 
 
-def test_what_the_goal_itself_ends_on_is_not_taken_at_its_word(desk: Desk) -> None:
+def test_the_goals_own_last_screen_does_not_prove_the_effect(desk: Desk) -> None:
     def end(number: str) -> Page:
         return page(
             *FRAME, (20, 50, "ORDER DETAILS"), (20, 120, "Order"), (200, 120, number), (20, 160, "Customer"),
@@ -445,7 +449,7 @@ def test_what_the_goal_itself_ends_on_is_not_taken_at_its_word(desk: Desk) -> No
     desk.refused(main, looks, "No run of --probe begins where ‘put-a-note’ ends")
 
 
-def test_no_words_of_an_item_get_into_the_name_of_a_probe(desk: Desk) -> None:
+def test_the_name_of_a_probe_contains_no_words_of_an_item(desk: Desk) -> None:
     goal = "Look whether ring the bell twice is on order {} just once."
     looks = [look("AB-1207", ONE, "done", goal=goal), look("AB-1207", NONE, NO_NOTE, after=False, goal=goal)]
     _, told, text = desk.compiled(desk.runs(put("AB-1207")), desk.runs(*looks))
@@ -453,7 +457,7 @@ def test_no_words_of_an_item_get_into_the_name_of_a_probe(desk: Desk) -> None:
     assert "bell" not in text
 
 
-def test_a_screen_that_does_not_say_whose_it_is_is_refused(desk: Desk) -> None:
+def test_a_screen_without_the_item_is_refused(desk: Desk) -> None:
     def counted(times: int) -> Page:
         return page(
             *FRAME, (20, 50, "ORDER DETAILS"), (20, 200, f"Notes on file: {times}"), (60, 300, "Back to search")
@@ -464,7 +468,7 @@ def test_a_screen_that_does_not_say_whose_it_is_is_refused(desk: Desk) -> None:
     desk.refused(desk.runs(put("AB-1207")), desk.runs(*bare), "so the item is unknown.*--param NAME=VALUE")
 
 
-def test_a_run_that_looked_at_something_else_as_well_is_refused(desk: Desk) -> None:
+def test_a_probe_run_with_several_goals_is_refused(desk: Desk) -> None:
     other = look("AB-1207", "Notes on file: 1", "done", goal="Count the suppliers of {}.")
     two = desk.run(once("AB-1207"), other)
     desk.refused(
@@ -472,7 +476,7 @@ def test_a_run_that_looked_at_something_else_as_well_is_refused(desk: Desk) -> N
     )
 
 
-def test_both_goals_call_a_parameter_by_one_name(desk: Desk) -> None:
+def test_goal_and_probe_share_their_parameter_names(desk: Desk) -> None:
     def by_data(number: str) -> Part:
         made = put(number)
         return Part(f"{made.goal}\n\n{quoted({'order': number})}", made.acts, made.last, made.answer)
@@ -485,14 +489,14 @@ def test_both_goals_call_a_parameter_by_one_name(desk: Desk) -> None:
     desk.refused(main, looks, "No run contains the value that --param gives 'order'", params=["order=XX-0000"])
 
 
-def test_a_probe_is_called_otherwise_than_its_goal(desk: Desk) -> None:
+def test_the_probe_has_another_name_than_its_goal(desk: Desk) -> None:
     probes = desk.runs(once("AB-1207"), before("AB-1207"))
     playbook, told, _ = desk.compiled(desk.runs(put("AB-1207")), probes, goal=PROBE)
     assert (told["goal"], told["probe"]) == (PROBE, f"{PROBE}-probe")
     assert list(playbook.goals) == [PROBE, f"{PROBE}-probe"]
 
 
-def test_the_command_takes_it_and_refuses_a_run_that_was_tampered_with(
+def test_the_command_compiles_a_probe_and_refuses_a_tampered_run(
     desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from holo_tasks.cli.commands import exit_code

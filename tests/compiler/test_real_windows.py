@@ -1,4 +1,4 @@
-"""Runs on a real program, whose windows and states are known, are compiled: what came of a step is asked for again."""
+"""Runs on a real program with known windows and states compile into expectations after each step."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ goals:
 
 
 async def worked(playbook: Playbook, order: str, folder: Path) -> str:
-    """Have a playbook open an order on a desktop of its own; return the trace."""
+    """Run a playbook that opens an order on its own desktop; return the trace."""
 
     @subgoal(layers=[Script(playbook, order=order)], screens=SCREENS, effect=None)
     async def open_it() -> dict[str, str]:
@@ -57,7 +57,7 @@ async def worked(playbook: Playbook, order: str, folder: Path) -> str:
     return run.trace
 
 
-async def test_the_window_and_the_state_that_a_press_led_to_are_compiled_and_asked_for(tmp_path: Path) -> None:
+async def test_the_window_and_state_after_a_press_are_compiled_and_expected(tmp_path: Path) -> None:
     by_hand = parse_playbook(BY_HAND)
     traces = [await worked(by_hand, order, tmp_path) for order in ("AB-1207", "CD-3391")]
     windows = [event.windows for event in events(traces[0]) if event.kind == "frame"]

@@ -1,4 +1,4 @@
-"""What is pressed is found by a picture of its words, too: where these are read as part of more, and nowhere else."""
+"""A button's picture finds it if OCR reads its text as part of a longer line, and only then."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLACE = Point(75, 311)
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Playbook, str]:
-    """A playbook of two runs: where it is, what it says, and its text."""
+    """A playbook of two runs: its folder, its content and its text."""
     home = tmp_path_factory.mktemp("home")
     playbook, _, text = compiled(home, run(home, "AB-1207"), run(home, "CD-3391"))
     return home, playbook, text
@@ -44,7 +44,7 @@ def targets_of(playbook: Playbook) -> dict[str, Target]:
 
 
 def live(page: Page, **read_as: str) -> Sight:
-    """Return what a script sees of a page; the button's words may have been read as other ones."""
+    """Return a script's view of a page; ``read_as`` replaces the text that OCR read for a button."""
     sight = shared_reader().read(page.picture).sight
     button = next(line for line in sight.lines if line.box.contains(PLACE))
     lines = [line for line in sight.lines if line is not button]
@@ -58,7 +58,7 @@ def called(name: str) -> Page:
     return replace(page, texts={at: name if text == BUTTON else text for at, text in page.texts.items()})
 
 
-def test_buttons_have_words_and_a_picture_of_them_and_fields_have_their_labels(made: Any) -> None:
+def test_buttons_have_a_text_and_a_picture_and_fields_have_labels(made: Any) -> None:
     home, playbook, text = made
     targets = targets_of(playbook)
     pictures = {name: target.picture for name, target in targets.items()}
@@ -79,7 +79,7 @@ def _pixels(picture: Image.Image) -> Any:
     return np.asarray(picture.convert("RGB").resize((picture.width * 2, picture.height * 2)))
 
 
-def test_where_its_words_are_read_together_with_others_its_picture_tells_where_they_are(made: Any) -> None:
+def test_the_picture_finds_a_button_read_within_a_longer_line(made: Any) -> None:
     target = targets_of(made[1])[BUTTON]
     alone, among = (find(target, {}, live(search("EF-5050"), button=said)) for said in (BUTTON, f"{BUTTON} Cancel"))
     assert alone.intersects(among)
@@ -90,20 +90,20 @@ def test_where_its_words_are_read_together_with_others_its_picture_tells_where_t
     "name",
     ["Start search 2", "Restart search", "Start searches", "Stop search", "Start seerched", "Start", "Begin"],
 )
-def test_other_words_are_not_what_was_recorded_however_like(made: Any, name: str) -> None:
-    """Not even where a reader takes them for part of a line in which what was recorded is, too."""
+def test_a_similar_text_does_not_match_the_recorded_button(made: Any, name: str) -> None:
+    """Not even if OCR reads the other words in one line with the recorded ones."""
     for said in (name, f"{name} {BUTTON}"):
         with pytest.raises(NotFound):
             find(targets_of(made[1])[BUTTON], {}, live(called(name), button=said))
 
 
 @pytest.mark.parametrize("said", ["Start seerched", "Start 8 search", "Search", ""])
-def test_what_is_read_as_something_else_is_not_there_whatever_it_looks_like(made: Any, said: str) -> None:
+def test_a_button_read_as_another_text_is_not_found_by_its_picture(made: Any, said: str) -> None:
     with pytest.raises(NotFound):
         find(targets_of(made[1])[BUTTON], {}, live(search("EF-5050"), button=said))
 
 
-def test_what_is_there_twice_is_neither_by_its_words_nor_by_its_picture(made: Any) -> None:
+def test_a_button_drawn_or_read_twice_is_ambiguous(made: Any) -> None:
     target = targets_of(made[1])[BUTTON]
     page = search("EF-5050")
     twice = replace(page, texts={**page.texts, (60, 350): BUTTON})
@@ -112,14 +112,14 @@ def test_what_is_there_twice_is_neither_by_its_words_nor_by_its_picture(made: An
     lines = [replace(line, text=f"{line.text} now") if line.text == BUTTON else line for line in live(twice).lines]
     with pytest.raises(Several):
         find(target, {}, replace(live(twice), lines=lines))
-    # Read twice and drawn so once: nobody knows which of them is meant.
+    # OCR read the text twice but it is drawn once, so the target is ambiguous.
     lines = [*live(page).lines, Line(BUTTON, Box(60, 350, 100, 20))]
     with pytest.raises(Several):
         find(target, {}, replace(live(page), lines=lines))
 
 
-def test_a_picture_of_words_is_none_of_what_has_no_words(tmp_path: Path) -> None:
-    """Where what was pressed was not read, a picture that another step has of its words is not taken for it."""
+def test_the_picture_of_a_text_is_not_used_for_an_unread_target(tmp_path: Path) -> None:
+    """If the target's text was not read, the picture of another step's text is not used."""
     page = search("AB-1207")
     button = shared_reader().read(page.picture).sight
     before, unread = (Picture(name, Box(0, 0, 720, 420), Size(720, 420)) for name in ("before", "unread"))
@@ -137,8 +137,8 @@ def test_a_picture_of_words_is_none_of_what_has_no_words(tmp_path: Path) -> None
     assert second != first
 
 
-def test_a_picture_of_what_holds_a_value_of_the_item_is_none(tmp_path: Path) -> None:
-    """The button is called after the order: its words have a parameter in them, and no picture is kept."""
+def test_a_button_with_a_value_of_the_item_has_no_picture(tmp_path: Path) -> None:
+    """The button is named after the order, so its text has a parameter and no picture is kept."""
     from tests.support.recorded_runs import Act, record
 
     def asked(number: str) -> list[Act]:
@@ -159,18 +159,16 @@ def test_a_picture_of_what_holds_a_value_of_the_item_is_none(tmp_path: Path) -> 
     playbook, _, _ = compiled(tmp_path, *traces)
     targets: Mapping[str, Target] = targets_of(playbook)
     assert targets["Look up {order_number}"].picture is None
-    assert len(list(tmp_path.glob("*.png"))) == 1, "that of what opens the search"
+    assert len(list(tmp_path.glob("*.png"))) == 1, "that of the button that opens the search"
 
 
-def test_what_moved_is_proposed_beside_both_and_names_no_folder(made: Any) -> None:
+def test_a_renamed_button_is_proposed_as_an_alternative_without_folder_names(made: Any) -> None:
     home, playbook, text = made
     rule = next(rule for rule in playbook.rules_of("look-up") if rule.id == "click-start-search")
     sight = live(called("Begin"))
     misfit = Misfit(rule, 0, "target", "it is not there")
     done = ModelsStep("look-up", misfit, {"order_number": "EF-5050"}, PLACE, sight, True, True, "runs/1")
-    assert proposal_of(done, home / "elsewhere") is None, (
-        "a name beside the playbook tells of no other folder's picture"
-    )
+    assert proposal_of(done, home / "elsewhere") is None, "a bare file name must be in the playbook's folder"
     proposal = proposal_of(done, home)
     assert proposal is not None
     assert proposal.new == "Begin"
@@ -184,7 +182,7 @@ def test_what_moved_is_proposed_beside_both_and_names_no_folder(made: Any) -> No
     assert find(healed, {}, live(search("EF-5050"), button=f"{BUTTON} now")).contains(PLACE)
 
 
-def test_a_playbook_that_was_taken_elsewhere_without_its_pictures_goes_by_its_texts(made: Any, tmp_path: Path) -> None:
+def test_a_playbook_without_its_picture_files_uses_its_texts(made: Any, tmp_path: Path) -> None:
     (tmp_path / "made.yaml").write_text(made[2])
     target = targets_of(load_playbook(tmp_path / "made.yaml"))[BUTTON]
     assert target == Target(text=BUTTON)

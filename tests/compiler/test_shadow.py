@@ -1,4 +1,4 @@
-"""A playbook in the model's shadow: what makes its step the model's, and what makes it another one."""
+"""A playbook in shadow mode: when its step equals the model's, and when it differs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WAY = [GO, TYPED, DOWN, KEYS]
 
 
 def differs(did: Sequence[Did] = WAY, answer: Any = None, text: str = TEXT, order: Any = "AB-1207") -> str:
-    """Return what a playbook would have done otherwise than a model that did these things."""
+    """Return the difference between a playbook's steps and these steps of a model."""
     shown: list[Sight] = [SEARCH, RECORD, SAVED]
     found = recording("model", did, SAVED, {"receipt": 5012} if answer is None else answer)
     with pytest.MonkeyPatch.context() as patch:
@@ -70,9 +70,9 @@ def differs(did: Sequence[Did] = WAY, answer: Any = None, text: str = TEXT, orde
         [*WAY[:2], Did(RECORD, "scroll", {"direction": "down", "scroll_size": 9}, Point(22, 121)), KEYS],
         [*WAY[:3], Did(RECORD, "hotkey", {"keys": ["Ctrl", "s"]})],
     ],
-    ids=["the very same", "elsewhere in the field", "into an empty field", "further", "a key's name in capitals"],
+    ids=["identical", "elsewhere in the field", "into an empty field", "further", "a key's name in capitals"],
 )
-def test_a_step_is_the_models_if_it_does_the_same_to_the_same(did: list[Did]) -> None:
+def test_equal_actions_on_the_same_target_agree(did: list[Did]) -> None:
     assert differs(did) == ""
 
 
@@ -92,21 +92,19 @@ def test_a_step_is_the_models_if_it_does_the_same_to_the_same(did: list[Did]) ->
         (3, click(RECORD, "Totals"), "in step 4 (click)"),
     ],
 )
-def test_a_step_is_another_one_if_it_does_something_else_or_to_something_else(
-    place: int, other: Did, said: str
-) -> None:
+def test_another_action_or_target_differs(place: int, other: Did, said: str) -> None:
     assert said in differs([*WAY[:place], other, *WAY[place + 1 :]])
 
 
-def test_an_answer_is_the_models_if_it_says_the_same() -> None:
+def test_equal_answers_agree() -> None:
     assert differs(answer='{ "receipt" : 5012 }') == ""
     assert "it reads another answer than the model gave" in differs(answer={"receipt": 5013})
-    assert "it reads another answer" in differs(answer={"receipt": "5012"}), "a text is no number"
+    assert "it reads another answer" in differs(answer={"receipt": "5012"}), "a text is not a number"
     asked = TEXT.replace('- answer: {receipt: "{receipt}"}', "- ask_model: receipt")
-    assert differs(answer={"receipt": 7}, text=asked) == "", "what the model is asked for is not compared"
+    assert differs(answer={"receipt": 7}, text=asked) == "", "values left to the model are not compared"
 
 
-def test_a_playbook_that_would_not_end_or_cannot_be_told_its_values_differs() -> None:
+def test_a_playbook_without_an_end_or_without_its_values_differs() -> None:
     waits = TEXT.replace("[NOTE SAVED,", "[ALL SAVED,")
     assert "would not end where runs/model was answered" in differs(text=waits)
     assert "order: " in differs(order=None)

@@ -1,4 +1,4 @@
-"""What of several runs is the way, without detours and what had no effect, and of which types its parameters are."""
+"""Common steps of several runs, without detours and repetitions, and the types of parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEARCH = screen((20, 50, "ORDER SEARCH"), (20, 120, "Order number"), (60, 300, "
 
 
 class Run:
-    """A run that looks an order up, with something more in between."""
+    """A run that looks up an order, with optional extra steps."""
 
     def __init__(self, number: str, aside: Sequence[Did] = (), again: int = 1) -> None:
         filled = screen(
@@ -48,7 +48,7 @@ def done(found: Compiled) -> list[str]:
 STRAIGHT = ["answer", "click", "click", "click", "write"]
 
 
-def test_what_all_runs_repeated_without_effect_is_done_once() -> None:
+def test_steps_repeated_without_effect_are_compiled_once() -> None:
     straight = made(Run("AB-1207"), Run("CD-3391"))
     assert (straight.steps, straight.left_out, done(straight)) == (4, 0, STRAIGHT)
     repeated = made(Run("AB-1207", again=3), Run("CD-3391", again=3))
@@ -62,7 +62,7 @@ def test_a_detour_that_one_run_took_is_left_out() -> None:
     assert (found.steps, found.left_out, done(found)) == (4, 2, STRAIGHT)
     assert "Close this list" not in found.text
     with_all = made(Run("AB-1207", detour), Run("CD-3391", detour))
-    assert (with_all.steps, with_all.left_out) == (6, 0), "what all of them did is the way"
+    assert (with_all.steps, with_all.left_out) == (6, 0), "steps of all runs are kept"
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_a_detour_that_one_run_took_is_left_out() -> None:
         ("1284.50", "77.00", "money"),
         ("2026-11-22", "2027-01-02", "date"),
         ("TX-10482", "TX-10500", "text"),
-        ("0012", "0013", "text"),  # as a number it would be typed without the zeros
-        ("1,284.50", "77.00", "text"),  # would be typed otherwise
+        ("0012", "0013", "text"),  # the number would lose its leading zeros
+        ("1,284.50", "77.00", "text"),  # the number would be typed in another format
         ("12", "77.00", "text"),
         ("2026-02-30", "2026-11-22", "text"),
         ("12", "a dozen", "text"),
     ],
 )
-def test_a_parameter_has_the_type_that_its_values_are_written_in(first: Any, second: Any, kind: str) -> None:
+def test_the_type_of_a_parameter_follows_the_format_of_its_values(first: Any, second: Any, kind: str) -> None:
     last = screen((20, 50, "DONE"))
     told = [recording(str(number), [], last, given=value) for number, value in enumerate((first, second))]
     assert parameters_of(told, {}).kinds == {"given": kind}
@@ -95,9 +95,7 @@ def test_a_parameter_has_the_type_that_its_values_are_written_in(first: Any, sec
         (("AB-1207", "CD-3391"), "text", ""),
     ],
 )
-def test_the_type_of_what_was_typed_stands_in_the_playbook_and_is_held_to(
-    values: tuple[str, str], kind: str, wrong: str
-) -> None:
+def test_the_type_of_a_parameter_is_written_and_enforced(values: tuple[str, str], kind: str, wrong: str) -> None:
     found = made(*map(Run, values))
     assert found.parameters == {"order_number": kind}
     assert f"params: {{order_number: {kind}}}" in found.text

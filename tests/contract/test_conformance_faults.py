@@ -1,4 +1,4 @@
-"""Whole conversations with a client that does all that the contract asks for, while everything goes wrong once."""
+"""Whole conversations with a client that keeps the contract, under every fault that the server can inject."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_good_conversation_breaks_nothing(dialect: Dialect) -> None:
 
 
 @pytest.mark.parametrize("fault", cases(FAULTS))
-def test_a_fault_is_taken_as_it_should_be(fault: Fault) -> None:
+def test_a_fault_leads_to_its_declared_sequel(fault: Fault) -> None:
     terms = TERMS[fault.dialect]
     with ConformanceServer(script(fault.dialect), terms, {0: fault.name, 2: fault.name}) as server:
         ended = play(server.base_url, terms, Talk(), patience_s=HUNG_S if fault.name == "hung" else 20)
@@ -71,7 +71,7 @@ def test_every_fault_the_contract_names_is_there() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_faults_may_come_one_after_another(dialect: Dialect) -> None:
+def test_a_conversation_survives_consecutive_faults(dialect: Dialect) -> None:
     faults = {0: ["status503", "dropped", "prose", "status429"], 1: ["hung", "x1001", "status500"]}
     with ConformanceServer(script(dialect), TERMS[dialect], faults) as server:
         ended = play(server.base_url, TERMS[dialect], Talk(), patience_s=HUNG_S)
@@ -106,7 +106,7 @@ def test_conversations_at_the_same_time_are_told_apart_by_their_tasks(dialect: D
 
 
 @pytest.mark.parametrize("dialect", ["structured", "tools"])
-def test_strips_suffixes_and_a_full_context_are_part_of_the_contract(dialect: Dialect) -> None:
+def test_reply_strips_tool_suffixes_and_a_full_context_keep_the_contract(dialect: Dialect) -> None:
     wandering = [*({**SCRIPT[0], "x": x} for x in range(12)), SCRIPT[-1]]
     talk = Talk(suffix="_desktop", strips=frozenset({3, 5, 11}))
     with ConformanceServer(wandering, TERMS[dialect], {6: "prose", 9: "status500"}) as server:
@@ -179,7 +179,7 @@ def test_a_task_may_be_worked_on_again_once_it_is_answered() -> None:
     assert len(server.requests) == 2 * len(SCRIPT)
 
 
-def test_the_key_is_asked_for() -> None:
+def test_the_server_requires_the_key() -> None:
     terms = Terms(key="open sesame")
     with ConformanceServer(SCRIPT, terms) as server:
         assert play(server.base_url, terms, Talk()) == "saved"

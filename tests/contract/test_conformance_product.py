@@ -1,4 +1,4 @@
-"""The product's own client over real HTTP, in every dialect and under every fault: it breaks no rule."""
+"""The product's own client breaks no rule of the contract, over real HTTP, in every dialect and under every fault."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def served(
     latency_s: float = 0,
     **changes: Any,
 ) -> AsyncIterator[tuple[ConformanceServer, Model]]:
-    """Serve a model, and return the product's view of it; changes go to its profile."""
+    """Serve a model and return the product's view of the model; changes go to the view's profile."""
     hangs = "hung" in (faults or {}).values()
     profile = profile_for(name, call_timeout_s=PATIENCE_S if hangs else 60, **changes)
     spoken = profile.dialects[0] if dialect == "localize" else dialect
@@ -73,7 +73,7 @@ async def served(
 
 
 async def decide(walk: Walk, final: bool) -> Step:
-    """Ask again after a fault that may pass, as the tasks of the edge do."""
+    """Retry after a transient fault, as the product's callers do."""
     while True:
         try:
             return await walk.decide(answer_only=final)
@@ -95,7 +95,7 @@ async def test_a_conversation_keeps_the_contract(name: str, dialect: Dialect) ->
 
 
 @pytest.mark.parametrize("fault", cases(FAULTS))
-async def test_a_fault_is_taken_as_it_should_be(fault: Fault) -> None:
+async def test_the_product_handles_a_fault_by_its_declared_sequel(fault: Fault) -> None:
     async with served(PLAIN[fault.dialect], fault.dialect, {0: fault.name, 2: fault.name}) as (server, model):
         if fault.sequel == "terminal":
             with pytest.raises((ModelFailed, InvalidUsage)):

@@ -1,4 +1,4 @@
-"""Each rule of the contract is shown to fire, over real HTTP: a request that breaks it is answered 400 with its id."""
+"""Each rule of the contract fires: the server answers 400 with the rule's id to a request that breaks the rule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POINTS = [{"x": 1, "y": 2}]
 
 @dataclass
 class Asked:
-    """What came of one request."""
+    """The result of one request."""
 
     status: int = 0
     payload: Any = None
@@ -41,7 +41,7 @@ class Asked:
 
 @contextmanager
 def failing(rule: str, terms: Terms, faults: Faults | None = None) -> Iterator[ConformanceServer]:
-    """Run a server that has to fail its test with this rule."""
+    """Run a server and expect its test to fail with this rule."""
     script = POINTS if terms.dialect == "localize" else SCRIPT
     with (
         pytest.raises(AssertionError, match=f"The contract was broken.*{rule}: "),
@@ -68,7 +68,7 @@ def test_a_request_that_breaks_a_rule_is_refused_by_its_id(row: Row) -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[f"{n}-{pair.rule}-{pair.dialect}" for n, pair in enumerate(PAIRS)])
-def test_a_request_that_does_not_follow_is_refused_by_its_rule(pair: Pair) -> None:
+def test_a_request_that_contradicts_the_conversation_is_refused_by_its_rule(pair: Pair) -> None:
     terms, talk = pair.held_to, pair.start
     with failing(pair.rule, terms, pair.faults) as server:
         line = Line(server.base_url, patience_s=0.5 if "hung" in str(pair.faults) else 20)
@@ -143,7 +143,7 @@ def test_every_rule_is_shown_to_fire() -> None:
 
 @pytest.mark.parametrize("steps", range(8))
 @pytest.mark.parametrize("dialect", TERMS)
-def test_what_is_right_is_not_refused(dialect: Dialect, steps: int) -> None:
+def test_a_valid_request_is_accepted(dialect: Dialect, steps: int) -> None:
     talks = [
         Talk(turns(steps)),
         Talk(turns(steps), correction="That was wrong."),
@@ -160,7 +160,7 @@ def test_what_is_right_is_not_refused(dialect: Dialect, steps: int) -> None:
 
 @pytest.mark.parametrize("transport", ["structured_outputs", "response_format", "json_object"])
 @pytest.mark.parametrize("dialect", ["structured", "holotron", "localize"])
-def test_a_schema_may_travel_in_any_field_that_was_agreed(dialect: Dialect, transport: Any) -> None:
+def test_a_schema_is_accepted_in_the_agreed_field(dialect: Dialect, transport: Any) -> None:
     terms = replace(TERMS[dialect], transport=transport)
     body = made(dialect, Talk(turns(2)))
     keys = ("element_type", "action", "x", "y", "text", "confidence", "reasoning")
@@ -177,7 +177,7 @@ def test_a_schema_may_travel_in_any_field_that_was_agreed(dialect: Dialect, tran
         assert Line(server.base_url).post(body)[0] == 200
 
 
-def test_a_question_that_is_not_for_a_point_may_be_thought_about() -> None:
+def test_a_question_for_a_state_may_enable_thinking() -> None:
     state = {"type": "object", "properties": {"state": {"type": "string"}}, "additionalProperties": False}
     more = {
         "structured_outputs": {"json": state},

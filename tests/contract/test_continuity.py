@@ -1,4 +1,4 @@
-"""Two requests of one conversation."""
+"""Rules about two successive requests of one conversation."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_step_is_replayed_as_it_was_given(body: Any) -> None:
     now = body(3)
     given = json.loads([m for m in now["messages"] if m["role"] == "assistant"][-1]["content"])
     assert ids(now, body(2), given) == []
-    del given["tool_call"]["button"]  # a default that serialising puts back
+    del given["tool_call"]["button"]  # a default that the serializer adds
     assert ids(now, body(2), given) == []
     given["tool_call"]["x"] = 7
     assert ids(now, body(2), given) == ["C05"]
@@ -87,14 +87,14 @@ def test_the_next_request_of_a_conversation_is_recognized(body: Any) -> None:
     assert [breach.rule.id for breach in known.breaches(broken)] == ["C03"]
 
 
-def test_a_conversation_nobody_remembers_is_not_blamed(body: Any) -> None:
+def test_an_unknown_conversation_breaks_no_rule(body: Any) -> None:
     known = Conversations()
     known.remember(body(2), {})
     assert known.breaches(body(0)) == []
     assert known.breaches(body(5)) == []
 
 
-def test_what_repeats_is_counted_as_cached(body: Any) -> None:
+def test_a_repeated_prefix_counts_as_cached_tokens(body: Any) -> None:
     known = Conversations()
     before, now = body(1), body(2)
     first = known.usage(before, "four")

@@ -1,4 +1,4 @@
-"""What the product sends keeps the structured-mode contract; `test_conformance_rules.py` breaks each rule of it."""
+"""The product's requests keep the structured-mode contract; `test_conformance_rules.py` breaks each of its rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.turn_taking import Exchange, turn_breaches
 
 
 @pytest.mark.parametrize("steps", range(8))
-def test_what_the_product_sends_breaks_nothing(steps: int, body: Any) -> None:
+def test_requests_of_the_product_break_no_rule(steps: int, body: Any) -> None:
     assert breaches(body(steps)) == []
     assert breaches(body(steps, correction=True)) == []
     assert breaches(body(steps, final=True)) == []
@@ -47,7 +47,7 @@ def test_the_schema_may_travel_as_response_format(body: Any) -> None:
         {"structured_outputs": [], "chat_template_kwargs": 3, "response_format": "text"},
     ],
 )
-def test_nonsense_is_refused_not_choked_on(nonsense: dict[str, Any]) -> None:
+def test_nonsense_is_refused_without_an_exception(nonsense: dict[str, Any]) -> None:
     for dialect in BOOKS:
         for transport in FIELDS:
             assert breaches_of(nonsense, Terms(dialect=dialect, transport=transport))
@@ -58,7 +58,7 @@ JUNK: list[Any] = [None, True, -1, 1e9, "", "x", [], [None], [[]], {}, {"": None
 
 @given(data=st.data())
 @settings(max_examples=200, deadline=None)
-def test_no_damage_to_a_request_is_choked_on(data: st.DataObject) -> None:
+def test_a_damaged_request_raises_no_exception(data: st.DataObject) -> None:
     dialect = data.draw(st.sampled_from(sorted(TERMS)))
     before, now = (made(dialect, Talk(turns(steps), strips=frozenset({1}))) for steps in (2, 3))
     node: Any = now

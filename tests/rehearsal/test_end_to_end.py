@@ -67,7 +67,7 @@ async def ledger_on_desktop(folder: Path, size: Size, *options: str) -> AsyncIte
 
 
 async def pursue(desktop: Desktop, base_url: str, task: str, most: int = 40) -> object:
-    """Work on a task as a run does: look, ask, act. Returns the answer."""
+    """Work on a task as a run does: look, ask, act. Return the answer."""
     endpoint, dialect = ModelEndpoint(base_url, None), Structured(profile_for("rehearsal"))
     transcript, said = Transcript(task), []
     try:

@@ -82,7 +82,9 @@ def stats(server: RehearsalServer) -> dict[str, Any]:
         return dict(json.load(reply))
 
 
-def test_of_a_client_that_has_left_nothing_is_said(server: RehearsalServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_disconnected_client_is_not_logged_but_other_errors_are(
+    server: RehearsalServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     for error in (BrokenPipeError(), ConnectionResetError()):
         try:
             raise error
@@ -96,7 +98,7 @@ def test_of_a_client_that_has_left_nothing_is_said(server: RehearsalServer, caps
     assert "a fault of its own" in capsys.readouterr().err
 
 
-async def test_says_that_it_is_no_language_model(client: openai.AsyncOpenAI) -> None:
+async def test_the_server_states_that_it_is_not_a_language_model(client: openai.AsyncOpenAI) -> None:
     (model,) = (await client.models.list()).data
     assert (model.id, model.owned_by) == (MODEL, OWNER)
     assert "not a language model" in OWNER
@@ -149,7 +151,7 @@ async def test_rewritten_history_is_refused(client: openai.AsyncOpenAI, body: An
         await ask(client, body(transcript=transcript))
 
 
-async def test_speaks_function_calling(client: openai.AsyncOpenAI, server: RehearsalServer) -> None:
+async def test_the_server_supports_function_calling(client: openai.AsyncOpenAI, server: RehearsalServer) -> None:
     before, dialect = stats(server), Tools(profile_for("rehearsal"))
     transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search", "Leave")))
     first = await ask(client, dialect.request(transcript).body)
@@ -209,7 +211,7 @@ async def test_finds_a_text_that_is_asked_for(client: openai.AsyncOpenAI, text: 
 
 
 @pytest.mark.parametrize("text", ["Where is “Print”?", LOCATE.format("Sign off")])
-async def test_what_is_not_there_beyond_doubt_is_not_found(client: openai.AsyncOpenAI, text: str) -> None:
+async def test_a_missing_or_ambiguous_text_is_not_found(client: openai.AsyncOpenAI, text: str) -> None:
     with pytest.raises(
         openai.BadRequestError, match="does not show the text of the question, or shows it twice"
     ) as caught:
@@ -217,7 +219,7 @@ async def test_what_is_not_there_beyond_doubt_is_not_found(client: openai.AsyncO
     assert caught.value.code == "not_found"
 
 
-async def test_it_answers_no_other_questions(client: openai.AsyncOpenAI) -> None:
+async def test_questions_without_a_text_to_find_are_refused(client: openai.AsyncOpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="the rehearsal model answers no questions"):
         await ask(client, question("Is this the main menu?", "MAIN MENU", schema={"yes": {"type": "boolean"}}))
 
@@ -228,12 +230,12 @@ async def test_at_the_step_limit_it_answers(client: openai.AsyncOpenAI, body: An
     assert parse_step(reply.choices[0].message.content).tool_call.tool_name == "answer"
 
 
-async def test_streaming_is_refused_in_words(client: openai.AsyncOpenAI, body: Any) -> None:
+async def test_streaming_is_refused_with_a_message(client: openai.AsyncOpenAI, body: Any) -> None:
     with pytest.raises(openai.BadRequestError, match="does not stream"):
         await ask(client, {**body(0), "stream": True})
 
 
-async def test_another_model_is_not_here(client: openai.AsyncOpenAI, body: Any) -> None:
+async def test_an_unknown_model_name_is_answered_404(client: openai.AsyncOpenAI, body: Any) -> None:
     with pytest.raises(openai.NotFoundError, match="only 'rehearsal'"):
         await ask(client, {**body(0), "model": "holo3-1-35b-a3b"})
 
@@ -255,7 +257,7 @@ def test_nonsense_gets_an_error_object(server: RehearsalServer, path: str, data:
     assert json.load(caught.value)["error"]["message"]
 
 
-async def test_an_answer_takes_at_least_the_latency_asked_for(body: Any) -> None:
+async def test_an_answer_takes_at_least_the_configured_latency(body: Any) -> None:
     with RehearsalServer(Rehearsal(load_playbook(PLAYBOOK)), latency_s=0.3) as slow:
         threading.Thread(target=slow.serve_forever, daemon=True).start()
         async with openai.AsyncOpenAI(base_url=slow.base_url, api_key="none", max_retries=0) as client:
@@ -271,7 +273,7 @@ def run(*options: str, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
-def test_the_command_says_where_it_listens_and_ends_on_a_signal() -> None:
+def test_the_command_prints_its_address_and_ends_on_a_signal() -> None:
     with run("--playbook", str(PLAYBOOK)) as process:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
@@ -281,8 +283,8 @@ def test_the_command_says_where_it_listens_and_ends_on_a_signal() -> None:
         assert process.wait(60) == 0
 
 
-@pytest.mark.parametrize("how", [[], ["nohup"]], ids=["as it is", "nohup"])
-def test_it_ends_with_its_parent_unless_it_is_to_outlive_it(how: list[str]) -> None:
+@pytest.mark.parametrize("how", [[], ["nohup"]], ids=["plain", "nohup"])
+def test_the_server_ends_with_its_parent_unless_started_by_nohup(how: list[str]) -> None:
     command = [*how, sys.executable, "-m", "holo_tasks.rehearsal.server", "--playbook", str(PLAYBOOK)]
     starter = (
         "import subprocess, time;"
@@ -295,7 +297,7 @@ def test_it_ends_with_its_parent_unless_it_is_to_outlive_it(how: list[str]) -> N
         parent.kill()
     try:
         if how:
-            time.sleep(1.5)  # thrice as long as it takes to see that a parent is gone
+            time.sleep(1.5)  # three times the interval at which the server checks its parent
             assert urllib.request.urlopen(f"{ready['base_url']}/models").status == 200
             return
         deadline = time.monotonic() + 10
@@ -328,7 +330,7 @@ def test_a_bad_playbook_is_one_line_and_exit_2(text: str | None, says: str, tmp_
     assert len(err.strip().splitlines()) == 1
 
 
-def test_a_picture_that_is_sent_twice_is_read_once(server: RehearsalServer) -> None:
+def test_a_repeated_picture_is_read_once(server: RehearsalServer) -> None:
     buffer = io.BytesIO()
     picture("SOMETHING NEW", f"number {os.getpid()}").save(buffer, "PNG")
     reader = server.rehearsal.reader

@@ -1,4 +1,4 @@
-"""Marks on drawn pictures and on real programs: what gets one, where it points, and that its number can be read."""
+"""Set-of-mark numbers on drawn pictures and real programs: marked elements, their click points, and legible tags."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def font(size: int = 15) -> Any:
 
 @pytest.fixture(scope="module")
 def screen() -> Image.Image:
-    """A form with nothing unusual about it."""
+    """A form with ordinary widgets."""
     picture = Image.new("RGB", (640, 420), "#dcdcdc")
     draw = ImageDraw.Draw(picture)
     for text, place in TEXTS.items():
@@ -103,7 +103,7 @@ def test_the_same_picture_gives_the_same_marks_and_pixels(reader: Reader, screen
     assert find_marks(screen.copy(), other) == marks
     before = screen.tobytes()
     assert draw_marks(screen, marks).tobytes() == draw_marks(screen, marks).tobytes()
-    assert screen.tobytes() == before, "the picture itself is left as it is"
+    assert screen.tobytes() == before, "the picture itself is unchanged"
 
 
 def test_numbers_on_a_clean_screen_can_be_read(reader: Reader, screen: Image.Image) -> None:
@@ -131,7 +131,7 @@ def test_numbers_on_a_wide_screen_can_be_read_in_the_smaller_picture_that_is_sen
     assert right >= LEGIBLE * len(marks)
 
 
-def test_a_picture_that_went_through_jpeg_is_marked_too(reader: Reader, screen: Image.Image) -> None:
+def test_a_jpeg_picture_gets_the_same_marks(reader: Reader, screen: Image.Image) -> None:
     marks = find_marks(through_jpeg(screen), reader)
     for box in (*BUTTONS.values(), *FIELDS.values()):
         assert len(marks_in(marks, *box)) == 1
@@ -157,7 +157,7 @@ def test_colours_are_legible() -> None:
         assert contrast(colour, (0, 0, 0)) >= 3
 
 
-def test_an_unknown_number_is_sent_back() -> None:
+def test_an_unknown_mark_number_is_refused_with_a_correction() -> None:
     marks = (Mark(1, Box(10, 10, 21, 9), "OK"), Mark(2, Box(50, 10, 1, 1), ""))
     assert resolve(marks, 1) == Point(20, 14)
     assert resolve(marks, 2) == Point(50, 10)
@@ -170,7 +170,7 @@ def test_an_unknown_number_is_sent_back() -> None:
     assert refused.value.correction == "There is no mark 3: the marks go from 1 to 2."
 
 
-def test_two_buttons_that_were_read_as_one_text_stay_two() -> None:
+def test_two_buttons_read_as_one_text_line_get_two_marks() -> None:
     picture = Image.new("RGB", (640, 400), "#dddddd")
     draw = ImageDraw.Draw(picture)
     for text, left in (("Yes", 20), ("No way", 100)):
@@ -197,7 +197,7 @@ def test_a_list_is_marked_by_its_entries_and_a_paragraph_as_a_whole() -> None:
     ]
 
 
-def test_a_field_cut_in_two_by_its_text_cursor_is_one() -> None:
+def test_a_field_divided_by_its_text_cursor_gets_one_mark() -> None:
     picture = Image.new("RGB", (640, 400), "#dddddd")
     draw = ImageDraw.Draw(picture)
     draw.rectangle((20, 20, 260, 46), fill="white", outline="#777777")
@@ -219,7 +219,7 @@ def test_cells_of_a_table_are_marked_and_not_the_table() -> None:
     ]
 
 
-def test_of_too_much_plain_text_goes_first_and_then_the_last_buttons() -> None:
+def test_a_crowded_screen_drops_plain_text_first_and_then_the_last_buttons() -> None:
     def crowd(buttons: int, links: int, plain: int) -> tuple[Mark, ...]:
         picture = Image.new("RGB", (900, 900), "white")
         draw = ImageDraw.Draw(picture)
@@ -244,7 +244,7 @@ def test_of_too_much_plain_text_goes_first_and_then_the_last_buttons() -> None:
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 9), (9, 1), (7, 5), (64, 48)])
 @pytest.mark.parametrize("seed", [None, 0, 1])
-def test_no_picture_is_too_odd(size: tuple[int, int], seed: int | None) -> None:
+def test_tiny_and_noisy_pictures_raise_no_error(size: tuple[int, int], seed: int | None) -> None:
     shape = (size[1], size[0], 3)
     pixels = (
         np.zeros(shape, np.uint8) if seed is None else np.random.default_rng(seed).integers(0, 255, shape, np.uint8)
@@ -260,7 +260,7 @@ def test_no_picture_is_too_odd(size: tuple[int, int], seed: int | None) -> None:
 @pytest.mark.parametrize(
     "name", ["set_of_mark.marks", "set_of_mark.drawing", "set_of_mark.elements", "vision.outlines"]
 )
-def test_importing_loads_nothing_of_the_extra(name: str) -> None:
+def test_importing_does_not_load_the_optional_packages(name: str) -> None:
     found = importlib.util.find_spec(f"holo_tasks.{name}")
     assert found is not None
     assert found.origin is not None
@@ -274,7 +274,7 @@ def test_importing_loads_nothing_of_the_extra(name: str) -> None:
 @pytest.mark.desktop
 @pytest.mark.slow
 @pytest.mark.parametrize("look", few(["classic", "flat", "dark"]))
-async def test_a_click_on_a_mark_hits_what_is_marked(reader: Reader, tk: str, tmp_path: Path, look: str) -> None:
+async def test_a_click_on_a_mark_hits_the_marked_element(reader: Reader, tk: str, tmp_path: Path, look: str) -> None:
     state = State(tmp_path / "state")
     command = [tk, str(APPS / "probe_form.py"), str(state.path), look]
     async with VirtualDesktop(app=command) as desktop:
@@ -304,7 +304,7 @@ async def test_a_click_on_the_mark_of_a_field_gives_it_the_keyboard(reader: Read
         await until(lambda: state.read().get("at"))
         marks = find_marks(image(await desktop.look()), reader)
         for field, (_, _, left, top) in state.read()["at"].items():
-            # The file says where a field begins; all are wider and higher than this.
+            # The file has the top left corner of each field; all fields are wider and higher than this offset.
             (mark,) = [mark for mark in marks if mark.box.contains(Point(left + 20, top + 8))]
             await desktop.do(Click(mark.point))
             assert await until(lambda field=field: state.read()["focus"] == field), field  # type: ignore[misc]
@@ -313,7 +313,7 @@ async def test_a_click_on_the_mark_of_a_field_gives_it_the_keyboard(reader: Read
 @pytest.mark.desktop
 @pytest.mark.slow
 @pytest.mark.parametrize("points", few([11, 16]))
-async def test_the_ledger_is_worked_by_marks_alone(reader: Reader, tk: str, tmp_path: Path, points: int) -> None:
+async def test_the_ledger_can_be_operated_by_marks_alone(reader: Reader, tk: str, tmp_path: Path, points: int) -> None:
     async with ledger(tk, tmp_path, points) as clerk:
         await clerk.see("sign_on", reader)
         await clerk.click("user")
@@ -355,7 +355,7 @@ async def test_the_ledger_is_worked_by_marks_alone(reader: Reader, tk: str, tmp_
 
 
 class Clerk:
-    """Someone who sees a screen only as marks, and clicks only on those."""
+    """A user who sees the screen only as marks, and clicks only on marks."""
 
     def __init__(self, desktop: Desktop, folder: Path) -> None:
         self.desktop = desktop
@@ -372,7 +372,7 @@ class Clerk:
         assert await until(lambda: true(self.state())), self.state()
 
     async def see(self, screen: str, reader: Reader) -> None:
-        """Mark a screen and check that every widget has one mark, and that the tags are good ones."""
+        """Mark a screen. Check that every widget has one mark, and that tags are legible and apart."""
         await self.until(lambda state: state["screen"] == screen and not state["busy"])
         picture = image(await self.desktop.look(after_action=True))
         self._marks = find_marks(picture, reader)
@@ -405,7 +405,7 @@ async def ledger(tk: str, folder: Path, points: int) -> AsyncIterator[Clerk]:
 
 
 class State:
-    """The file in which a test program says what is where and what happened."""
+    """The file in which a test program reports its widgets' boxes and its events."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -425,7 +425,7 @@ def tk() -> str:
 
 
 async def until(true: Callable[[], Any]) -> Any:
-    """Wait for something a program will do in its own time; the wait has an end, the test no timing."""
+    """Wait for a program's reaction, up to a limit; the test asserts no duration."""
     end = time.monotonic() + PATIENCE_S
     while not (value := true()) and time.monotonic() < end:
         await asyncio.sleep(0.01)
@@ -451,7 +451,7 @@ def marks_at(marks: Sequence[Mark], box: Sequence[int]) -> list[Mark]:
 
 
 def missed(marks: Sequence[Mark], parts: Boxes) -> dict[str, list[Mark]]:
-    """Return the parts that do not have just one mark."""
+    """Return the parts that do not have exactly one mark."""
     found = {name: marks_at(marks, box) for name, box in parts.items()}
     return {name: inside for name, inside in found.items() if len(inside) != 1}
 
