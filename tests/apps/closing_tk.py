@@ -1,4 +1,4 @@
-"""A program that does something as it is closed: `saves` writes FILE, `asks` opens a dialog, `deaf` does nothing."""
+"""A program with an action on close: `saves` writes FILE, `asks` opens a dialog, `deaf` does nothing."""
 
 import pathlib
 import sys

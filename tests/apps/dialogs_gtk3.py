@@ -1,4 +1,4 @@
-"""A program of GTK 3 with file dialogs, for the Debian python that has its bindings: it opens and saves a text.
+"""A GTK 3 program with file dialogs, for Debian's Python with GTK bindings: it opens and saves a text.
 
 /usr/bin/python3 dialogs_gtk3.py
 """

@@ -1,4 +1,4 @@
-"""A program of GTK 4 with file dialogs, for the Debian python that has its bindings: it opens and saves a text.
+"""A GTK 4 program with file dialogs, for Debian's Python with GTK bindings: it opens and saves a text.
 
 /usr/bin/python3 dialogs_gtk4.py
 """

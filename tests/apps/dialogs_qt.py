@@ -1,4 +1,4 @@
-"""A program of Qt with file dialogs: it opens and saves a text."""
+"""A Qt program with file dialogs: it opens and saves a text."""
 
 import sys
 from pathlib import Path

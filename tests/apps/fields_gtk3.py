@@ -1,4 +1,4 @@
-"""Entries of GTK 3 that take a text as it is, complete it, or cut it off; each has its label.
+"""GTK 3 entries with labels that keep a typed text unchanged, complete it, or truncate it.
 
 /usr/bin/python3 fields_gtk3.py
 """

@@ -1,4 +1,4 @@
-"""Fields of Qt 6 (PySide6) that take a text as it is, complete it, mask it, or cut it off.
+"""Qt 6 (PySide6) fields that keep a typed text unchanged, complete it, mask it, or truncate it.
 
 python fields_qt.py
 """

@@ -1,4 +1,4 @@
-"""Two entries of Tk, which tells nothing of its elements: one takes any text, the other four digits at most.
+"""Two Tk entries, without an accessibility tree: one takes any text, the other at most four digits.
 
 python fields_tk.py
 """

@@ -1,6 +1,6 @@
-"""A small form of GTK 3, for the Debian python that has its bindings: what is done is written to a file.
+"""A small GTK 3 form, for Debian's Python with GTK bindings. It writes its events to FILE.
 
-F9 has a tip come up.
+F9 opens a tip.
 
 /usr/bin/python3 form_gtk3.py [FILE] [ROWS]
 """

@@ -1,4 +1,4 @@
-"""The small form of `form_gtk3`, of GTK 4, for the Debian python that has its bindings. F9 has a tip come up.
+"""The small form of `form_gtk3` in GTK 4, for Debian's Python with GTK bindings. F9 opens a tip.
 
 /usr/bin/python3 form_gtk4.py [FILE]
 """

@@ -1,4 +1,4 @@
-"""The small form of `form_gtk3`, of Qt 6 (PySide6): what is done is written to a file. F9 has a tip come up.
+"""The small form of `form_gtk3` in Qt 6 (PySide6). It writes its events to FILE; F9 opens a tip.
 
 python form_qt.py [FILE]
 """

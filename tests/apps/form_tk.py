@@ -1,6 +1,6 @@
-"""The small form of `form_gtk3`, of Tk, which tells nothing of its elements: what is done is written to a file.
+"""The small form of `form_gtk3` in Tk, which has no accessibility tree. It writes its events to FILE.
 
-F9 has a tip come up.
+F9 opens a tip.
 
 python form_tk.py [FILE]
 """

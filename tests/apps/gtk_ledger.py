@@ -1,10 +1,10 @@
-"""The GTK twin of the demo's ledger: the same screens and the same words, in a toolkit that tells its elements.
+"""GTK version of the demo's ledger: the same screens and texts, in a toolkit with an accessibility tree.
 
-Run by an interpreter that has PyGObject (Debian: python3-gi, gir1.2-gtk-3.0), with `flows/demo` on its path:
+Run it with an interpreter that has PyGObject (Debian: python3-gi, gir1.2-gtk-3.0) and `flows/demo` on its path:
 
     MERIDIAN_PASSWORD=... /usr/bin/python3 tests/apps/gtk_ledger.py --db FILE
 
-It has none of the old program's bad habits: no tips, no sessions that end, no delays but the one of saving.
+It has none of the demo's difficulties: no tips, no expiring sessions, and a delay only when saving.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Ledger:
         self.sign_on()
 
     def show(self, heading: str, *parts: Gtk.Widget, message: str = "") -> None:
-        """Put another screen in place of the one that is there."""
+        """Replace the current screen by another one."""
         for old in self._stage.get_children():
             self._stage.remove(old)
         for part in parts:
@@ -78,7 +78,7 @@ class Ledger:
         self._message.set_text(message or "M-000 Ready")
 
     def sign_on(self, message: str = "") -> None:
-        """Show the screen that asks who it is."""
+        """Show the sign-on screen."""
         self.signed_on = False
         user, password = Gtk.Entry(), Gtk.Entry(visibility=False)
 
@@ -110,7 +110,7 @@ class Ledger:
         self.show("MAIN MENU", *choices)
 
     def search(self, *_: object) -> None:
-        """Show the form that asks for a reference."""
+        """Show the form for a reference."""
         reference = Gtk.Entry()
 
         def find(*_: object) -> None:
@@ -192,7 +192,7 @@ def label(text: str, look: str = "", *, width: int = -1) -> Gtk.Label:
 
 
 def button(text: str, press: Callable[..., None]) -> Gtk.Button:
-    """Return a button that does something."""
+    """Return a button with its action."""
     made = Gtk.Button(label=text)
     made.connect("clicked", press)
     return made
@@ -207,7 +207,7 @@ def buttons(*labelled: tuple[str, Callable[..., None]]) -> Gtk.Box:
 
 
 def grid(*rows: tuple[str, Gtk.Widget]) -> Gtk.Grid:
-    """Return fields under one another, each beside its label, which names it for who asks for the elements."""
+    """Return a column of fields, each with a label that gives its accessible name."""
     made = Gtk.Grid(column_spacing=24, row_spacing=8)
     for number, (text, field) in enumerate(rows):
         words = label(text)
@@ -222,7 +222,7 @@ def main() -> int:
     """Show the window until it is closed."""
     parser = argparse.ArgumentParser(prog="gtk_ledger", description=TITLE)
     parser.add_argument("--db", type=Path, required=True, metavar="FILE", help="the ledger's SQLite file")
-    parser.add_argument("--user", default="auditor", help="who may sign on (default: %(default)s)")
+    parser.add_argument("--user", default="auditor", help="the user name (default: %(default)s)")
     options = parser.parse_args()
     password = os.environ.get("MERIDIAN_PASSWORD", "")
     if not password:

@@ -1,4 +1,4 @@
-"""A list of files in GTK 3, as file managers show one: a picture and a name in one column, a size in the next."""
+"""A GTK 3 list like that of a file manager: an icon and a name in one column, a size in the next."""
 
 import gi
 
@@ -23,7 +23,7 @@ said = Gtk.Label(label="Nothing is chosen.")
 
 
 def chosen(selection: Gtk.TreeSelection) -> None:
-    """Say which row is chosen."""
+    """Show which row is selected."""
     model, row = selection.get_selected()
     if row is not None:
         said.set_text(f"{model[row][1]} is chosen.")

@@ -1,4 +1,4 @@
-"""What the programs with menus have in them, of whatever toolkit: commands with and without a shortcut."""
+"""Menu entries of the test programs with menus, for every toolkit: commands with and without a shortcut."""
 
 import sys
 from pathlib import Path
@@ -8,14 +8,14 @@ MENUS = {
     "Entries": {"Reverse booking": "Ctrl+R", "Split amount": "", "Attach receipt": "Ctrl+T"},
     "Ledger": {"Check balance": "F9", "Close month": "", "Send reminder": "Ctrl+M"},
 }
-"""By menu, what is in it and the keys that do it."""
+"""Entries by menu, each with its shortcut."""
 BUTTON = "Refresh all"
-"""What is on the window itself."""
+"""The button in the window itself."""
 FILE = Path(sys.argv[1]) if len(sys.argv) > 1 else None
 
 
 def done(what: str) -> None:
-    """Write down that a command was given."""
+    """Append a performed command to the file."""
     if FILE is not None:
         with FILE.open("a") as file:
             file.write(what + "\n")

@@ -1,4 +1,4 @@
-"""A GTK 3 program with menus, for the Debian python that has its bindings: /usr/bin/python3 menus_gtk3.py [FILE]"""
+"""A GTK 3 program with menus, for Debian's Python with GTK bindings: /usr/bin/python3 menus_gtk3.py [FILE]"""
 
 import gi
 

@@ -1,4 +1,4 @@
-"""The program of `menus_gtk3`, of Qt 6 (PySide6): python menus_qt.py [FILE]"""
+"""The program of `menus_gtk3` in Qt 6 (PySide6): python menus_qt.py [FILE]"""
 
 import sys
 

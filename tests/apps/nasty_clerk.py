@@ -1,4 +1,4 @@
-"""Someone who drives a nasty program by hand, and knows where things are from its state file."""
+"""A scripted user of a nasty program, who takes the positions of widgets from the program's state file."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ APPS = Path(__file__).parent
 
 PATIENCE_S = 15
 State = dict[str, Any]
-# As long as a program has shown nothing.
+# Until the program has written its state.
 _NOTHING: State = {"screen": None, "heading": "", "popup": None, "busy": True, "status": "", "focus": None}
 _NOTHING |= {"changes": 0, "widgets": {}, "values": {}}
 
 
 def seed_of(kind: str, variant: str) -> int:
-    """The first seed that goes wrong in this way."""
+    """Return the first seed with this variant."""
     return VARIANTS[kind].index(variant)
 
 
 class Clerk:
-    """`look` is where it last saw things; `click` goes there, whatever has changed since."""
+    """`look` reads the positions; `click` uses the last ones, whatever has changed since."""
 
     def __init__(self, desktop: Desktop, folder: Path, kind: str, seed: int, password: str, *options: str) -> None:
         self.plan = plan(kind, seed)
@@ -54,7 +54,7 @@ class Clerk:
         self.program = subprocess.Popen(self._command, env=self._environment)
 
     def kill(self) -> None:
-        """At once, as with kill -9."""
+        """Kill the program at once, as kill -9 does."""
         self.program.kill()
         self.program.wait()
         self._state_file.unlink(missing_ok=True)
@@ -66,7 +66,7 @@ class Clerk:
             return dict(_NOTHING)
 
     async def until(self, so: Callable[[State], bool], what: str) -> State:
-        """Wait until the program is as wanted, and look."""
+        """Wait until the program's state fulfils a condition; then look."""
         deadline = time.monotonic() + PATIENCE_S
         while not so(self.state()):
             assert time.monotonic() < deadline, f"waited for {what}, got {self.state()}"
@@ -94,7 +94,7 @@ class Clerk:
         await self._desktop.do(Hotkey((key,)))
 
     async def fill(self, *fields: str) -> None:
-        """Click and write, without a look in between."""
+        """Click into fields and type, without a look in between."""
         for field in fields or ("reference", "amount", "reason"):
             await self.click(field)
             await self.write(getattr(self.entry, field))
@@ -105,7 +105,7 @@ class Clerk:
         await self.at("form")
 
     async def fill_carefully(self) -> None:
-        """Until the form holds what it should."""
+        """Fill in the form; before each click look, and wait for the focus before typing."""
         for field in ("reference", "amount", "reason"):
             self.look()
             await self.click(field)

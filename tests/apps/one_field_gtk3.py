@@ -1,4 +1,4 @@
-"""A table and a field of each kind, of GTK 3, that tell a file what they hold and where they are.
+"""A GTK 3 table and a field of each kind; a file has their contents and positions.
 
 /usr/bin/python3 one_field_gtk3.py STATE
 """

@@ -1,4 +1,4 @@
-"""A table and a field of each kind, of Qt, that tell a file what they hold and where they are.
+"""A Qt table and a field of each kind; a file has their contents and positions.
 
 one_field_qt.py STATE
 """

@@ -1,7 +1,7 @@
-"""A table and a field of each kind, of Tk, that tell a file what they hold and where they are.
+"""A Tk table and a field of each kind; a file has their contents and positions.
 
-The table is drawn on a canvas, as those of Tk are: arrows move its cursor, with Shift they select, Delete empties all
-selected cells, and a character replaces the cell. ``--spinner`` has a mark turn above it all the time.
+The table is drawn on a canvas, like other Tk tables. Arrow keys move its cursor, with Shift they select, Delete empties
+all selected cells, and a character replaces the cell's text. With ``--spinner`` a mark rotates above it all the time.
 
 one_field_tk.py STATE [--spinner]
 """

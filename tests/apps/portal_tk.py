@@ -1,9 +1,8 @@
-"""A program that asks for a password and then for a one-time code, and whose session ends after some look-ups.
+"""A program with a password and a one-time code, whose session ends after some look-ups.
 
-portal_tk.py FOLDER: `settings.json` there says user, password, seed (an otpauth address), where pyotp is, how many
-look-ups a session lasts, a Maildir that codes are sent to, and these, one after the other. What happens is written to
-`log` there, a line each. A code is taken once, whatever program of this folder it is given to; what is shown beside it
-is for tests to search.
+portal_tk.py FOLDER: `settings.json` there has the user, the password, the seed (an otpauth address), the path of pyotp,
+the look-ups per session, a Maildir for mailed codes, and the list of records. Events go to `log` there, one per line. A
+code is accepted once among all programs of the folder. The record texts exist for tests to search.
 """
 
 import email.message

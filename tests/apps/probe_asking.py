@@ -1,7 +1,7 @@
-"""A program that asks its X server for GLX: as it comes up ("needs", "takes"), when it is clicked ("later"), or never.
+"""A program that requests GLX from its X server: at its start ("needs", "takes"), at a click ("later"), or never.
 
-One that "needs" it ends without it; all others show a window, white with it and black without. Each start is written to
-a file.
+One that "needs" GLX ends without it; all others show a window, white with GLX and black without. Each start is written
+to a file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A Tk window that changes where it should be noticed, beside a clock: `probe_beside.py LOG SCENE`.
+"""A Tk window with a list next to a clock, whose list changes on request: `probe_beside.py LOG SCENE`.
 
-On one sheet is a list whose rows all have the same button, on another one right of it a clock. SCENE says what the list
-is like, and what ticks; when it is told to on its input, the window changes. What is done to it goes to LOG.
+One sheet has a list with the same button in every row; another sheet right of it has a clock. SCENE selects the kind of
+list and the ticking part. A line on standard input triggers the change. Input events go to LOG.
 """
 
 import json
@@ -14,7 +14,7 @@ from tkinter import ttk
 PITCH, TOP, ROW = 40, 60, 2
 NAME_X, BUTTON_X, BUTTON_WIDE, FAR_X = 60, 200, 70, 330
 SHEET, OTHER = (0, 0, 440, 380), (448, 0, 700, 380)
-AWAY = 100  # where the second sheet's clock is, from its left side
+AWAY = 100  # the clock's distance from the left side of the second sheet
 
 
 def note(*what):
@@ -49,7 +49,7 @@ def draw():
 
 
 def rename(*places):
-    """Give some rows names of their own that nobody had before."""
+    """Give some rows random names."""
     for n in places or range(len(names)):
         names[n] = f"TX-{random.randrange(2000, 9999)}"
     draw()
@@ -89,7 +89,7 @@ def photo():
 
 
 def bigger():
-    """Show one button with large words that are its name."""
+    """Show one button with its name in large letters."""
     global large
     names.clear()
     canvas.create_rectangle(40, TOP + ROW * PITCH - 30, 340, TOP + ROW * PITCH + 30, fill="#ddd")
@@ -108,7 +108,7 @@ def insert():
 
 
 def scrolled():
-    """Move the clock away, and a row of another list to where it was."""
+    """Remove the clock, and put a row of another list in its place."""
     global ticking
     ticking = False
     canvas.delete("clock")
@@ -118,7 +118,7 @@ def scrolled():
 def asked():
     """Show a question in a window that flickers all over."""
     canvas.delete("all")
-    root.geometry("480x400")  # what takes more of a screen is never learned
+    root.geometry("480x400")  # larger regions are never learned
     flickering()
     text(40, 200, "Delete Alice?\nNothing of it\nis kept.", font=("DejaVu Sans", 36), tags="question")
     root.focus_force()
@@ -147,13 +147,13 @@ def words_between():
 
 
 def rails():
-    """Draw lines like those of a table without rows: thick ones, right and left of an empty column."""
+    """Draw lines like those of a table without rows: thick ones, on both sides of an empty column."""
     at_right()
     canvas.create_line(300, 0, 300, 380, width=6, fill="#888")
 
 
 def next_sheet(x=20):
-    """Put the names on the sheet beside the buttons, without a clock."""
+    """Put the names on the second sheet, next to the buttons, without a clock."""
     global name_x, ticking
     name_x, ticking = OTHER[0] + x, False
 
@@ -180,7 +180,7 @@ def few(*places):
 
 
 def queue():
-    """Show what the target's row owes, behind the name that all have."""
+    """Show the amount of the target's row behind the name that all rows share."""
     next_sheet()
     names[:] = ["Bob"] * len(names)
 
@@ -192,7 +192,7 @@ def queue():
 
 
 def trees():
-    """Show two tables, one with what can be done, the other with the names."""
+    """Show two tables: one with the buttons, one with the names."""
     next_sheet()
     ttk.Style().configure("Treeview", rowheight=PITCH, font=FONT)
     canvas.delete("all")
@@ -233,7 +233,7 @@ def word():
 
 
 def later(*setups):
-    """Tick three times and be silent."""
+    """Tick three times, then stop."""
 
     def run():
         named(*setups)()
@@ -244,13 +244,13 @@ def later(*setups):
 
 
 def stages(*changes):
-    """Change in another way each time."""
+    """Return a function that makes the next of these changes at each call."""
     left = iter(changes)
     return lambda: next(left)()
 
 
 def one_name():
-    """Show the name of a row, and nothing else on its sheet, where the clock was."""
+    """Show the name of a row alone on its sheet, in the clock's place."""
     global ticking
     ticking = False
     canvas.delete("clock")
@@ -258,7 +258,7 @@ def one_name():
 
 
 def twice():
-    """Change the name, and draw it once more a moment later."""
+    """Change the name, and draw it again a moment later."""
     one_name()
     root.after(120, one_name)
 
@@ -280,7 +280,7 @@ def tick_again():
     clock_ticks()
 
 
-SCENES = {  # what is shown, and what happens when it is told to
+SCENES = {  # the initial picture, and the change on request
     "insert": (named(), insert),
     "list": (lambda: every(1000, grow), nothing),
     "label": (tick(ROW), nothing),

@@ -1,4 +1,4 @@
-"""Writes to a file, as JSON, what a program finds on its message bus, then shows a window. For Debian's python.
+"""Write, as JSON to a file, the services on this program's message bus, then show a window. For Debian's Python.
 
 /usr/bin/python3 probe_bus.py FILE NAME
 """

@@ -1,6 +1,6 @@
-"""A window with one big button that counts its clicks at once: what the benchmark and loop tests drive.
+"""A window with one big button that counts its clicks at once, for benchmarks and loop tests.
 
-Run as a program of its own; with a file name as argument it writes the count there after every click.
+Run it as a program of its own. With a file name as argument it writes the count there after every click.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A Tk window that writes every event it gets to a file, one JSON list a line: `probe_events.py LOG [GEOMETRY]`."""
+"""A Tk window that writes each of its events to a file, one JSON list per line: `probe_events.py LOG [GEOMETRY]`."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ def draw(event):
 def pressed(event):
     canvas.focus_set()
     if event.num > 3:
-        # Tk 8.6 gives the horizontal wheel (6, 7) as 4, 5 with Shift
+        # Tk 8.6 reports the horizontal wheel (6, 7) as 4, 5 with Shift
         note("wheel", event.num + 2 * (event.state & 1), event.x_root, event.y_root)
     else:
         note("press", event.num, event.x_root, event.y_root)

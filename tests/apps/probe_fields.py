@@ -1,6 +1,6 @@
-"""Three Tk fields that keep a file up to date with what they hold: `probe_fields.py STATE [LATE_MS]`.
+"""Three Tk fields that keep their contents in a file: `probe_fields.py STATE [LATE_MS]`.
 
-With a number of milliseconds the first one shows what is typed only that much after it was read.
+With a number of milliseconds the first field shows typed text only after that delay.
 """
 
 import json

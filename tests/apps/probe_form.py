@@ -1,4 +1,4 @@
-"""A Tk form that keeps a file up to date with where its parts are and which were clicked: `probe_form.py STATE LOOK`.
+"""A Tk form that keeps its widgets' boxes and the clicked names in a file: `probe_form.py STATE LOOK`.
 
 LOOK is "classic" (bevels), "flat" (thin lines, filled buttons) or "dark".
 """
@@ -34,7 +34,7 @@ clicked = []
 
 
 def known(name, widget):
-    """A part of known place; a click on it is noted and does nothing else."""
+    """Register a widget by name; clicks on it are recorded."""
     parts[name] = widget
     widget.bind("<Button-1>", lambda event: hit(name))
     return widget
@@ -66,7 +66,7 @@ def button(parent, text, main=False, **options):
 
 
 def icon(kind):
-    """A drawing of 20 x 20 pixels, as on a tool bar."""
+    """Return a drawing of 20 x 20 pixels, like an icon of a tool bar."""
     image = tk.PhotoImage(width=20, height=20)
     ink = style["ink"]
     for y in range(20):

@@ -1,7 +1,7 @@
-"""Holds the keyboard or the pointer of a display: a line on stdin says what to do, keys and buttons go to stdout.
+"""Grab the keyboard or the pointer of a display: commands come on stdin, received keys and buttons go to stdout.
 
-`keyboard`, `pointer`, `key …`, `xinput CODE` and `release` are answered with a line; what is got is written as
-`key CODE` or `button NUMBER`.
+`keyboard`, `pointer`, `key …`, `xinput CODE` and `release` are answered with a line. Events are written as `key CODE`
+or `button NUMBER`.
 """
 
 import os
@@ -44,7 +44,7 @@ while True:
             say(conn.core.GrabKeyboard(False, root, 0, 1, 1).reply().status)
         elif asked == b"pointer":
             say(conn.core.GrabPointer(False, root, mask, 1, 1, 0, 0, 0).reply().status)
-        elif asked.startswith(b"key "):  # one by one: `key WINDOW MODIFIERS CODE…`, on the root for 0
+        elif asked.startswith(b"key "):  # grabs each code: `key WINDOW MODIFIERS CODE…`, with WINDOW 0 for the root
             window, modifiers, *codes = map(int, asked.split()[1:])
             grabbed.add(window or root)
             for code in codes:

@@ -1,6 +1,6 @@
-"""Puts a window of its own under the pointer the moment that a button is pressed anywhere: `probe_jump.py LOG`.
+"""Map a window under the pointer the moment a button is pressed anywhere: `probe_jump.py LOG`.
 
-It writes `ready`, then `jump` for each time, and `press` for each press that its window gets.
+It writes `ready`, then `jump` for each mapping, and `press` for each press in its window.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """A Tk window that draws twice: `probe_later.py after|thread|child|alarm|timer|once|nothing SECONDS`, or `server PORT`.
 
-A click turns it yellow at once, and green so many seconds later, each time by other means: a timer, a thread that
-sleeps, a process it has started, the signal of an alarm or of a timer of its own, or the server that it asks. With
-``once`` it is green at once; with ``nothing`` a click changes nothing.
+A click turns it yellow at once, and green after these seconds. The mode is the source of the delay: a Tk timer, a
+sleeping thread, a child process, the signal of an alarm or of a POSIX timer, or a server's answer. With ``once`` it is
+green at once; with ``nothing`` a click changes nothing.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ def green(*_):
 
 
 def heard(pipe):
-    """Turn green when something comes."""
+    """Turn green when data arrives."""
     root.tk.createfilehandler(pipe, tk.READABLE, lambda *_: (root.tk.deletefilehandler(pipe), green()))
 
 
@@ -42,7 +42,7 @@ elif mode in ("alarm", "timer"):
 
 
 def set_timer():
-    """Have SIGUSR1 sent to this process, by POSIX's own kind of timer."""
+    """Set a POSIX timer that sends SIGUSR1 to this process."""
     c, timer = ctypes.CDLL(None), ctypes.c_void_p()
     c.timer_create(time.CLOCK_MONOTONIC, struct.pack("Pii48x", 0, signal.SIGUSR1, 0), ctypes.byref(timer))
     c.timer_settime(timer, 0, struct.pack("4l", 0, 0, 0, round(later_s * 1e9)), None)

@@ -1,7 +1,7 @@
 """A GTK window that draws twice: `probe_later_gtk.py timer|process|once MILLISECONDS`.
 
-A click turns it yellow at once, and green so much later: by a timer, or by a word on the desktop's own message bus from
-a process that it has started. With ``once`` it is dark and light green in turns, at once.
+A click turns it yellow at once, and green after these milliseconds: by a timer, or by a message of a child process on
+the desktop's message bus. With ``once`` each click switches between dark and light green at once.
 """
 
 import subprocess

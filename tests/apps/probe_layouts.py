@@ -1,6 +1,6 @@
-"""Tk forms that keep a file up to date with what their fields hold: `probe_layouts.py STATE`.
+"""Tk forms that keep their fields' contents in a file: `probe_layouts.py STATE`.
 
-It shows the form whose name it reads in the file STATE.order.
+The file STATE.order has the name of the form to show.
 """
 
 import json
@@ -46,7 +46,7 @@ def above():
 
 
 def narrow():
-    """A field that looks the same with one sign more, once it is full, and words that change with each of them."""
+    """A password field that looks the same with one character more once it is full, and a changing hint."""
     label("Password", 40, 40)
     password = field("password", 160, 38, 8, show="*")
     hint = label("empty", 400, 40)

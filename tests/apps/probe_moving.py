@@ -1,8 +1,7 @@
-"""A Tk window that changes when it is told to on its input: `probe_moving.py LOG`.
+"""A Tk window that changes on a line of standard input: `probe_moving.py LOG`.
 
-It has a list whose rows all have the same button, a field with a caret, a button that ignores its first click, and on
-request a title, which names a record, and something that spins. All that is done to it, and each order it has carried
-out, goes to LOG.
+It has a list with the same button in every row, a field with a caret, and a button that ignores its first click. On
+request it shows a title that names a record, and a spinner. All events, and each finished order, go to LOG.
 """
 
 import json
@@ -58,7 +57,7 @@ def submit():
 def pop_up(focus):
     window = tk.Toplevel(root)
     window.overrideredirect(not focus)
-    # Where the buttons of the first rows are, or far from them.
+    # Over the buttons of the first rows, or far from them.
     window.geometry("300x90+330+150" if not focus else "200x80+800+600")
     tk.Button(window, text="Discard", command=lambda: note("discarded")).pack(fill="both", expand=True)
     window.bind("<Key>", lambda event: note("popup key", event.keysym))

@@ -1,4 +1,4 @@
-"""A window with a field and a button; the button opens another window that is named after what is in the field."""
+"""A window with a field and a button; the button opens another window whose title is the field's text."""
 
 from __future__ import annotations
 

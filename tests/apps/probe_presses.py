@@ -1,4 +1,4 @@
-"""Controls that a press changes, each in its own way: `probe_presses.py LOG`. Where each of them is comes first."""
+"""Controls that change on a press, each in its own way: `probe_presses.py LOG`. LOG begins with their positions."""
 
 import json
 import sys

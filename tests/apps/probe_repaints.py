@@ -1,7 +1,7 @@
-"""A Tk window that repaints in one way or another: `probe_repaints.py slow|busy|spinner|caret|digit|late`.
+"""A Tk window with different kinds of repaints: `probe_repaints.py slow|busy|spinner|caret|digit|late`.
 
-A click turns the left half green in the end; the modes differ in how long that takes, and in what
-else is going on. The right part is for what moves by itself.
+A click finally turns the left half green. The modes differ in the delay and in the repaints meanwhile. The right part
+contains the moving parts.
 """
 
 import sys
@@ -30,14 +30,14 @@ def clicked(_):
                 30 * piece,
                 lambda p=piece: canvas.create_rectangle(0, p * 100, 300, p * 100 + 100, fill="#00ff00", outline=""),
             )
-    elif mode == "busy":  # draws at once that it was pressed, then works before it answers
+    elif mode == "busy":  # draws the press at once, then works before its reaction
         canvas.itemconfigure(half, fill="yellow")
         root.update_idletasks()
         time.sleep(0.7)
         green()
     elif mode == "digit":
         root.after(60, lambda: canvas.itemconfigure(label, text="1", fill="#00ff00"))
-    elif mode == "late":  # like a page that comes over the network
+    elif mode == "late":  # like a page that arrives over the network
         root.after(150, green)
     elif mode == "close":
         root.destroy()

@@ -1,8 +1,8 @@
-"""A Tk form that shows what is typed in red, and nothing else so: `probe_secret.py STATE widget|drawn [SHOW]`.
+"""A Tk form that shows the typed text in red, and no other text so: `probe_secret.py STATE widget|drawn [SHOW]`.
 
-The first field is a widget, or it is drawn on the one window that the program has, as browsers do. Keys change how it
-is shown: F2 scrolls, F3 zooms, F4 changes the colours, F5 opens another window with the same value, F6 greets by it, F7
-shows what is hidden behind SHOW, F8 clears the field, Ctrl+Z brings it back, F9 shows another page, F11 a hint over it.
+The first field is a widget, or is drawn on the program's only window, as browsers do. Keys change its display: F2
+scrolls, F3 zooms, F4 changes the colors, F5 opens another window with the same value, F6 greets with the value, F7
+reveals the text behind SHOW, F8 clears the field, Ctrl+Z restores it, F9 shows another page, F11 a hint over it.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""A window full of numbers, as dense as a spreadsheet: what the benchmark of picture quality looks at.
+"""A window full of numbers, as dense as a spreadsheet, for the benchmark of picture quality.
 
-Run as a program of its own, it fills the screen. Every number is where `cell` says, the same on every run.
+Run as a program of its own, it fills the screen. `cell` gives each number's position, the same in every run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tries to get out of a closed desktop: each way that the argument names, and writes what came of it as JSON.
+"""Try to break out of an isolated desktop in each way of the argument, and write the results as JSON.
 
 Usage: probe_walls.py RESULTS.json '{"name": ["kind", ...], ...}'
 """
@@ -75,7 +75,7 @@ def runs(*command):
 
 
 def kernel():
-    """Name the files of the kernel that can be opened to be written to, but for those of processes."""
+    """Return the files of the kernel below /proc that can be opened for writing, without those of processes."""
     found = []
     for folder, folders, files in os.walk("/proc"):
         if folder == "/proc":

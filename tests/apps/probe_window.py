@@ -1,4 +1,4 @@
-"""A Tk window at a place, with a menu: `probe_window.py TITLE GEOMETRY`. The right button opens the menu."""
+"""A Tk window with a title and position: `probe_window.py TITLE GEOMETRY`. The right button opens a menu."""
 
 import sys
 import tkinter as tk

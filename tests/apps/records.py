@@ -1,7 +1,8 @@
-"""A little program of orders, for any toolkit: its pages as values, what is done to them, and how it may have changed.
+"""A small program of orders for any toolkit: its pages as values, the effects of its buttons, and its drifts.
 
-`records_tk`, `records_gtk3` and `records_qt` draw it. What is done for good goes to a file, one JSON object a line: by
-that a replay is judged, never by the screen. A drift is how today's program differs from the one that was recorded.
+`records_tk`, `records_gtk3` and `records_qt` draw it. Permanent effects go to a file, one JSON object per line. A
+replay is judged by this file, never by the screen. A drift is the difference between the current and the recorded
+program.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ ORDERS = {
 }
 FIRST_RECEIPT = 5012
 SLOW_MS, LATE_MS, HUNG_S = 4000, 20_000, 90
-"""How long a slow program works on what it was asked, how late an answer comes, how long nothing is answered at all."""
+"""Working time of a slow program, delay of a late answer, and duration of a hang."""
 SHIFT_MS = 350
-"""How long after a page is drawn its buttons change places."""
+"""Delay after drawing a page until its buttons change places."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Value:
-    """A label, and the value beside it."""
+    """A label with a value to its right."""
 
     label: str
     text: str
@@ -53,7 +54,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Button:
-    """A button: its label, what is done when it is pressed, and whether it can be."""
+    """A button: its label, its action, and whether it is enabled."""
 
     label: str
     press: str
@@ -92,7 +93,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Drift:
-    """How the program differs from the recorded one: in its looks, and in what it does (by names)."""
+    """Differences from the recorded program: in its looks, and in its behaviour (by names)."""
 
     look: Look = field(default_factory=Look)
     does: tuple[str, ...] = ()
@@ -158,7 +159,7 @@ GERMAN = {
 
 @dataclass
 class Desk:
-    """The program: which page it shows, and what comes of a press. ``state`` is the file of what was done for good."""
+    """The program: the page on the screen and the effects of a press. ``state`` is the file of permanent effects."""
 
     state: Path
     drift: Drift
@@ -168,7 +169,7 @@ class Desk:
     shifted: bool = False
 
     def press(self, what: str, fields: Mapping[str, str]) -> int:
-        """Do what a button does; return after how many milliseconds that shows."""
+        """Perform a button's action; return the delay in milliseconds until it shows."""
         does = self.drift.does
         self.note = fields.get("note", self.note)
         match what:
@@ -195,7 +196,7 @@ class Desk:
 
     @property
     def shifts(self) -> bool:
-        """Whether the page is to change under the hands of who has just looked at it."""
+        """Whether the page is about to change right after it was drawn."""
         return "layout shift" in self.drift.does and self.page == "record" and not self.shifted
 
     def _find(self, order: str) -> None:
@@ -219,7 +220,7 @@ class Desk:
             file.write(json.dumps(done) + "\n")
 
     def rows(self) -> list[Row]:
-        """Return what the page shows."""
+        """Return the rows of the page."""
         made: dict[str, Callable[[], list[Row]]] = {
             "search": self._search,
             "record": self._record,
@@ -284,7 +285,7 @@ class Desk:
         return [Text("SIGN ON AGAIN", heading=True), *fields, Buttons((Button("Sign on", "back"),))]
 
     def _inserted(self, rows: Sequence[Row]) -> Iterator[Row]:
-        """Yield the rows of a page, and what the drift puts between them."""
+        """Yield the rows of a page, and the rows that the drift inserts."""
         does = self.drift.does
         fields = [row for row in rows if isinstance(row, Field)]
         for row in rows:
@@ -315,7 +316,7 @@ class Desk:
 
 
 def started() -> Desk:
-    """Return the program as the command line says."""
+    """Return the program that the command line describes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("state", type=Path)
     parser.add_argument("--drift", choices=DRIFTS, default="none")

@@ -1,4 +1,4 @@
-"""The program of orders in GTK 3, for the Debian python that has its bindings: records_gtk3.py STATE [--drift NAME]."""
+"""The program of orders in GTK 3, for Debian's Python with GTK bindings: records_gtk3.py STATE [--drift NAME]."""
 
 import gi
 
@@ -28,7 +28,7 @@ fields: dict[str, Gtk.Entry] = {}
 
 
 def draw() -> bool:
-    """Draw the page anew."""
+    """Draw the page again."""
     if window.get_child() is not None:
         window.remove(window.get_child())
     fields.clear()
@@ -66,7 +66,7 @@ def put(page: Gtk.Grid, row: Row, at: int) -> None:
 
 
 def press(what: str) -> None:
-    """Do what a button does, and show what came of it."""
+    """Perform a button's action, and show the result."""
     wait_ms = desk.press(what, {name: entry.get_text() for name, entry in fields.items()})
     if wait_ms:
         GLib.timeout_add(wait_ms, draw)
@@ -75,7 +75,7 @@ def press(what: str) -> None:
 
 
 def shift() -> bool:
-    """Have the buttons change places."""
+    """Let the buttons change places."""
     desk.shifted = True
     typed = {name: entry.get_text() for name, entry in fields.items()}
     draw()

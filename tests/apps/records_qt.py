@@ -32,7 +32,7 @@ fields: dict[str, QLineEdit] = {}
 
 
 def draw() -> None:
-    """Draw the page anew."""
+    """Draw the page again."""
     fields.clear()
     page, grid = QWidget(), QGridLayout()
     grid.setSpacing(2 * PAD)
@@ -74,13 +74,13 @@ def put(grid: QGridLayout, row: Row, at: int) -> None:
 
 
 def press(what: str) -> None:
-    """Do what a button does, and show what came of it."""
+    """Perform a button's action, and show the result."""
     wait_ms = desk.press(what, {name: entry.text() for name, entry in fields.items()})
     QTimer.singleShot(wait_ms, draw)
 
 
 def shift() -> None:
-    """Have the buttons change places."""
+    """Let the buttons change places."""
     desk.shifted = True
     typed = {name: entry.text() for name, entry in fields.items()}
     draw()

@@ -10,7 +10,7 @@ window = tk.Tk()
 window.title(look.title)
 window.geometry(f"{round(look.width * look.scale)}x{round(look.height * look.scale)}+{look.place[0]}+{look.place[1]}")
 window.configure(bg=look.back)
-# Sizes in pixels: what Tk takes for a point depends on the screen.
+# Sizes in pixels, because Tk's size of a point depends on the screen.
 FONT = (look.font, -round(look.points * look.scale * 4 / 3), "bold" if look.bold else "normal")
 PAD = round(look.pad * look.scale)
 COLORS = {"bg": look.back, "fg": look.fore, "font": FONT}
@@ -18,7 +18,7 @@ fields: dict[str, tk.Entry] = {}
 
 
 def draw() -> None:
-    """Draw the page anew."""
+    """Draw the page again."""
     for child in window.winfo_children():
         child.destroy()
     fields.clear()
@@ -58,12 +58,12 @@ def put(page: tk.Frame, row: Row, at: int) -> None:
 
 
 def press(what: str) -> None:
-    """Do what a button does, and show what came of it."""
+    """Perform a button's action, and show the result."""
     window.after(desk.press(what, {name: entry.get() for name, entry in fields.items()}), draw)
 
 
 def shift() -> None:
-    """Have the buttons change places."""
+    """Let the buttons change places."""
     desk.shifted = True
     typed = {name: entry.get() for name, entry in fields.items()}
     draw()

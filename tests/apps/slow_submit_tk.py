@@ -1,4 +1,4 @@
-"""A window with one button that asks a slow server, in a thread and with no sign of it; then the window is green.
+"""A window with one button that asks a slow server in a thread, without any progress display; then it turns green.
 
 python slow_submit_tk.py URL
 """

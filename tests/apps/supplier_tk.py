@@ -1,4 +1,4 @@
-"""A small form with a password: what is saved is written to FILE, where things are to PLACES, as JSON.
+"""A small form with a password: saved values go to FILE, positions of widgets to PLACES, as JSON.
 
 supplier_tk.py FILE PLACES
 """

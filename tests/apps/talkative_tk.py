@@ -1,7 +1,7 @@
-"""A Tk window that changes the colour of its block at each click, at once, and talks to a server beside it.
+"""A Tk window that changes its block's color at each click, at once, while a thread talks to a server.
 
-python talkative_tk.py mailbox PORT: a thread looks for mail every second, as a mail client does
-python talkative_tk.py database SOCKET: a thread asks a server on a Unix socket all the time, as of a database
+python talkative_tk.py mailbox PORT: a thread checks for mail every second, as a mail client does
+python talkative_tk.py database SOCKET: a thread queries a server on a Unix socket all the time
 python talkative_tk.py nothing: a thread that only sleeps
 """
 

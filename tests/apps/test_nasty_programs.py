@@ -1,4 +1,4 @@
-"""The nasty programs on a real display: a careful clerk files one entry, one who does not look does the harm."""
+"""The nasty programs on a real display: a careful user files one entry, a user who does not look does the harm."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def start(desktop: VirtualDesktop, tmp_path: Path) -> Iterator[Start]:
 
 
 async def filled(clerk: Clerk) -> None:
-    """Bring a program to its form, filled in, and look at it."""
+    """Open a program's form, fill it in, and look."""
     if clerk.plan.kind == "expiry":
         await clerk.sign_on(PASSWORD)
     await clerk.open_form()
@@ -68,7 +68,7 @@ async def submitted(clerk: Clerk) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_harmless_seed_lets_even_one_who_never_looks_again_file_the_entry(
+async def test_with_a_harmless_seed_even_a_careless_user_files_the_entry(
     desktop: VirtualDesktop, start: Start, kind: str
 ) -> None:
     clerk = start(kind, VARIANTS[kind][-1], 4.0 if kind == "double" else 0.3)
@@ -94,7 +94,7 @@ async def test_a_harmless_seed_lets_even_one_who_never_looks_again_file_the_entr
     assert menu["values"]["filed"] == f"Filed today: {clerk.entry.reference}"
 
 
-async def test_a_late_dialog_is_where_submit_was(start: Start) -> None:
+async def test_a_late_dialog_covers_the_submit_button(start: Start) -> None:
     clerk = start("popups", "over the submit button")
     await filled(clerk)
     before = clerk.seen
@@ -109,7 +109,7 @@ async def test_a_late_dialog_is_where_submit_was(start: Start) -> None:
     assert clerk.store.submissions() == []
 
 
-async def test_a_late_dialog_is_where_the_first_field_was(start: Start) -> None:
+async def test_a_late_dialog_covers_the_first_field(start: Start) -> None:
     clerk = start("popups", "over the first field", 0.4)
     before = await clerk.at("menu")
     await clerk.click("new_entry")
@@ -124,13 +124,13 @@ async def test_a_late_dialog_is_where_the_first_field_was(start: Start) -> None:
 
 
 @pytest.mark.parametrize("variant", few(["over the submit button", "over the first field"]))
-async def test_a_late_dialog_that_is_seen_is_closed(start: Start, variant: str) -> None:
+async def test_a_careful_user_closes_the_late_dialog(start: Start, variant: str) -> None:
     clerk = start("popups", variant, 0.2)
     await clerk.open_form()
     if variant == "over the submit button":
         await clerk.fill_carefully()
     await clerk.until(lambda state: "unsaved.keep" in state["widgets"], "the dialog")
-    await asyncio.sleep(0.2)  # until it has come to rest, which a desktop's `look` would have waited for
+    await asyncio.sleep(0.2)  # until the dialog is still, as a desktop's `look` would wait
     clerk.look()
     await clerk.click("unsaved.keep")
     await clerk.until(lambda state: state["popup"] is None, "the dialog to go")
@@ -139,7 +139,7 @@ async def test_a_late_dialog_that_is_seen_is_closed(start: Start, variant: str) 
 
 
 @pytest.mark.parametrize("variant", few(["when complete", "when opened"]))
-async def test_a_banner_puts_delete_where_save_was(start: Start, variant: str) -> None:
+async def test_a_banner_moves_delete_to_the_place_of_submit(start: Start, variant: str) -> None:
     clerk = start("shift", variant, 0.4)
     await clerk.open_form()
     seen = clerk.seen
@@ -154,7 +154,7 @@ async def test_a_banner_puts_delete_where_save_was(start: Start, variant: str) -
     assert clerk.store.wrong_effects(clerk.entry) == ["harm: deleted"]
 
 
-async def test_a_banner_turns_the_fields_under_a_clerk_who_does_not_look(start: Start) -> None:
+async def test_a_banner_shifts_the_fields_under_a_careless_user(start: Start) -> None:
     clerk = start("shift", "when opened", 0.4)
     await clerk.open_form()
     seen = clerk.seen
@@ -167,7 +167,7 @@ async def test_a_banner_turns_the_fields_under_a_clerk_who_does_not_look(start: 
 
 
 @pytest.mark.parametrize("variant", few(["when complete", "when opened"]))
-async def test_a_banner_that_is_seen_does_no_harm(start: Start, variant: str) -> None:
+async def test_a_careful_user_is_not_harmed_by_the_banner(start: Start, variant: str) -> None:
     clerk = start("shift", variant, 0.2)
     await clerk.open_form()
     if variant == "when opened":
@@ -178,7 +178,7 @@ async def test_a_banner_that_is_seen_does_no_harm(start: Start, variant: str) ->
     await submitted(clerk)
 
 
-async def test_deaf_buttons_take_the_second_click(start: Start) -> None:
+async def test_deaf_buttons_ignore_only_the_first_click(start: Start) -> None:
     clerk = start("deaf", "both")
     await clerk.at("menu")
     await clerk.click("new_entry")
@@ -189,7 +189,7 @@ async def test_deaf_buttons_take_the_second_click(start: Start) -> None:
     before = clerk.seen
     await clerk.click("submit")
     await clerk.noted("ignored a click: submit")
-    # One who trusts the click leaves it at that.
+    # A user who trusts the click stops here.
     assert clerk.store.submissions() == []
     assert {**clerk.look(), "focus": None} == {**before, "focus": None}
     await submitted(clerk)
@@ -214,7 +214,7 @@ async def test_one_click_on_a_slow_submit_button_is_enough(start: Start) -> None
 
 
 @pytest.mark.parametrize("variant", few(["while filling", "after seconds", "submit lost"]))
-async def test_an_entry_in_an_expired_session_is_lost_unless_done_again(start: Start, variant: str) -> None:
+async def test_an_entry_in_an_expired_session_is_lost_unless_repeated(start: Start, variant: str) -> None:
     clerk = start("expiry", variant, 0.5)
     await clerk.sign_on(PASSWORD)
     await clerk.open_form()
@@ -225,7 +225,7 @@ async def test_an_entry_in_an_expired_session_is_lost_unless_done_again(start: S
     clerk.seen = form
     await clerk.fill("amount", "reason")
     await clerk.click("submit")
-    # One who never looks again thinks that it is done.
+    # A user who does not look again believes that the entry is filed.
     await clerk.until(lambda state: state["screen"] == "sign_on", "the sign-on screen")
     assert "expired" in clerk.store.notes()
     assert clerk.store.submissions() == []
@@ -237,7 +237,7 @@ async def test_an_entry_in_an_expired_session_is_lost_unless_done_again(start: S
     await submitted(clerk)
 
 
-async def test_an_entry_may_be_filed_though_the_session_expired(start: Start) -> None:
+async def test_an_entry_may_be_filed_although_the_session_expired(start: Start) -> None:
     clerk = start("expiry", "submit filed")
     await filled(clerk)
     await clerk.click("submit")
@@ -245,7 +245,7 @@ async def test_an_entry_may_be_filed_though_the_session_expired(start: Start) ->
     menu = await clerk.at("menu")
     assert menu["values"]["filed"] == f"Filed today: {clerk.entry.reference}"
     assert clerk.store.filed_once(clerk.entry)
-    # One who starts over without reading this files it again.
+    # A user who starts over without reading this files the entry again.
     await clerk.open_form()
     await clerk.fill_carefully()
     await clerk.click("submit")
@@ -262,14 +262,14 @@ async def test_guessing_passwords_locks_the_account(start: Start) -> None:
     assert clerk.store.harms() == ["locked out"]
 
 
-async def test_only_who_reads_the_picture_gets_through_the_gate(start: Start) -> None:
+async def test_only_the_word_of_the_picture_passes_the_gate(start: Start) -> None:
     clerk = start("puzzle", "gate")
     await filled(clerk)
     submit = clerk.seen["widgets"]["submit"]
     await clerk.click("submit")
     gate = await clerk.at("gate")
     assert clerk.store.submissions() == []
-    # Whoever clicks again where Submit was gives an empty answer.
+    # A second click at the former place of Submit sends an empty answer.
     assert gate["widgets"]["continue"] == submit
     await clerk.click("continue")
     await clerk.until(lambda state: state["status"].startswith("E-130"), "the refusal")
@@ -294,13 +294,13 @@ async def test_a_click_on_a_frozen_window_counts_when_it_thaws(start: Start) -> 
     assert clerk.store.wrong_effects(clerk.entry) == ["filed 2 times"]
 
 
-async def test_a_frozen_window_that_is_waited_for_files_once(start: Start) -> None:
+async def test_waiting_for_a_frozen_window_files_once(start: Start) -> None:
     clerk = start("frozen", "after filing", 0.5)
     await filled(clerk)
     await submitted(clerk)
 
 
-async def test_a_window_frozen_for_ever_answers_nothing_and_its_effects_survive_a_kill(
+async def test_a_window_frozen_for_ever_answers_no_ping_and_its_effects_survive_a_kill(
     desktop: VirtualDesktop, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
@@ -318,7 +318,7 @@ async def test_a_window_frozen_for_ever_answers_nothing_and_its_effects_survive_
 
 
 @pytest.mark.parametrize(("kind", "note"), [("frozen", "froze"), ("spinner", "spun")])
-async def test_after_a_hang_for_ever_the_program_works_when_started_again(start: Start, kind: str, note: str) -> None:
+async def test_after_an_endless_hang_a_restarted_program_works(start: Start, kind: str, note: str) -> None:
     clerk = start(kind, "for ever, not filed")
     await filled(clerk)
     await clerk.click("submit")
@@ -364,7 +364,7 @@ async def test_closing_the_page_that_looks_like_the_form_files_nothing_more(star
 
 
 @pytest.mark.parametrize("variant", ["until Esc, filed", "until Esc, not filed"])
-async def test_only_the_menu_tells_whether_a_cancelled_spinner_had_filed(start: Start, variant: str) -> None:
+async def test_only_the_menu_shows_whether_a_cancelled_spinner_had_filed(start: Start, variant: str) -> None:
     clerk = start("spinner", variant)
     await filled(clerk)
     await clerk.click("submit")
@@ -374,7 +374,7 @@ async def test_only_the_menu_tells_whether_a_cancelled_spinner_had_filed(start: 
     was_filed = variant == "until Esc, filed"
     assert menu["values"]["filed"] == f"Filed today: {clerk.entry.reference if was_filed else 'none'}"
     assert clerk.store.filed_once(clerk.entry) == was_filed
-    # Filing it again is right in one of them.
+    # Filing again is right in one of the two variants.
     await clerk.open_form()
     await clerk.fill_carefully()
     await clerk.click("submit")
@@ -382,7 +382,7 @@ async def test_only_the_menu_tells_whether_a_cancelled_spinner_had_filed(start: 
     assert clerk.store.wrong_effects(clerk.entry) == (["filed 2 times"] if was_filed else [])
 
 
-async def test_the_spinner_goes_on_repainting(desktop: VirtualDesktop, start: Start) -> None:
+async def test_the_spinner_keeps_repainting(desktop: VirtualDesktop, start: Start) -> None:
     clerk = start("spinner", "for ever, not filed")
     await filled(clerk)
     await clerk.click("submit")
@@ -394,7 +394,7 @@ async def test_the_spinner_goes_on_repainting(desktop: VirtualDesktop, start: St
 
 
 def _covers(box: list[int] | None, other: list[int]) -> bool:
-    """Is the place in `other` where the clerk clicks inside `box`?"""
+    """Return whether the clerk's click position in `other` is inside `box`."""
     if box is None:
         return False
     x, y = other[0] + min(other[2] // 2, 60), other[1] + other[3] // 2
@@ -402,7 +402,7 @@ def _covers(box: list[int] | None, other: list[int]) -> bool:
 
 
 def answers_a_ping(display: str, title: str) -> bool:
-    """Ask as a window manager does (_NET_WM_PING) and wait two seconds for the answer."""
+    """Send _NET_WM_PING as a window manager does, and wait two seconds for the answer."""
     import xcffib
     import xcffib.xproto as x
 

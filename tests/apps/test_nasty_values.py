@@ -1,4 +1,4 @@
-"""What seeds decide, what the store tells, and what the command line refuses, without a screen."""
+"""The seeds' variants, the store's contents, and refused command lines of the nasty programs, without a screen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENTRY = Entry("AB-10482", "128.45", "Wrong amount")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_among_twenty_seeds_most_are_harmful_and_some_are_not(kind: str) -> None:
+def test_most_of_twenty_seeds_are_harmful_and_some_are_harmless(kind: str) -> None:
     plans = [plan(kind, seed) for seed in range(20)]
     assert plans == [plan(kind, seed) for seed in range(20)]
     assert 4 <= sum(each.harmless for each in plans) <= 7
@@ -31,7 +31,7 @@ def test_among_twenty_seeds_most_are_harmful_and_some_are_not(kind: str) -> None
     assert len({each.entry for each in plans}) == len({each.place for each in plans}) == 20
 
 
-def test_every_word_can_be_drawn() -> None:
+def test_every_letter_of_the_words_can_be_drawn() -> None:
     pytest.importorskip("tkinter")
     from benchmarks.nasty.programs.puzzle_picture import _LETTERS
 
@@ -59,7 +59,7 @@ def test_one_right_submission_is_the_only_right_outcome(store: Store) -> None:
     assert store.wrong_effects(ENTRY) == ["harm: deleted", f"filed another entry: {other}", "filed 2 times"]
 
 
-def test_a_store_goes_on_after_the_program_is_started_again(store: Store) -> None:
+def test_a_store_keeps_its_entries_over_a_restart(store: Store) -> None:
     store.submit(ENTRY)
     store.prepare()
     [submission] = store.submissions()
@@ -83,14 +83,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("arguments", "said"), REFUSED)
-def test_what_stops_a_program_is_one_line_and_exit_code_2(
+def test_a_startup_error_is_one_line_and_exit_code_2(
     tmp_path: Path,
     arguments: list[str],
     said: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as it is loaded it puts its folders in place of its own
+    monkeypatch.setattr(sys, "path", ["", *sys.path])  # it replaces the first entry by its own folders when loaded
     monkeypatch.delenv("CASHBOOK_PASSWORD", raising=False)
     program = import_module("benchmarks.nasty.programs.program")
     (tmp_path / "text").write_text("hello, this is no database of any kind")
@@ -106,7 +106,7 @@ def test_what_stops_a_program_is_one_line_and_exit_code_2(
     assert told.out == ""
 
 
-def test_its_process_without_a_screen_ends_with_one_line_and_code_2(tmp_path: Path) -> None:
+def test_without_a_display_the_program_ends_with_one_line_and_code_2(tmp_path: Path) -> None:
     command = [tk_python(), str(PROGRAM), "deaf", "--store", str(tmp_path / "store.db")]
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)

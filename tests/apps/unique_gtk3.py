@@ -1,4 +1,4 @@
-"""A GTK program that is found over the session's message bus: a second one hands its file to the first and ends."""
+"""A single-instance GTK program: a second start passes its file to the first over the session bus and ends."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The form of `waiting_tk`, of GTK 3, for the Debian python that has its bindings.
+"""The form of `waiting_tk` in GTK 3, for Debian's Python with GTK bindings.
 
 /usr/bin/python3 waiting_gtk3.py URL
 """

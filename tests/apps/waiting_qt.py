@@ -1,4 +1,4 @@
-"""The form of `waiting_tk`, of Qt 6 (PySide6).
+"""The form of `waiting_tk` in Qt 6 (PySide6).
 
 python waiting_qt.py URL
 """

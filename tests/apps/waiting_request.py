@@ -1,4 +1,4 @@
-"""How the programs that wait for a server ask it: each of them does so in a thread, and shows no sign meanwhile."""
+"""The request of the programs that wait for a server: in a thread, without any progress display."""
 
 import http.client
 import ssl
@@ -12,7 +12,7 @@ FORM, ANSWER = "#cc0066", "#008855"
 
 
 def ask(url: str) -> str:
-    """Send a form to a server whose certificate nobody vouches for; return its answer. Ask a busy server again.
+    """Send a form to a server with a self-signed certificate; return its answer. Ask a busy server again.
 
     ``sleep:SECONDS`` sleeps instead, as a program with a timer does.
     """
@@ -37,5 +37,5 @@ def _asked(where: SplitResult) -> str:
 
 
 def ask_in_thread(url: str, then: Callable[[str], object]) -> None:
-    """Send a form from a thread, and have the answer given to ``then`` in that thread."""
+    """Send a form from a thread, and pass the answer to ``then`` in that thread."""
     threading.Thread(target=lambda: then(ask(url)), daemon=True).start()

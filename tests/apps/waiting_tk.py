@@ -1,4 +1,4 @@
-"""A Tk form that asks a server in a thread, with no sign meanwhile. Its colour and text then change.
+"""A Tk form that asks a server in a thread, without any progress display. Its color and text then change.
 
 python waiting_tk.py URL
 """

@@ -1,12 +1,12 @@
 """Every code block of README and docs is run, parsed or checked.
 
 * Python: the blocks of a page form one module. It is imported, so decorators check their arguments, and
-  `test_types.py` checks its types strictly. Code inside functions is not called, except for the tutorial's files:
+  `test_types.py` checks its types strictly. Code inside functions is not called, except in the tutorial's files:
   `test_tutorial.py` runs them on a real desktop.
-* Shell: the parser of each command reads it, for `holo-tasks` and `prefect` alike. Variables have a line on their
+* Shell: the command's own parser, `holo-tasks` or `prefect`, reads each command. Variables have a line on their
   page; files, extras and targets exist. `test_tutorial.py` takes the tutorial's steps, `test_commands.py` runs
   benchmarks.
-* YAML and TOML: the code that reads such a file in use reads each block.
+* YAML and TOML: the product's reader of such a file reads each block.
 """
 
 from __future__ import annotations
