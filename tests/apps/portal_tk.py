@@ -1,8 +1,8 @@
 """A program with a password and a one-time code, whose session ends after some look-ups.
 
 portal_tk.py FOLDER: `settings.json` there has the user, the password, the seed (an otpauth address), the path of pyotp,
-the look-ups per session, a Maildir for mailed codes, and the list of records. Events go to `log` there, one per line. A
-code is accepted once among all programs of the folder. The record texts exist for tests to search.
+the look-ups per session, a Maildir for mailed codes, and these codes in order. Events go to `log` there, one per line.
+A code is accepted once among all programs of the folder. The texts next to it exist for tests to search.
 """
 
 import email.message

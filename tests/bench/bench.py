@@ -1,7 +1,7 @@
-"""`make bench`: what a step costs beyond the model and the program, side by side, in one run.
+"""`make bench`: the overhead of a step beyond the model and the program, for several setups in one run.
 
-Everything is real: X server, window manager, a Tk program, a Prefect server, the recorder, HTTP. Only the model is
-a script that takes 200 ms. Machines are shared and noisy: read medians and ratios.
+All parts are real: X server, window manager, a Tk program, a Prefect server, the recorder, HTTP. Only the model is a
+script that takes 200 ms. Machines are shared and noisy: read medians and ratios.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.support.scripted_model import ScriptedModel
 
 MODEL_S = 0.2
-# What the tutorial loop in seed 000 sleeps: after each action, and before the next screenshot.
+# The sleeps of the tutorial loop in seed 000: after each action, and before the next screenshot.
 NAIVE_SLEEPS_S = (0.5, 0.8)
 
 
@@ -28,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=40)
     options = parser.parse_args()
-    headline(__file__, "what a step costs beyond the model and the program")
+    headline(__file__, "the overhead of a step beyond the model and the program")
     with scratch_home(), prefect_server():
         asyncio.run(_steps(options.steps))
 
@@ -43,7 +43,7 @@ async def _steps(count: int) -> None:
     def script(number: int, body: dict[str, Any]) -> Any:
         if body["messages"][-1] and sum(m["role"] == "assistant" for m in body["messages"]) >= count:
             return Answer(json.dumps(step("answer", content="done")), delay_s=MODEL_S)
-        # Two clicks at one place within half a second would be a double click; the desktop keeps them apart.
+        # Two clicks at one position within half a second would be a double click; the desktop separates them.
         click = step("click", element="Count button", x=320 + 60 * (number % 2), y=450)
         return Answer(json.dumps(click), delay_s=MODEL_S)
 
@@ -54,7 +54,7 @@ async def _steps(count: int) -> None:
             full = await _agent(desktop, model.base_url, as_tasks=True)
             outside = _as_the_server_sees_it(model)
             bare = await _agent(desktop, model.base_url, as_tasks=False)
-            async with VirtualDesktop(app=app) as bare_desktop:  # one that serves a run takes input of nobody else
+            async with VirtualDesktop(app=app) as bare_desktop:  # a desktop that serves a run accepts no other input
                 naive = await _naive(bare_desktop, model.base_url, min(count, 15))
             empty = await _empty_subgoals(max(3, count // 4))
     print(f"\n{count} clicks on a real desktop, a model of {MODEL_S * 1000:.0f} ms, recording on; medians")
@@ -75,7 +75,7 @@ async def _steps(count: int) -> None:
 
 
 def _as_the_server_sees_it(model: ScriptedModel) -> list[float]:
-    """Return how long it took from each reply to the next request; the first ones load what is needed later."""
+    """Return the times from each reply to the next request, without the first ones, which load modules."""
     pairs = zip(model.replied_s, model.arrived_s[1:], strict=False)
     return [arrived - replied for replied, arrived in pairs][2:]
 
@@ -135,7 +135,7 @@ async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, li
 
 
 async def _naive(desktop: Any, base_url: str, count: int) -> list[float]:
-    """The loop of the tutorials: screenshot, ask, click, sleep."""
+    """Run the loop of the tutorials: screenshot, ask, click, sleep."""
     from holo_tasks.core.input.gestures import Click
     from holo_tasks.core.prompts.transcript import Observed, Transcript
     from holo_tasks.core.screen.frame import RedactedFrame

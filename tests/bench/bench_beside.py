@@ -1,11 +1,14 @@
-"""How often a click is refused for a thing that moves by itself beside it, and whether what should be refused is.
+"""Rates of refused clicks next to a moving element, and of presses that must be refused.
 
-`python tests/bench/bench_beside.py [--clicks 500] [--tree FOLDER]`: clicks in Chromium beside each kind of thing, on
-the sheet next to it, then traps in a Tk window or in Chromium; it fails if more were refused than are allowed (none),
-or a trap was missed. One sprung before what ticks was learned has put nothing to the test: how many were is said.
-Runs of five clicks follow (`--runs`), each in a new process on one borrowed display, as a person starts one after
-another; some traps are for what one such process tells the next.
---tree tries the package of another folder, an older one, too.
+`python tests/bench/bench_beside.py [--clicks 500] [--tree FOLDER]` first clicks in Chromium next to each kind of moving
+element, on the neighboring sheet. Then it sets traps in a Tk window or in Chromium: the target changes after the look.
+It fails if more clicks were refused than allowed (none), or if a trap was missed. A trap that fired before the ticking
+element was learned tests nothing; their number is printed.
+
+Runs of five clicks follow (`--runs`), each in a new process on one borrowed display, as a person starts one command
+after another. Some traps test the knowledge that one such process passes to the next.
+
+--tree tests the package in another folder, for example an older version.
 """
 
 from __future__ import annotations
@@ -31,19 +34,19 @@ KINDS = ("clock", "ticker", "spinner", "caret", "banner", "video")
 SHOWN_WITHIN_S = 30.0
 RUN_KINDS, STEPS = ("clock", "ticker", "spinner", "caret"), 5
 THINK_S, LEARN_S = (0.3, 1.5), 18.0
-"""Each click is thought about for so long, and a trap is sprung when what ticks was learned, or after so long."""
+"""Thinking time before each click, and the longest time to learn the ticking element before a trap."""
 FLAGS = (
     "no-sandbox test-type disable-gpu no-first-run disable-background-networking disable-component-update disable-sync "
     "window-position=0,0 window-size=1280,800"
 )
 BUTTONS = [(60, 22 + 33 * number) for number in range(8)]
-"""Where the buttons of the page are, from its corner."""
+"""Positions of the page's buttons, from its corner."""
 OPEN = (235, 140)
 ROW, NAMED = "its row looks different", "it looks different there"
 WINDOW = "its window looks different"
 CLOCK, LABEL, NEXT = (570, 140), (100, 140), (495, 140)
-"""Where on the window of traps a clock ticks, or the name of the target's row on its sheet or on the next one."""
-TRAPS = {  # what it is, why it is refused, and where something ticks that must have been learned
+"""In the window of traps: a clock's position, and those of the target's name on its own and on the next sheet."""
+TRAPS = {  # the trap, the reason of the refusal, and the position of an element that must have been learned as ticking
     "insert": ("a row put on top of the list", ROW, CLOCK),
     "list": ("a list that grows every second", ROW, LABEL),
     "label": ("a label that ticks", ROW, LABEL),
@@ -60,21 +63,21 @@ TRAPS = {  # what it is, why it is refused, and where something ticks that must 
     "slow": ("a label that is read anew every three seconds", ROW, CLOCK),
     "word": ("a button with another word", NAMED, CLOCK),
     "large": ("large words that tick in a button", NAMED, (225, 140)),
-    "scrolled": ("what is where the clock was", ROW, CLOCK),
+    "scrolled": ("another text in the clock's place", ROW, CLOCK),
     "question": ("another question in a window that flickers", WINDOW, OPEN),
     "beside": ("rows over two sheets: all names tick", ROW, NEXT),
     "own": ("rows over two sheets: one name ticks", ROW, NEXT),
     "edge": ("rows over two sheets: a name at the far edge", ROW, (680, 140)),
     "lines": ("rows of two lines over two sheets", ROW, NEXT),
     "third": ("rows over three sheets", ROW, (570, 140)),
-    "few": ("rows over two sheets of which few have a name", ROW, NEXT),
+    "few": ("rows over two sheets, few with a name", ROW, NEXT),
     "queue": ("an amount behind names that stay the same", ROW, (510, 140)),
     "grows": ("rows over two sheets: a list that grows", ROW, NEXT),
     "trees": ("rows over two tables of Tk", ROW, (500, 140)),
     "rows": ("rows over two sheets of a page: all names tick", ROW, (190, 121)),
     "row": ("the same: one name ticks, at the far edge", ROW, (325, 121)),
 }
-HANDED_OVER = {  # the same, where an earlier process on the display saw a clock tick; None if it saw nothing
+HANDED_OVER = {  # the same after an earlier process learned a ticking clock at this position; None: it learned none
     "handed": ("names where an earlier process saw a clock", ROW, CLOCK),
     "one": ("a name alone where it saw a clock", ROW, CLOCK),
     "parts": ("the same, drawn twice within a moment", ROW, CLOCK),
@@ -86,15 +89,15 @@ HANDED_OVER = {  # the same, where an earlier process on the display saw a clock
 }
 TRAPS |= HANDED_OVER
 OR_ELSE = {"shimmer": (NAMED,)}
-"""Where another reason is as good: the words of that button shimmer, too, and may be in their other color."""
+"""Traps with a second valid reason: that button's letters shimmer as well, and may have their other color."""
 PAGES = ("rows", "row")
-"""These traps are in Chromium."""
+"""Traps in Chromium."""
 WATCHED_S = {"silence": 27.0, "slow": 36.0}
-"""These are watched for so long at least, to be known as what they are."""
+"""Minimum times of observation before a trap, in seconds."""
 
 
 async def act(desktop: Any, gesture: Any, number: int) -> str:
-    """Do what was decided on by a frame; say why not, if it was refused."""
+    """Perform a gesture on a frame; return the reason of a refusal."""
     from holo_tasks.core.errors import ScreenChanged
     from holo_tasks.core.input.input_permit import Slip, gesture_digest
 
@@ -108,7 +111,7 @@ async def act(desktop: Any, gesture: Any, number: int) -> str:
 
 @asynccontextmanager
 async def page(kind: str) -> AsyncIterator[Any]:
-    """Show things of a kind in Chromium."""
+    """Show elements of a kind in Chromium."""
     from holo_tasks.core.screen.geometry import Size
     from holo_tasks.desktop import VirtualDesktop
 
@@ -121,7 +124,7 @@ async def page(kind: str) -> AsyncIterator[Any]:
 
 
 def corner(frame: Any) -> tuple[int, int]:
-    """Return where the first sheet of the page begins: its white beside the ground."""
+    """Return the position of the page's first sheet: the corner of its white next to the background."""
     size, white, ground = frame.size, b"\xff\xff\xff", b"\x55\x55\x55"
     pixels = memoryview(frame.rgb)
     for y in range(size.height):
@@ -132,7 +135,7 @@ def corner(frame: Any) -> tuple[int, int]:
 
 
 async def shown(desktop: Any) -> Any:
-    """Return the first picture that the page is on: its window may come before it."""
+    """Return the first picture with the page: its window may appear earlier."""
     end = time.monotonic() + SHOWN_WITHIN_S
     while True:
         frame = await desktop.look()
@@ -145,7 +148,7 @@ async def shown(desktop: Any) -> Any:
 
 
 async def counted(desktop: Any, clicks: int) -> None:
-    """Wait until the page says in its title that it got so many clicks."""
+    """Wait until the page's title shows this number of clicks."""
     end = time.monotonic() + 15
     while str(clicks) not in (titles := [window.title for window in await desktop.windows()]):
         if time.monotonic() > end:
@@ -154,7 +157,7 @@ async def counted(desktop: Any, clicks: int) -> None:
 
 
 async def beside(kind: str, clicks: int, read_s: float) -> tuple[Counter[str], list[float]]:
-    """Look, think for a while, and click, over and over; return why not, and how long it took each time."""
+    """Look, think, and click, repeatedly; return the reasons of refusals, and the time of each click."""
     from holo_tasks.core.input.gestures import Click
     from holo_tasks.core.screen.geometry import Point
 
@@ -177,7 +180,7 @@ async def beside(kind: str, clicks: int, read_s: float) -> tuple[Counter[str], l
 
 
 class Runs(NamedTuple):
-    """Why clicks were refused, and how many seconds each first look, each click and each whole run took."""
+    """Reasons of refused clicks, and seconds of each first look, click and whole run."""
 
     refused: Counter[str]
     first_s: list[float]
@@ -186,14 +189,14 @@ class Runs(NamedTuple):
 
 
 def borrowed(desktop: Any) -> Any:
-    """Use a desktop's display from another process, as a command does that is given a display."""
+    """Attach to a desktop's display from another process, as a command with a given display does."""
     from holo_tasks.desktop import AttachedDesktop
 
     return AttachedDesktop(desktop.display, env={"XAUTHORITY": str(desktop.authority)})
 
 
 async def one_after_another(kind: str, runs: int) -> Runs:
-    """Click five times in each of so many processes, on one display."""
+    """Click five times in each of several processes, on one display."""
     from holo_tasks.core.input.gestures import Click
     from holo_tasks.core.screen.geometry import Point
 
@@ -221,14 +224,17 @@ async def one_after_another(kind: str, runs: int) -> Runs:
 
 
 class Sprung(NamedTuple):
-    """Why a press was refused, and whether what ticks was learned before, so that it put the rule to the test."""
+    """The reason of a refused press.
+
+    ``tried`` is whether the ticking element was learned before, so the trap was a test.
+    """
 
     why: str
     tried: bool
 
 
 class Program:
-    """The program on a desktop, and what it says."""
+    """The program on a desktop, and its output."""
 
     def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
         self._process, self._log = process, log
@@ -250,7 +256,7 @@ class Program:
 
 
 async def sprung(desktop: Any, trap: str, corner_: tuple[int, int], change: Callable[[], Awaitable[None]]) -> Sprung:
-    """Look, have the thing become another while it is thought about, and say why a press on it was refused."""
+    """Look, change the target during the thinking time, and return the reason of the refused press."""
     from holo_tasks.core.input.gestures import Click, Hotkey
     from holo_tasks.core.screen.geometry import Point
 
@@ -276,7 +282,7 @@ async def sprung(desktop: Any, trap: str, corner_: tuple[int, int], change: Call
 
 
 async def handed_over(screen: Any, program: Program, trap: str, corner_: tuple[int, int]) -> Sprung:
-    """Have one process learn a clock, and spring the trap on the next one."""
+    """Let one process learn a clock, and spring the trap on the next one."""
     from holo_tasks.core.input.gestures import Click
     from holo_tasks.core.screen.geometry import Point
 
@@ -295,7 +301,7 @@ async def handed_over(screen: Any, program: Program, trap: str, corner_: tuple[i
     await program.change()
     async with borrowed(screen) as desktop:
         frame = await desktop.look()
-        # A clock that halts is a name by the time of its next tick, so that its rhythm alone gives nothing away.
+        # A clock that stops becomes a name at the time of its next tick, so that the rhythm alone gives no hint.
         await asyncio.sleep(1.9 if trap == "halts" else 1.2)
         await program.change()
         await asyncio.sleep(0.1)
@@ -303,7 +309,7 @@ async def handed_over(screen: Any, program: Program, trap: str, corner_: tuple[i
 
 
 async def trapped(trap: str) -> Sprung:
-    """Show what a trap is about, and spring it."""
+    """Show a trap's scene, and spring it."""
     from tk_python import tk_python
 
     from holo_tasks.desktop import VirtualDesktop
@@ -312,7 +318,7 @@ async def trapped(trap: str) -> Sprung:
         async with page(trap) as desktop:
 
             async def nothing() -> None:
-                """It ticks by itself."""
+                """Do not change the page: it ticks by itself."""
 
             return await sprung(desktop, trap, corner(await shown(desktop)), nothing)
     with tempfile.TemporaryDirectory(prefix="holo-bench-") as folder:
@@ -337,9 +343,9 @@ async def trapped(trap: str) -> Sprung:
 
 
 async def run_tables(runs: int, kinds: list[str], allowed: int) -> bool:
-    """Print how many clicks of runs were refused beside each kind of thing; say whether that is allowed.
+    """Print the refused clicks of runs next to each kind of element; return whether the number is allowed.
 
-    The first process on a display has nobody to learn from, so one more is allowed for each kind.
+    The first process on a display cannot learn from an earlier one, so one more refusal per kind is allowed.
     """
     if not runs:
         return True
@@ -356,7 +362,7 @@ async def run_tables(runs: int, kinds: list[str], allowed: int) -> bool:
 
 
 async def main(clicks: int, kinds: list[str], traps: list[str], allowed: int, read_s: float) -> bool:
-    """Try what is asked for, and print what came of it; say whether all of it was as it should be."""
+    """Run the selected kinds and traps, and print the results; return whether all are within the limits."""
     rows, each = [], -(-clicks // max(1, len(kinds)))
     for kind in kinds:
         refused, took_s = await beside(kind, each, read_s)
@@ -364,7 +370,7 @@ async def main(clicks: int, kinds: list[str], traps: list[str], allowed: int, re
         rows.append((kind, why, each, refused.total(), ms(took_s)))
         print(f"{kind}: {refused.total()} of {each} refused", flush=True)
     columns = ["beside", "because", "clicks", "refused", "ms each"]
-    table("clicks beside what moves by itself, in Chromium", columns, rows, words=2)
+    table("clicks next to moving elements, in Chromium", columns, rows, words=2)
     found = {}
     for trap in traps:
         found[trap] = await trapped(trap)
@@ -393,7 +399,7 @@ if __name__ == "__main__":
     options = parser.parse_args()
     if options.tree is not None:
         sys.path.insert(0, str(options.tree.resolve()))
-    headline(__file__, "clicks refused beside what moves by itself, and traps")
+    headline(__file__, "clicks refused next to moving elements, and traps")
     with scratch_home():
         few = asyncio.run(run_tables(options.runs, options.run_kinds, options.allowed))
         done = main(options.clicks, options.kinds, options.traps, options.allowed, options.read_seconds)

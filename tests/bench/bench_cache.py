@@ -1,10 +1,10 @@
-"""What reusing decisions saves when the same work is done again, and whether a reused one is ever wrong.
+"""Savings by the decision cache when the same work is repeated, and wrong cache hits.
 
-The same look-up in the legacy program on a real desktop, five times from its start, with the rehearsal model: with the
-cache of decisions off; with it on; on, with a text cursor that does not blink; and that again while the program is slow
-and pops up tips at other moments each time. Every reused decision is checked afterwards by really asking the model the
-same request. Then pairs of screens that differ in a single digit, or in one pixel by one level of brightness, through
-the same cache: the second of a pair must be asked about, the first one again must not.
+The same look-up in the legacy program on a real desktop, five times from its start, with the rehearsal model. The
+cases: cache off; cache on; cache on with a text cursor that does not blink; the same while the program is slow and
+opens tips at other moments each time. Afterwards every reused decision is compared with the model's answer to the same
+request. Then pairs of screens that differ in a single digit, or in one pixel by one level of brightness, go through the
+same cache. The second of a pair must miss, the first one again must hit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
 
 @dataclass
 class Counting:
-    """A model's client that counts what really goes to the endpoint."""
+    """A model client that counts the requests that reach the endpoint."""
 
     inner: ModelEndpoint
     calls: int = 0
@@ -59,7 +59,7 @@ class Counting:
 
 @dataclass(frozen=True)
 class Case:
-    """A way to do the look-up again and again; ``moods`` are the seeds of the program's delays and tips, by run."""
+    """A way to repeat the look-up; ``moods`` are the seeds of the program's delays and tips, by run."""
 
     name: str
     moods: Sequence[int]
@@ -68,13 +68,13 @@ class Case:
 
     @property
     def goal(self) -> str:
-        """What the agent is told: the same but for the case's name, so that no case profits from another."""
+        """The agent's goal, with the case's name, so that no case profits from the cache of another."""
         return f"{READ.format(REFERENCE)} (Case: {self.name}.)"
 
 
 @dataclass
 class Ran:
-    """What one look-up came to; ``reused`` are the requests that were not sent, with the decisions taken instead."""
+    """The result of one look-up; ``reused`` are the requests that were not sent, with the cached decisions."""
 
     answer: str = ""
     steps: int = 0
@@ -89,8 +89,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--pairs", type=int, default=PAIRS)
-    parser.add_argument("--cases", type=int, default=4, help="the first so many of the four")
-    parser.add_argument("--model-ms", type=int, default=MODEL_MS, help="what the model takes (%(default)s)")
+    parser.add_argument("--cases", type=int, default=4, help="number of the four cases to run")
+    parser.add_argument("--model-ms", type=int, default=MODEL_MS, help="latency of the model in ms (%(default)s)")
     options = parser.parse_args()
     headline(__file__, "reusing decisions")
     with scratch_home() as home, prefect_server(), rehearsal(latency_ms=options.model_ms) as base_url:
@@ -122,7 +122,7 @@ def _print_runs(model_ms: int, found: list[tuple[Case, list[Ran]]]) -> None:
     table(f"look up {REFERENCE} from the program's start; the model takes {model_ms / 1000:g} s", columns, rows)
     for case, runs in found:
         print(f"  calls run by run, {case.name}: {', '.join(f'{run.calls} of {run.steps}' for run in runs)}")
-    print("  wrong: reused decisions that are not what the model says when it is asked the same request again")
+    print("  wrong: reused decisions that differ from the model's answer to the same request")
 
 
 def _dollars(runs: list[Ran]) -> float:
@@ -130,7 +130,7 @@ def _dollars(runs: list[Ran]) -> float:
 
 
 async def _look_up(home: Path, base_url: str, case: Case, mood: int) -> Ran:
-    """Do the look-up once; check what was reused after the program is done with."""
+    """Run the look-up once; check the reused decisions after the program has ended."""
     from holo_tasks.agent.agent_step import decide_as_task
     from holo_tasks.models.client import ModelEndpoint
 
@@ -167,7 +167,7 @@ async def _look_up(home: Path, base_url: str, case: Case, mood: int) -> Ran:
 
 
 async def _in_flow(desktop: Any, endpoint: ModelEndpoint, profile: str, cached: bool, work: Any) -> Model:
-    """Run something inside a Prefect flow with an open agent, its calls counted; return its model."""
+    """Run a function inside a Prefect flow with an open agent, its calls counted; return its model."""
     from prefect import flow
 
     @flow(name="bench", persist_result=False)
@@ -203,7 +203,7 @@ async def _agent(
 
 
 async def _pairs(home: Path, count: int) -> None:
-    """Ask about screens in pairs that are almost the same, through Prefect's own cache."""
+    """Send pairs of nearly equal screens through Prefect's own cache."""
     from holo_tasks.agent.agent_step import decide_as_task
     from holo_tasks.core.prompts.transcript import Transcript
     from holo_tasks.loop.walk import Walk
@@ -217,7 +217,7 @@ async def _pairs(home: Path, count: int) -> None:
     reused_s: list[float] = []
 
     def reply(number: int, body: dict[str, Any]) -> dict[str, Any]:
-        body.clear()  # else every picture would be kept
+        body.clear()  # else every picture would stay in memory
         return step("answer", content=f"request {number}")
 
     async def work(run: Run, client: Counting) -> None:
@@ -250,11 +250,11 @@ async def _pairs(home: Path, count: int) -> None:
         columns,
         rows,
     )
-    print(f"  a decision that is reused takes {statistics.median(reused_s) * 1000:.1f} ms")
+    print(f"  a cached decision takes {statistics.median(reused_s) * 1000:.1f} ms")
 
 
 def _digit_apart(real: Frame, numbers: random.Random) -> tuple[Frame, Frame]:
-    """Write a number on a real screen somewhere, and the same with one digit changed."""
+    """Write a number at a random position of a real screen, and the same with one digit changed."""
     from PIL import Image, ImageDraw, ImageFont
 
     width, height = real.size.width, real.size.height
@@ -273,7 +273,7 @@ def _digit_apart(real: Frame, numbers: random.Random) -> tuple[Frame, Frame]:
 
 
 def _pixel_apart(real: Frame, numbers: random.Random) -> tuple[Frame, Frame]:
-    """Write a number on a real screen, and make one pixel of it one level brighter: no eye would see it."""
+    """Write a number on a real screen, and make one pixel one level brighter, invisibly."""
     first, _ = _digit_apart(real, numbers)
     pixels = bytearray(first.rgb)
     place = numbers.randrange(len(pixels))

@@ -1,11 +1,11 @@
-"""`make bench-look`: twelve combinations of scale and monitors, the error in pixels before and after a calibration.
+"""`make bench-look`: pixel errors before and after a calibration, in twelve combinations of scale and monitors.
 
-Everything but the model is real: X server, monitors by RandR, `Xft.dpi`, pointer and clicks. The models are scripts:
-one that answers in the pixels of a picture which was made smaller on its way (by the scale), one that is off by 1.5 %
-to the right and down, and one that only scatters.
+All parts except the models are real: X server, monitors by RandR, `Xft.dpi`, pointer and clicks. The models are
+scripts: one answers in pixels of a picture that was scaled down on its way, one is 1.5 % off to the right and down, and
+one only scatters.
 
-Then programs of three toolkits are drawn at these scales: how far the middle of a green button, as the program tells it
-and as it is told here, is from where it is on the picture.
+Then programs of three toolkits are drawn at these scales: the distance between the center of a green button on the
+picture and its center in the tree, as reported and as corrected here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ border:0;padding:12px 40px;margin:60px">Save</button>"""
 PLACES = ((0.5, 0.5), (0.1, 0.1), (0.9, 0.1), (0.1, 0.9), (0.9, 0.9))
 GRID = [(x, y) for y in (120.0, 500.0, 880.0) for x in (120.0, 500.0, 880.0)]
 TRIED = [(x, y) for y in (60.0, 333.0, 777.0) for x in (80.0, 420.0, 910.0)]
-"""Where the corrected model is tried: not where it was calibrated."""
+"""Points for the corrected model, other than the calibration points."""
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--scales", type=float, nargs="+", default=SCALES)
     parser.add_argument("--toolkits", nargs="*", choices=TOOLKITS, default=TOOLKITS)
     options = parser.parse_args()
-    headline(__file__, "where clicks land, and where a model's coordinates do, before and after a calibration")
+    headline(__file__, "errors of clicks and of a model's coordinates, before and after a calibration")
     print(f"{'scale':>6} {'monitors':>11} {'bound to':>18} {'path':>7} {'took':>8}"
           f"{'smaller picture':>22}{'off by 1.5 %':>20}{'scatters':>20}")  # fmt: skip
     print(f"{'':>6} {'':>11} {'':>18} {'px':>7} {'':>8}{'px before → after':>22}{'px before → after':>20}"
@@ -94,7 +94,7 @@ async def _one(display: VirtualDesktop, layout: str, number: int, scale: float) 
 
 
 async def _path(desktop: AttachedDesktop, area: Box) -> float:
-    """Return how far clicks land from where a model's thousandths send them, at worst."""
+    """Return the largest distance between a click and its target in a model's thousandths."""
     points = [Point(area.left + int(area.width * x), area.top + int(area.height * y)) for x, y in PLACES]
     shot = _shot(area)
     await desktop.open_target(points)
@@ -116,7 +116,7 @@ def _shot(area: Box) -> Shot:
 
 
 def _model(area: Box, says: object) -> str:
-    """Calibrate a scripted model on nine marks; return its median error elsewhere, before and after."""
+    """Calibrate a scripted model on nine marks; return its median error at other points, before and after."""
     assert callable(says)
     chance = random.Random(7)
     across: list[Pair] = [(x, float(round(says(x, chance)))) for x, _ in GRID]
@@ -138,12 +138,12 @@ def _model(area: Box, says: object) -> str:
 
 
 async def _drawn_larger(toolkits: Sequence[str], scales: Sequence[float]) -> None:
-    """Print how far buttons are from where they are told, for each toolkit and scale that it has."""
+    """Print the distance between drawn and reported buttons, for each toolkit and scale."""
     print(f"\n{'toolkit':>10} {'scale':>6} {'told as':>8} {'as told → here, px off':>24}")
     for toolkit in toolkits:
         for scale in scales:
             if toolkit == "GTK 3" and scale != int(scale):
-                continue  # it is drawn at whole scales only
+                continue  # GTK 3 has whole scales only
             with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as folder:
                 command, env = _green(toolkit, scale, Path(folder))
                 async with VirtualDesktop(size=Size(1900, 1300), app=command, env=env, app_timeout_s=60) as desktop:
@@ -152,7 +152,7 @@ async def _drawn_larger(toolkits: Sequence[str], scales: Sequence[float]) -> Non
 
 
 def _green(toolkit: str, scale: float, folder: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the command of a program with a green button *Save*, and the environment in which it is drawn larger."""
+    """Return the command of a program with a green button *Save*, and the environment that sets its scale."""
     style = "background: #00c800; border: none; padding: 12px 40px;"
     match toolkit:
         case "GTK 3":
@@ -171,7 +171,7 @@ def _green(toolkit: str, scale: float, folder: Path) -> tuple[list[str], dict[st
 
 
 async def _button(desktop: VirtualDesktop) -> tuple[float, float, float]:
-    """Return the scale that was found out, and how far the button is from where it is told as it is and by that."""
+    """Return the detected scale, and the button's distance from its reported and its corrected position."""
     while not (found := (tree := await desktop.elements()).find("button", "Save")):
         await asyncio.sleep(0.05)
     at, scale = found[0].box.center, tree.applications[0].scale
@@ -180,7 +180,7 @@ async def _button(desktop: VirtualDesktop) -> tuple[float, float, float]:
 
 
 def _green_at(frame: Frame, at: Point) -> Point:
-    """Return the middle of the green area that is nearest to a place."""
+    """Return the center of the green area nearest to a point."""
     picture = Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
     off = ImageChops.difference(picture, Image.new("RGB", picture.size, GREEN)).convert("L")
     green = off.point(lambda value: 255 if value < 8 else 0)

@@ -1,7 +1,7 @@
-"""Twenty conversations at once on one endpoint beside one alone: what sharing the connections costs.
+"""The cost of sharing connections: twenty simultaneous conversations on one endpoint, compared with one alone.
 
-The core loop without Prefect, real HTTP, and a server that takes 200 ms for each answer, however many it is asked for.
-Were the client free of cost, twenty conversations would take as long as one.
+The core loop without Prefect, real HTTP, and a server that takes 200 ms for each answer under any load. With a free
+client, twenty conversations would take as long as one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MODEL_S = 0.2
 
 
 class CountingServer:
-    """A model server on a loop and a thread of its own that counts connections and what is in flight.
+    """A model server with its own event loop and thread, which counts connections and requests in flight.
 
-    In each conversation it clicks in the middle of the screen, and answers in the last of so many ``steps``.
+    In each conversation it clicks in the middle of the screen, and answers in the last of its ``steps``.
     """
 
     def __init__(self, model_s: float, steps: int = STEPS) -> None:
@@ -85,7 +85,7 @@ class CountingServer:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model-seconds", type=float, default=MODEL_S, help="what the server takes (%(default)s)")
+    parser.add_argument("--model-seconds", type=float, default=MODEL_S, help="latency of the server (%(default)s)")
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS)
     parser.add_argument("--repeats", type=int, default=REPEATS)
     options = parser.parse_args()
@@ -142,7 +142,7 @@ async def _bench(home: Any, many: int, model_s: float, repeats: int) -> list[lis
 
 
 async def _frames(desktop: Any) -> Sequence[Frame]:
-    """Take a few screens of the legacy program that differ in what is typed."""
+    """Capture a few screens of the legacy program that differ in the typed text."""
     from holo_tasks.core.input.gestures import Write
 
     frames = [await desktop.look()]
@@ -153,7 +153,7 @@ async def _frames(desktop: Any) -> Sequence[Frame]:
 
 
 async def _together(base_url: str, make: Callable[[], Any], count: int) -> float:
-    """Return how long some conversations take on one endpoint, all begun at once."""
+    """Return the duration of several conversations on one endpoint that start together."""
     from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.profile import profile_for

@@ -1,10 +1,10 @@
 """`make bench-look`: steps and calls of twenty tasks, with and without the inventory and the tree of elements.
 
-Three programs (GTK, Qt, a page in Chromium) are given commands by name; most are in menus, or below the end of the
-page. Who works on them is a stand-in for a model, over HTTP: it knows what its prompt shows and nothing else, reads the
-picture by OCR, and does what is plainest: press what is named on the screen; else use the keys or open the menu that
-the inventory names; else open one menu after the other, or scroll. It misses nothing and never doubts, so this tells
-only how many steps a task takes, not whether a model succeeds.
+Three programs (GTK, Qt, a page in Chromium) get commands by name; most are in menus, or below the end of the page. A
+stand-in for a model works on them over HTTP. It knows only its prompt, reads the picture by OCR, and takes the simplest
+step. It presses a named button on the screen; else it uses the keys or opens the menu from the inventory; else it opens
+one menu after the other, or scrolls. It overlooks no text and never doubts, so the figures are numbers of steps, not
+success rates of a model.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ ARMS = ("neither", "inventory", "tree", "inventory and tree")
 TASKS = {"GTK 3": MENU_TASKS, "Qt": MENU_TASKS, "Chromium": PAGE_TASKS}
 KEYS = {"F9": "f9"}
 Took = tuple[int, int, int, int]
-"""Steps, calls, how many tasks were done (just that, once), and of how many."""
+"""Steps, calls, tasks done exactly once, and all tasks."""
 
 
 class StandIn:
-    """Answers a request from what is in it."""
+    """Answers a request from its content alone."""
 
     def __call__(self, number: int, body: dict[str, Any]) -> dict[str, Any]:
         from tests.support.scripted_model import step
@@ -64,7 +64,7 @@ class StandIn:
 
 
 def _shown(body: dict[str, Any]) -> tuple[str, list[dict[str, Any]], bytes]:
-    """Return the text of a request, what was done by then, and the newest picture."""
+    """Return the text of a request, its earlier steps, and the newest picture."""
     texts, said, pictures = [], [], [b""]
     for message in body["messages"]:
         content = message["content"]
@@ -80,7 +80,7 @@ def _shown(body: dict[str, Any]) -> tuple[str, list[dict[str, Any]], bytes]:
 
 
 def _lines(picture: bytes) -> dict[str, dict[str, int]]:
-    """Return what is written on a picture, and where, as a model says it."""
+    """Return the texts of a picture with their positions in a model's coordinates."""
     from PIL import Image
 
     from holo_tasks.vision.ocr_reader import shared_reader
@@ -90,7 +90,7 @@ def _lines(picture: bytes) -> dict[str, dict[str, int]]:
     for line in reversed(shared_reader().read(image).sight.lines):
         at = line.box.center
         text, box = re.sub(r"\s+(Ctrl\+\w|F\d+)$", "", line.text.strip()), line.box
-        for word in re.finditer(r"\S+", text):  # menus of a bar may be read as one line
+        for word in re.finditer(r"\S+", text):  # OCR may read the menus of a bar as one line
             middle = box.left + box.width * (word.start() + word.end()) / 2 / len(text)
             found.setdefault(word[0], {"x": round(1000 * middle / image.width), "y": round(1000 * at.y / image.height)})
         found[text] = {"x": round(1000 * at.x / image.width), "y": round(1000 * at.y / image.height)}
@@ -98,7 +98,7 @@ def _lines(picture: bytes) -> dict[str, dict[str, int]]:
 
 
 def _bar(lines: dict[str, dict[str, int]]) -> list[str]:
-    """Return the menus of a bar: what stands on a line with the first of them."""
+    """Return the menus of a bar: the texts on a line with the first of them."""
     if "File" not in lines:
         return []
     level = lines["File"]["y"]
@@ -107,25 +107,25 @@ def _bar(lines: dict[str, dict[str, int]]) -> list[str]:
 
 
 async def by_name(hands: Any, name: str) -> str:
-    """Press what the task names, if a program tells of it: no model is asked."""
+    """Press the button of the task, if the accessibility tree has it, without a model."""
     from holo_tasks.core.screen.states import Widget
 
     if not await hands.shows(Widget("button", name)):
-        raise hands.give_up("No button is called so.")
+        raise hands.give_up("No button has this name.")
     await hands.click(role="button", name=name)
     return "done"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, default=0, help="only so many of each program")
+    parser.add_argument("--tasks", type=int, default=0, help="limit of tasks per program")
     parser.add_argument("--programs", nargs="+", default=list(TASKS))
     parser.add_argument("--arms", nargs="+", default=list(ARMS))
     options = parser.parse_args()
     headline(__file__, "twenty tasks by a stand-in for a model: with and without inventory and tree")
     found: dict[tuple[str, str], Took] = {}
     with scratch_home() as home, prefect_server():
-        os.environ["PREFECT_LOGGING_LEVEL"] = "CRITICAL"  # a layer that gives up is told of
+        os.environ["PREFECT_LOGGING_LEVEL"] = "CRITICAL"  # a layer that gives up is logged
         for program in options.programs:
             some = TASKS[program][: options.tasks or None]
             for arm, told in asyncio.run(_worked(home, program, some, options.arms)).items():
@@ -137,11 +137,11 @@ def main() -> None:
         by = [f"{found[program, arm][0]} / {found[program, arm][1]}" for program in programs]
         rows.append((arm, f"{done} of {tasks}", steps, calls, *by))
     heads = ["given", "done", "steps", "calls", *(f"{program}: steps / calls" for program in programs)]
-    table("what a task takes; a stand-in knows what its prompt shows", heads, rows)
+    table("steps and calls of a task; a stand-in knows only its prompt", heads, rows)
 
 
 async def _worked(home: Path, program: str, tasks: Sequence[str], arms: Sequence[str]) -> dict[str, Took]:
-    """Return for each arm what a program's tasks took."""
+    """Return the measurements of a program's tasks for each arm."""
     from holo_tasks.desktop import VirtualDesktop
 
     folder = home / program.replace(" ", "")
@@ -157,7 +157,7 @@ async def _worked(home: Path, program: str, tasks: Sequence[str], arms: Sequence
             case _:
                 app = shlex.split(f"chromium {FLAGS} --user-data-dir={folder}/profile --app={address}")
         found = {}
-        for arm in arms:  # a desktop of its own for each: a page is where it was left
+        for arm in arms:  # a new desktop for each arm, because a page keeps its state
             async with VirtualDesktop(app=app, env={"HOME": str(folder)}, app_timeout_s=60) as desktop:
                 while not (await desktop.elements()).find("button"):
                     await asyncio.sleep(0.05)
@@ -200,7 +200,7 @@ async def _arm(folder: Path, desktop: Any, arm: str, tasks: Sequence[str], log: 
 
 
 class _page:
-    """Serves the page, and writes down which of its commands were given."""
+    """Serves the page, and logs its performed commands."""
 
     def __init__(self, folder: Path, log: Path) -> None:
         import threading

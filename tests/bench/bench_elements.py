@@ -1,8 +1,7 @@
-"""`make bench-look`: an element by name, out of 1,000 of a page, against walking.
+"""`make bench-look`: find an element by name among 1,000 of a page, compared with walking the tree.
 
-Chromium shows a table of orders, scrolled to its end, and a status that a key changes. Both find the same element, the
-last button of the page. Walking asks for one element after the other, as clients of AT-SPI usually do, until it comes
-upon that one.
+Chromium shows a table of orders, scrolled to its end, and a status that a key changes. Both ways find the last button
+of the page. Walking requests one element after the other, as usual AT-SPI clients do, until it reaches that one.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ document.addEventListener("keydown", () => document.getElementById("status").tex
 </script>"""
 ROLE = "button"
 ROWS = 150
-"""So many make a page of more than 1,000 elements."""
+"""Rows of a page with more than 1,000 elements."""
 
 
 def main() -> None:
@@ -59,7 +58,7 @@ async def _measure(folder: Path, repeats: int, rows: int) -> None:
         while not (tree := await desktop.elements()).find(ROLE, name):
             await asyncio.sleep(0.05)
         told_s = time.perf_counter() - began
-        # For so long it is asked again about all that was drawn, which at first is the whole page.
+        # For this time, drawn elements are requested again; at first the whole page was drawn.
         await asyncio.sleep(MAY_LAG_NS / 1e9)
         same, changed, walked = [], [], []
         for _ in range(repeats):
@@ -76,7 +75,7 @@ async def _measure(folder: Path, repeats: int, rows: int) -> None:
         (f"walking to it, the last of {len(tree.elements)} elements", ms(walked)),
     ]
     table("a named element with its box, medians", ["how", "ms"], told)
-    print(f"  {len(tree.elements)} elements, told {told_s:.1f} s after the window was there   (aim ≤ 15 ms)")
+    print(f"  {len(tree.elements)} elements, reported {told_s:.1f} s after the window was there   (aim ≤ 15 ms)")
 
 
 async def _find(desktop: Any, name: str) -> None:
@@ -84,7 +83,7 @@ async def _find(desktop: Any, name: str) -> None:
 
 
 async def _walk(address: str, wanted: str) -> None:
-    """Go through the tree, depth first, one question after the other, until the element is there with its box."""
+    """Walk the tree depth first, one request after the other, until the element's box is known."""
     from holo_tasks.accessibility import protocol
     from holo_tasks.accessibility.connection import Connection, NoAnswer
 

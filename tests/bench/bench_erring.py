@@ -1,11 +1,11 @@
-"""`make bench-erring`: a model that errs at a known rate, by a naive loop and by this library, with the same errors.
+"""`make bench-erring`: a model with a known error rate, in a naive loop and in this library, with the same errors.
 
-    python tests/bench/bench_erring.py [--rates 0 1 3 5 10] [--arms naive plain declared] [--tasks ledger double]
-    python tests/bench/bench_erring.py --steps 10000 --rates 3    the long form
-    python tests/bench/bench_erring.py --table                    only print the tables, in Markdown
+python tests/bench/bench_erring.py [--rates 0 1 3 5 10] [--arms naive plain declared] [--tasks ledger double]
+python tests/bench/bench_erring.py --steps 10000 --rates 3    the long form
+python tests/bench/bench_erring.py --table                    only print the tables, in Markdown
 
-Each outcome is a line of ``episodes.jsonl``. A second start goes on where the first one stopped.
-``--steps`` are the calls of each arm at each rate. Exit code 1 if an aim is missed, 2 if a task could not be judged.
+Each outcome is a line of ``episodes.jsonl``. A second start continues after the last one. ``--steps`` are the calls of
+each arm at each rate. Exit code 1 if an aim is missed, 2 if a task could not be judged.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace, out: Path) -> int:
-    """Do the episodes on a Prefect server of their own; return the number of those that could not be judged."""
+    """Run the episodes on their own Prefect server; return the number of those that could not be judged."""
     out.mkdir(parents=True, exist_ok=True)
-    # Before the import of Prefect, which reads them then.
+    # Before the import of Prefect, which reads these variables.
     os.environ.update(
         PREFECT_HOME=str(out / "prefect"),
         PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="CRITICAL",
@@ -82,7 +82,7 @@ class Runs:
         self.failed = 0
 
     async def all(self) -> int:
-        """Do the episodes that are missing; return the number of those that could not be judged."""
+        """Run the missing episodes; return the number of those that could not be judged."""
         from benchmarks.erring.work import why_not
 
         for task in [*self.options.tasks]:
@@ -95,7 +95,7 @@ class Runs:
         return self.failed
 
     def wanted(self) -> Iterator[tuple[str, float, str, int]]:
-        """Yield the episodes to do, by seed first: a run that is stopped early has done the same in all arms."""
+        """Yield the episodes to run, by seed first: a run that is stopped early has the same episodes in all arms."""
         options = self.options
         for seed in count() if options.steps else range(options.seeds):
             begun = False
@@ -140,12 +140,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rates", nargs="+", type=float, default=list(RATES), metavar="PERCENT", help="errors a step")
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="so many of each task at each rate")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="seeds of each task at each rate")
     parser.add_argument("--steps", type=int, default=0, metavar="N", help="calls of each arm at each rate, not seeds")
     parser.add_argument("--at-once", type=int, default=2, metavar="N", help="desktops side by side (%(default)s)")
     parser.add_argument("--out", type=Path, default=ROOT / "erring-output")
     parser.add_argument("--table", action="store_true", help="print the tables of finished episodes in Markdown")
-    parser.add_argument("--short", action="store_true", help="judge no aims: a few tasks say nothing")
+    parser.add_argument("--short", action="store_true", help="judge no aims: a few tasks prove nothing")
     return parser.parse_args()
 
 

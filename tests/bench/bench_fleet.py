@@ -1,10 +1,10 @@
-"""`make fleet`: lists of reports, filed by a fleet that is all real on this machine, and what becomes of them.
+"""`make fleet`: file lists of reports by a real fleet on this machine, with kills, and check the effects.
 
-Postgres, Redis, two Prefect servers behind a front, SeaweedFS and a model over HTTP are started; then machines with a
-Prefect worker each, closed in so that they take one another for other machines. A list is worked through by one desktop
-and by more, by the model and by a compiled playbook; with ``--kills`` machines, workers and flow runs are killed at
-random moments meanwhile; and a list is begun again of which nearly all was done. What was filed is counted in the
-program's own log. Each round that is over is written down: whoever runs this again goes on after it.
+It starts Postgres, Redis, two Prefect servers behind a front, SeaweedFS and a model over HTTP. Then it starts isolated
+machines, each with a Prefect worker, that see one another as separate machines. One desktop and several work through a
+list, by the model and by a compiled playbook. With ``--kills``, machines, workers and flow runs are killed at random
+moments. Another list is rerun after nearly all its items were done. The effects are counted in the program's own log.
+Each finished round goes to a journal; another start continues after it.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from tests.bench.fleet.rounds import Asked, Came, Round, deploy, median, memory_
 
 OUT = ROOT / "bench-output"
 WITHIN_S, BEGUN_S = 120.0, 30.0
-"""Within what time the items of a killed worker are to be done elsewhere, and a list that is run again begun."""
+"""Time limits: for the items of a killed worker to be done elsewhere, and for the first item of a rerun list."""
 
 
 def main() -> int:
     options = _options()
-    # Whoever ends this ends all that it has started, too.
+    # SIGTERM ends this process with a cleanup of its children.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # So are the background jobs of a script born, and what they start: Prefect's workers would end by no SIGTERM.
+        # A script's background jobs inherit an ignored SIGINT, and so would Prefect's workers, which then ignore
+        # SIGTERM.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     headline(__file__, "lists of work on a fleet")
     journal = Journal(options.out, anew=options.anew)
@@ -55,17 +56,17 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=1000, help="of a list (%(default)s)")
-    parser.add_argument("--alone", type=int, default=30, help="of the list that one desktop works on (%(default)s)")
+    parser.add_argument("--alone", type=int, default=30, help="items of the list for one desktop (%(default)s)")
     parser.add_argument("--by", nargs="+", choices=["model", "playbook"], default=["model", "playbook"])
     parser.add_argument("--desktops", type=int, nargs="+", default=[1, 10, 20])
     parser.add_argument("--workers", type=int, default=3, help="machines with a Prefect worker (%(default)s)")
-    parser.add_argument("--model-seconds", type=float, default=1.5, help="what the model takes (%(default)s)")
-    parser.add_argument("--kills", type=int, default=0, help="over one more round (%(default)s)")
+    parser.add_argument("--model-seconds", type=float, default=1.5, help="latency of the model (%(default)s)")
+    parser.add_argument("--kills", type=int, default=0, help="kills during one more round (%(default)s)")
     parser.add_argument("--faults", nargs="+", choices=FAULTS, default=[], help="what else befalls that round")
-    parser.add_argument("--again", type=int, default=10_000, help="items of the list that is run again; 0: none")
-    parser.add_argument("--new", type=int, default=10, help="how many of those are not done (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments of kills (%(default)s)")
-    parser.add_argument("--anew", action="store_true", help="do again what the journal has")
+    parser.add_argument("--again", type=int, default=10_000, help="items of the rerun list; 0: no rerun")
+    parser.add_argument("--new", type=int, default=10, help="number of new ones among those (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments of kills (%(default)s)")
+    parser.add_argument("--anew", action="store_true", help="repeat rounds that the journal has")
     parser.add_argument("--out", type=Path, default=OUT, help="folder of journal and results")
     return parser.parse_args()
 
@@ -88,7 +89,7 @@ def _rounds(options: argparse.Namespace) -> list[Asked]:
 
 
 class Journal:
-    """What rounds came to, a line each; and all of them in one file at the end."""
+    """Results of the rounds, one per line, and all of them in one file at the end."""
 
     def __init__(self, folder: Path, *, anew: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -109,7 +110,7 @@ class Journal:
             file.write(json.dumps(_line(asked, came)) + "\n")
 
     def write(self, asked: Sequence[Asked]) -> Path:
-        """Write what these rounds came to in one file."""
+        """Write the results of these rounds to one file."""
         told = [_line(one, self.rounds[one]) for one in asked]
         self._all.write_text(json.dumps(told, indent=1) + "\n")
         return self._all
@@ -139,10 +140,12 @@ def _tell(options: argparse.Namespace, journal: Journal) -> int:
     columns = ["by", "desktops", "machines", "items", "an hour", "ratio", "failed", "doubled", "lost"]
     columns += ["MB each", "MB share", "start s", "Prefect CPU", "Prefect wait", "CPU", "load"]
     table("a list on a fleet", columns, rows)
-    print("  an hour: from the first flow run's begin to the last effect; ratio: to one desktop, by the same means")
+    print(
+        "  an hour: from the begin of the first flow run to the last effect; ratio: to one desktop, by the same means"
+    )
     print("  MB each: PSS of a desktop beside its program; MB share: of the flow run's process, by its desktops")
     print("  start: median until a desktop is there; Prefect CPU: of its servers and workers, of all CPU time but the")
-    print("  model's; Prefect wait: what flow runs wait for its answers, of an item's time; CPU: of all, of one CPU")
+    print("  model's; Prefect wait: time of flow runs for its answers, in an item's time; CPU: of all, of one CPU")
     problems = [problem for one in asked for problem in _problems(one, journal.rounds[one])]
     for one in asked:
         if one.disturbed:

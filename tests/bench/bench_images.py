@@ -1,8 +1,8 @@
-"""What a picture costs at each quality tier, and what of a dense screen can still be read from it.
+"""Cost of a picture at each quality tier, and legibility of a dense screen.
 
-Real screens of real programs. A picture is paid for in every request that it is still in: dollars are for 1000 steps
-of a conversation that keeps as many pictures as the profile says. Reading is by OCR on the picture that is sent, at
-the size it is sent in: a stand-in for a vision model's eye, the same for all tiers.
+Real screens of real programs. Every request pays for the pictures that it contains, so dollars are for 1000 steps of a
+conversation with the profile's number of pictures. Reading is by OCR on the picture as sent, a stand-in for a vision
+model that is the same for all tiers.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ REPEATS = 7
 LOOKS = 15
 STEPS = 1000
 LEDGERS, TABLES = ("1280x800", "1920x1080"), ("1280x800", "1600x1000", "3840x2160")
-"""The sizes of screens that the legacy program is shown on, and the dense table."""
-# The cells whose numbers have to be read: columns and rows of the dense table, near its top left corner.
+"""Screen sizes for the legacy program, and for the dense table."""
+# The cells that OCR has to read: columns and rows of the dense table, near its top left corner.
 KNOWN_COLUMNS, KNOWN_ROWS, FIRST_ROW = range(1, 7), 25, 4
 QUIET = ("--slow", "0,0", "--tip-after", "0", "--session-actions", "0", "--position", "60,40")
 COLUMNS = ("screen", "sent as", "size", "bytes", "tokens", "encode CPU ms", f"$ {STEPS} steps", "ratio", "read")
@@ -43,7 +43,7 @@ COLUMNS = ("screen", "sent as", "size", "bytes", "tokens", "encode CPU ms", f"$ 
 
 @dataclass(frozen=True)
 class Screen:
-    """A real screen, a region of it that is enough for the task, and whether it is the dense table."""
+    """A real screen, the smallest sufficient region for the task, and whether it is the dense table."""
 
     name: str
     frame: Frame
@@ -76,11 +76,11 @@ class Png:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, help="a folder to write the pictures to, to be looked at")
+    parser.add_argument("--keep", type=Path, help="a folder for the pictures")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="of each encoding (%(default)s)")
     parser.add_argument("--looks", type=int, default=LOOKS, help="at each screen (%(default)s)")
     parser.add_argument("--sizes", nargs="+", choices=sorted({*LEDGERS, *TABLES}), default=[*LEDGERS, *TABLES])
-    parser.add_argument("--rows", type=int, default=KNOWN_ROWS, help="of the dense table to be read (%(default)s)")
+    parser.add_argument("--rows", type=int, default=KNOWN_ROWS, help="rows of the dense table to read (%(default)s)")
     options = parser.parse_args()
     headline(__file__, "pictures by quality tier")
     with scratch_home() as home:
@@ -102,8 +102,8 @@ async def _bench(home: Path, options: argparse.Namespace) -> None:
     title = f"a picture on its way to {MODEL}, {kept:.2f} pictures a request; ratio of dollars to the default tier"
     table(title, COLUMNS, [row for screen in screens for row in _rows(screen, kept, options)], words=2)
     known = len(KNOWN_COLUMNS) * options.rows
-    print(f"  read: of {known} numbers of the dense table, 12 pixels high on the screen, how many OCR gets right")
-    title = f"a second look at the very same screen, default tier, medians of {options.looks}"
+    print(f"  read: right OCR results among {known} numbers of the dense table, 12 pixels high on the screen")
+    title = f"a second look at the same screen, default tier, medians of {options.looks}"
     table(title, ("screen", "encoded again, ms", "recognized, ms", "saved, ms", "times as fast"), looks)
 
 
@@ -129,7 +129,7 @@ def _rows(screen: Screen, kept: float, options: argparse.Namespace) -> list[list
     base = 0.0
     for name, frame, encoder in sent:
         shot, encode_s = _encoded(encoder, frame, options.repeats)
-        if shot.sha256 in known:  # two tiers that come to the same picture of this screen
+        if shot.sha256 in known:  # two tiers with the same picture of this screen
             known[shot.sha256][1] += f", {name}"
             continue
         tokens = image_tokens(shot.sent_size.width, shot.sent_size.height)
@@ -147,7 +147,7 @@ def _rows(screen: Screen, kept: float, options: argparse.Namespace) -> list[list
 
 
 def _encoded(encoder: Any, frame: RedactedFrame, repeats: int) -> tuple[Shot, list[float]]:
-    """Encode a picture a few times; return it and the seconds of CPU it took, which other processes do not change."""
+    """Encode a picture a few times; return it and its CPU seconds, which other processes do not change."""
     times = []
     for _ in range(repeats):
         started = time.thread_time()
@@ -157,7 +157,7 @@ def _encoded(encoder: Any, frame: RedactedFrame, repeats: int) -> tuple[Shot, li
 
 
 def _pictures_kept() -> float:
-    """Return how many pictures a request holds on average, in a long conversation."""
+    """Return the average number of pictures in a request of a long conversation."""
     from holo_tasks.core.prompts.transcript import evicted
     from holo_tasks.models.profile import profile_for
 
@@ -167,7 +167,7 @@ def _pictures_kept() -> float:
 
 
 async def _ledger_screens(home: Path, size: Size) -> list[Screen]:
-    """Go through the legacy program by its keys, and take its screens on the way."""
+    """Go through the legacy program by its keys, and capture its screens."""
     from holo_tasks.core.input.gestures import Gesture, Hotkey, Write
 
     way: list[tuple[str, list[Gesture]]] = [
@@ -231,7 +231,7 @@ def _dense_screen(frame: Frame, rows: int) -> Screen:
 
 
 def _known_area(rows: int) -> Box:
-    """Return the part of the dense table that the known numbers are in, with a cell around them."""
+    """Return the box of the known numbers in the dense table, with a margin of one cell."""
     from probe_table import cell
 
     from holo_tasks.core.screen.geometry import Box
@@ -242,7 +242,7 @@ def _known_area(rows: int) -> Box:
 
 
 def _share_read(shot: Shot, rows: int) -> str:
-    """Say how many of the known numbers OCR reads from a picture as it is sent."""
+    """Return the share of the known numbers that OCR reads from the picture as sent."""
     if find_spec("rapidocr") is None:
         return "no OCR"
     from PIL import Image
@@ -268,7 +268,7 @@ def _reader() -> Reader:
 
 
 async def _unchanged(desktop: Any, size: Size, looks: int) -> list[str]:
-    """Look at a screen that stays the same, with the last look remembered and without."""
+    """Look at an unchanged screen, with and without the cache of the last look."""
     from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.profile import profile_for

@@ -1,7 +1,7 @@
-"""How long `start` of the MCP server takes to give a run's id, by the protocol's own client over standard streams.
+"""Time of the MCP server's `start` until the run's id, by the protocol's own client over standard streams.
 
-Each run is a process of its own, on a real desktop with a model over HTTP that is never answered: it is stopped as soon
-as its id is there.
+Each run is its own process, on a real desktop with a model over HTTP that never answers. It is stopped as soon as its
+id is there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--starts", type=int, default=10)
     options = parser.parse_args()
-    headline(__file__, "what a client of the MCP server waits for")
+    headline(__file__, "waiting time of an MCP client")
     with scratch_home() as home:
         took_s = asyncio.run(_starts(home, options.starts))
     print(

@@ -1,7 +1,7 @@
-"""`make bench`: what one command takes of memory beside its program, after some steps, with a Prefect server running.
+"""`make bench`: memory of one command without its program, after some steps, with a Prefect server running.
 
-That is at its most, as the model is asked, and a moment later, when what the last pictures took is given back.
-Memory that processes share is counted in parts (PSS): beside another X server or another Python a process has less.
+Two figures: the maximum, during a model request, and the value a moment later, after the last pictures are freed.
+Memory that processes share is counted in parts (PSS): next to another X server or another Python a process has less.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PARTS = {
 
 
 class Part(NamedTuple):
-    """What a process has, in kB, all of it and what is no file's, and what it took of a core since it began."""
+    """A process's memory in kB, in total and anonymous, and its CPU seconds since its start."""
 
     pss_kb: int
     of_no_file_kb: int
@@ -44,12 +44,12 @@ class Part(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--actions", type=int, default=500, help="of a desktop that is looked at for growing")
+    parser.add_argument("--actions", type=int, default=500, help="actions on a desktop that is checked for growth")
     options = parser.parse_args()
-    headline(__file__, "what one command takes of memory")
+    headline(__file__, "memory of one command")
     with fresh_home() as home, fresh_home() as server, served(server) as access:
         at_most, waiting = _measured(home | access, options.steps)
-    print(f"\nafter {options.steps} steps, PSS (of which no file's)")
+    print(f"\nafter {options.steps} steps, PSS (of it anonymous)")
     print(f"  {'':22}{'AT ITS MOST':>15}{'WAITING':>15}{'CPU':>9}")
     for name in PARTS.values():
         print(f"  {name:22}{_mb(at_most[name])}{_mb(waiting[name])}{at_most[name].cpu_s:7.2f} s")
@@ -60,11 +60,11 @@ def main() -> None:
 
 
 async def _grows(actions: int, home: Path) -> None:
-    """Say what the process of one desktop has of its own as it waits, after few actions and after many."""
+    """Print the waiting desktop process's anonymous memory after few actions and after many."""
     from probe_counter import __file__ as counter
     from tk_python import tk_python
 
-    print("\nthe host of one desktop, waiting, PSS (of which no file's)")
+    print("\nthe host of one desktop, waiting, PSS (of it anonymous)")
     async with VirtualDesktop(app=[tk_python(), counter, str(home / "state")]) as desktop:
         for action in range(1, actions + 1):
             await desktop.do(Click(Point(320 + 60 * (action % 2), 450)))
@@ -75,7 +75,7 @@ async def _grows(actions: int, home: Path) -> None:
 
 
 def _measured(environ: dict[str, str], steps: int) -> list[dict[str, Part]]:
-    """Return what each part has right after so many steps, and while the next one is waited for."""
+    """Return each part's memory right after these steps, and while the next one is awaited."""
     from tests.support.scripted_model import Answer, ScriptedModel, step
 
     reached, measured = threading.Event(), threading.Event()
@@ -92,7 +92,7 @@ def _measured(environ: dict[str, str], steps: int) -> list[dict[str, Part]]:
         run = starter()(command(model.base_url), env=environ, stdout=subprocess.DEVNULL)
         try:
             if not reached.wait(300):
-                raise SystemExit("The run did not come to its last step.")
+                raise SystemExit("The run did not reach its last step.")
             found = [_parts(run.pid)]
             time.sleep(2 * QUIET_S)
             return [*found, _parts(run.pid)]
@@ -113,7 +113,7 @@ def tree_of(pid: int) -> list[int]:
 
 
 def part_of(pid: int) -> tuple[str, Part] | None:
-    """Return what a process is, and what it has and took; None for the program and what it started."""
+    """Return a process's name and its memory and CPU; None for the program and its children."""
     line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     name = next((name for part, name in PARTS.items() if part in line), None)
     told = dict(entry.split()[:2] for entry in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:])

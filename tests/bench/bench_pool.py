@@ -1,8 +1,8 @@
-"""Items an hour with more and more desktops in one flow process, what a desktop takes, and how soon it is there.
+"""Items per hour with a growing number of desktops in one flow process, a desktop's memory, and its start time.
 
-Everything is real but the model, which takes 1.5 s for each answer, however many it is asked for: each item is a
-sub-goal with a key that presses a button of a Tk program six times and answers. Prefect's server has SQLite, or with
-``--postgres`` Debian's Postgres. Memory that processes share is counted in parts (PSS).
+All parts except the model are real. The model takes 1.5 s for each answer under any load. Each item is a sub-goal with
+a key that presses a button of a Tk program six times and answers. Prefect's server has SQLite, or with ``--postgres``
+Debian's Postgres. Memory that processes share is counted in parts (PSS).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from common import headline, prefect_server, scratch_home, table
 
 @dataclass
 class Round:
-    """What came of one list on so many desktops."""
+    """The result of one list on a number of desktops."""
 
     desktops: int
     items: int
@@ -49,16 +49,16 @@ def main() -> None:
     parser.add_argument("--desktops", type=int, nargs="+", default=[1, 2, 5, 10])
     parser.add_argument("--items", type=int, default=3, help="for each desktop (%(default)s)")
     parser.add_argument("--steps", type=int, default=7, help="of an item (%(default)s)")
-    parser.add_argument("--model-seconds", type=float, default=1.5, help="what the model takes (%(default)s)")
+    parser.add_argument("--model-seconds", type=float, default=1.5, help="latency of the model (%(default)s)")
     parser.add_argument(
-        "--postgres", action="store_true", help="Prefect's server on Postgres, as a fleet should have it"
+        "--postgres", action="store_true", help="Prefect's server on Postgres, as recommended for a fleet"
     )
     options = parser.parse_args()
     where = "Postgres" if options.postgres else "SQLite"
     headline(__file__, f"items of {options.steps} steps on one to many desktops, Prefect on {where}")
     served = CountingServer(options.model_seconds, options.steps)
     with scratch_home() as home, _database(postgres=options.postgres), prefect_server(), served as model:
-        asyncio.run(_round(home, model.base_url, Round(1, 1)))  # what is loaded once is loaded now
+        asyncio.run(_round(home, model.base_url, Round(1, 1)))  # one-time imports happen now
         rounds = []
         for desktops in options.desktops:
             rounds.append(Round(desktops, desktops * options.items))
@@ -87,18 +87,14 @@ def _tell(rounds: list[Round], model_s: float) -> None:
             ]
         )
     columns = ("desktops", "items", "an hour", "ratio", "model alone", "CPU", "MB each", "MB flow", "start s", "failed")
-    table("a list on so many desktops in one process", columns, rows)
-    print(
-        "  ratio: to one desktop; model alone: as if nothing took time but the model; CPU: of all processes, of one CPU"
-    )
-    print(
-        "  MB each: PSS of a desktop beside its program; MB flow: of the flow's process; start: the slowest to be there"
-    )
+    table("a list on several desktops in one process", columns, rows)
+    print("  ratio: to one desktop; model alone: as if only the model took time; CPU: of all processes, of one CPU")
+    print("  MB each: PSS of a desktop without its program; MB flow: of the flow's process; start: of the slowest")
     more = [one for one in rounds if one.desktops > first.desktops]
     if more:
         last = more[-1]
         each = (last.own_kb - first.own_kb) / 1024 / (last.desktops - first.desktops)
-        print(f"  a desktop more takes the flow's process {each:.0f} MB")
+        print(f"  one more desktop adds to the flow's process {each:.0f} MB")
     alone_s = [seconds for one in rounds for seconds in one.started_s if one.desktops == 1]
     if alone_s:
         print(f"  a desktop that starts while no other does: {statistics.median(alone_s):.2f} s   (aim ≤ 1.5 s)")
@@ -138,7 +134,7 @@ async def _round(home: Path, base_url: str, measured: Round) -> None:
 
 
 class _Timed:
-    """Measures how long desktops of a block take to be there."""
+    """Measures the start time of a block's desktops."""
 
     def __init__(self, block: Any, measured: Round) -> None:
         self.block, self._measured = block, measured
@@ -162,7 +158,7 @@ class _Timed:
 
 
 def _weigh(measured: Round) -> None:
-    """Add up what all processes of the desktops have, and what this one has."""
+    """Add up the memory of all processes of the desktops, and that of this process."""
     for pid in tree_of(os.getpid()):
         found = part_of(pid)
         if pid == os.getpid():
@@ -173,7 +169,7 @@ def _weigh(measured: Round) -> None:
 
 
 def _busy_s() -> float:
-    """Return the CPU seconds that the whole machine has worked for."""
+    """Return the CPU seconds of the whole machine."""
     user, nice, system, *_ = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
     return (user + nice + system) / os.sysconf("SC_CLK_TCK")
 

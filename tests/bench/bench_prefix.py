@@ -1,8 +1,8 @@
-"""How much of each prompt a server still knows from the prompt before, by how many old pictures go at once.
+"""Share of each prompt in a server's prefix cache, by the number of old pictures that are evicted at once.
 
-A conversation of thirty steps, recorded on the legacy program with the rehearsal model, is written down by the real
-dialects. A server that caches prefixes knows a prompt up to the first part that differs from the prompt before it; a
-picture that was left out is such a part. Tokens are estimates: pictures by their formula, text at four bytes each.
+The real dialects write a conversation of thirty steps that was recorded on the legacy program with the rehearsal model.
+A server with a prefix cache knows a prompt up to the first part that differs from the previous prompt; an evicted
+picture is such a part. Tokens are estimates: pictures by their formula, text at four bytes each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 STEPS = 30
 DIALECTS = ("structured", "tools")
 GOING = {1: "one at a time", 2: "in pairs", 3: "in threes"}
-# Pictures at most, and how many go at once. The last is for models that may be shown more than three.
+# The limit of pictures, and the number evicted at once. The last pair is for models with a limit above three.
 WAYS = ((3, 1), (3, 2), (3, 3), (4, 3))
 CACHING, PLAIN = "holo4-35b-a3b", "holo3-1-35b-a3b"
 REFERENCES = ("TX-10482", "TX-10517", "TX-10563", "TX-10594", "TX-10628", "TX-10655", "TX-10673", "TX-10716")
@@ -36,7 +36,7 @@ REFERENCES = ("TX-10482", "TX-10517", "TX-10563", "TX-10594", "TX-10628", "TX-10
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a prompt that is the same as another one or is not, and its tokens."""
+    """A piece of a prompt with its digest, for comparison, and its tokens."""
 
     digest: str
     tokens: int
@@ -45,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Warmth:
-    """What the prompts of a conversation come to: all tokens, the repeated ones, and pictures, request by request."""
+    """Figures of a conversation's prompts: all tokens, the repeated ones, and pictures, per request."""
 
     prompts: list[int]
     repeated: list[int]
@@ -56,7 +56,7 @@ class Warmth:
         return sum(self.repeated) / sum(self.prompts)
 
     def dollars(self, model: str) -> float:
-        """Return what the prompts cost at a model's price, cached tokens at its cached one."""
+        """Return the cost of the prompts at a model's price, with its price for cached tokens."""
         from holo_tasks.core.limits.money import Usage
         from holo_tasks.models.profile import profile_for
 
@@ -70,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=STEPS, help="of the conversation (%(default)s)")
     steps: int = parser.parse_args().steps
-    headline(__file__, "how much of a prompt repeats the one before")
+    headline(__file__, "repetition of the previous prompt")
     with scratch_home() as home, rehearsal() as base_url:
         entries = asyncio.run(_conversation(home, base_url, steps))
     columns = ("dialect", "at most, go", "pictures a call", "fewest", "tokens a call", "new tokens", "repeated")
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _figures(warmth: Warmth, base: Warmth) -> list[object]:
-    """Return a row of the table: averages a call, then dollars beside those of the base."""
+    """Return a row of the table: averages per call, then dollars relative to the base."""
     new = [prompt - known for prompt, known in zip(warmth.prompts, warmth.repeated, strict=True)]
     figures: list[object] = [f"{statistics.mean(warmth.pictures):.2f}", min(warmth.pictures[max(WAYS)[0] :])]
     figures += [f"{statistics.mean(warmth.prompts):,.0f}", f"{statistics.mean(new):,.0f}", f"{warmth.share:.1%}"]
@@ -99,7 +99,7 @@ def _figures(warmth: Warmth, base: Warmth) -> list[object]:
 
 
 async def _conversation(home: Path, base_url: str, steps: int) -> list[Entry]:
-    """Look up one transaction after the other, and put all that was seen, done and told into one conversation."""
+    """Look up one transaction after the other, and join their entries to one conversation."""
     from holo_tasks.core.prompts.transcript import Did
     from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
@@ -112,7 +112,7 @@ async def _conversation(home: Path, base_url: str, steps: int) -> list[Entry]:
         for reference in REFERENCES:
             walk = walk_on(desktop, model, READ.format(reference))
             await pursue(walk)
-            # Each look-up begins on the screen that the one before ended on.
+            # Each look-up begins on the last screen of the previous one.
             entries += walk.transcript.entries[1 if entries else 0 :]
             if sum(isinstance(entry, Did) for entry in entries) >= steps:
                 break
@@ -141,7 +141,7 @@ def _warmth(entries: Sequence[Entry], dialect: str, steps: int, budget: int, bat
 
 
 def _as_call(entry: Entry) -> Entry:
-    """Say a step as a model of function calls does: its thought is reasoning that it is shown again."""
+    """Return a step in the form of a model with function calls, with its thought as reasoning to be replayed."""
     from holo_tasks.core.prompts.transcript import Did
 
     if not isinstance(entry, Did):
@@ -150,7 +150,7 @@ def _as_call(entry: Entry) -> Entry:
 
 
 def _parts(request: Request) -> Iterator[Part]:
-    """Yield the parts of a prompt in the order in which chat templates write them, tools first."""
+    """Yield the parts of a prompt in the order of chat templates, tools first."""
     from holo_tasks.core.limits.money import image_tokens
 
     shots = iter(request.shots)
@@ -192,7 +192,7 @@ def _named(way: tuple[int, int]) -> str:
 
 
 def _verdict(found: Mapping[tuple[int, int], Warmth]) -> str:
-    """Say in one line which way is the cheapest, and what the others cost beside it."""
+    """Return the cheapest way in one line, and the relative cost of the others."""
     dollars = {way: warmth.dollars(CACHING) for way, warmth in found.items()}
     best = min(dollars, key=lambda way: dollars[way])
     others = ", ".join(

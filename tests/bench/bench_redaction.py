@@ -1,6 +1,6 @@
-"""Private texts on generated screens: how many are painted over, how much else is, and what that costs.
+"""Private texts on generated screens: shares of masked and of wrongly masked texts, and the time per screen.
 
-`python tests/bench/bench_redaction.py [COUNT]`: 210 screens unless told otherwise, some 15 minutes on two cores.
+`python tests/bench/bench_redaction.py [COUNT]`: 210 screens by default, some 15 minutes on two cores.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What compiled playbooks do when the program has changed, and when something breaks: passed, stopped or wrong.
+"""Compiled playbooks after a change of the program, or under faults: passed, stopped or wrong.
 
-`python tests/bench/bench_replay.py`: runs of the program of orders (tests/apps/records.py) in Tk, GTK 3 and Qt are
-recorded with the rehearsal model and compiled, once a toolkit. The playbook alone then does another order, while the
-program looks or behaves otherwise: 20 cosmetic drifts, which it should pass, and 13 harmful ones, where stopping is
-right, too. What was done is judged by the program's own file, never by the screen. It fails if anything was wrong.
+`python tests/bench/bench_replay.py`: the rehearsal model records runs of the program of orders (tests/apps/records.py)
+in Tk, GTK 3 and Qt; they are compiled once per toolkit. The playbook alone then handles another order, while the
+program looks or behaves differently: in 20 cosmetic drifts, which it should pass, and 13 harmful ones, in which a stop
+is also right. The judge is the program's own file, never the screen. The benchmark fails if any replay is wrong.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from holo_tasks.scripts.playbook import Playbook
 
 DRIFTING = ("none", "larger font", "buttons the other way round", "dark theme", "a field inserted above")
-"""How the program changes while one playbook is replayed again and again."""
+"""Drifts during the repeated replays of one playbook."""
 MODEL_S = 1.5
-"""How long the model takes for a call where it is compared with."""
+"""Latency of the model in the comparison of costs."""
 VERDICTS = ("passed", "stopped", "WRONG")
 
 
@@ -46,14 +46,18 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--toolkits", nargs="+", choices=TOOLKITS, default=list(TOOLKITS))
-    parser.add_argument("--drifts", default="all", help="names, with commas between them; ‘none’ is no drift at all")
+    parser.add_argument(
+        "--drifts", default="all", help="names, with commas between them; ‘none’ stands for the unchanged program"
+    )
     parser.add_argument("--recorded", type=int, default=len(RECORDED), help="how many runs are compiled")
     parser.add_argument("--faults", action="store_true", help="try seven faults during a replay instead")
-    parser.add_argument("--rounds", type=int, default=0, help="replay so often instead, with a drift every fifth of it")
+    parser.add_argument(
+        "--rounds", type=int, default=0, help="number of replays instead, with another drift after each fifth"
+    )
     parser.add_argument("--audit", action="store_true", help="do the expense audit by model and playbook instead")
     parser.add_argument("--quick", action="store_true", help="audit one letter of each kind instead of all")
-    parser.add_argument("--keep", type=Path, help="where the audits' files stay: one that is done is not done again")
-    parser.add_argument("--items", type=int, default=0, help="compare instead what so many items take, and cost")
+    parser.add_argument("--keep", type=Path, help="where the audits' files stay: a finished audit is not repeated")
+    parser.add_argument("--items", type=int, default=0, help="compare time and cost of this number of items instead")
     return parser.parse_args()
 
 
@@ -89,7 +93,7 @@ async def _sweep(scratch: Path, options: argparse.Namespace, playbooks: dict[str
     """Replay under each drift, in each toolkit; return the exit code."""
     names = [*COSMETIC, *HARMFUL] if options.drifts == "all" else [*filter(None, options.drifts.split(","))]
     if unknown := set(names) - DRIFTS.keys():
-        sys.exit(f"bench_replay: there is no drift {min(unknown)!r}; there are: {', '.join(DRIFTS)}")
+        sys.exit(f"bench_replay: unknown drift {min(unknown)!r}; known ones: {', '.join(DRIFTS)}")
     found: dict[tuple[str, str], Replayed] = {}
     for name in names:
         for toolkit, playbook in playbooks.items():
@@ -103,7 +107,7 @@ async def _sweep(scratch: Path, options: argparse.Namespace, playbooks: dict[str
 
 
 async def _costs(scratch: Path, toolkits: Sequence[str], items: int) -> int:
-    """Do the same items with a slow model, by its compiled playbook, and by that under drift; return the exit code."""
+    """Compare items by a slow model, by its compiled playbook, and by that under drift; return the exit code."""
     from holo_tasks.core.limits.money import usd
 
     rows, wrong = [], 0
@@ -136,7 +140,7 @@ def _pace(seconds: float, before: float) -> list[str]:
 
 
 async def _rounds(scratch: Path, playbooks: Mapping[str, Playbook], rounds: int) -> int:
-    """Replay again and again, another order each time, while the program changes; return the exit code."""
+    """Replay repeatedly, with another order each time, while the program changes; return the exit code."""
     rows, wrong, right = [], 0, 0
     for kit, playbook in playbooks.items():
         for number, drift in enumerate(DRIFTING):
@@ -168,7 +172,7 @@ def _tell(
     known: Collection[str],
     title: str,
 ) -> None:
-    """Print what came of some drifts, and of how many."""
+    """Print the results of some drifts, and their number."""
     rows = [[name, *(found[kit, name].verdict for kit in toolkits)] for name in names if name in known]
     if not rows:
         return
@@ -182,7 +186,7 @@ def _tell(
 
 
 def _tell_steps(found: Mapping[tuple[str, str], Replayed], toolkits: Sequence[str]) -> None:
-    """Print how long a step took where nothing had to be waited for."""
+    """Print the duration of a step without waiting."""
     print()
     for kit in toolkits:
         replays = [one for (which, name), one in found.items() if which == kit and name not in HARMFUL]

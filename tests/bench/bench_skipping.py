@@ -1,8 +1,7 @@
-"""What a list costs of which nearly all was done before: 10,000 items, 10 of them new.
+"""Cost of a list whose items are nearly all done already: 10,000 items, 10 of them new.
 
-Everything but the desktop and the model is real: the ledger, the trace, a Prefect server. The items that are done are
-put into the ledger as an earlier run leaves them. Then a flow calls a sub-goal for each item of the list, in a plain
-loop.
+All parts except the desktop and the model are real: the ledger, the trace, a Prefect server. The done items are in the
+ledger, as an earlier run leaves them. Then a flow calls a sub-goal for each item of the list, in a plain loop.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--new", type=int, default=10)
     options = parser.parse_args()
-    headline(__file__, "a list of which nearly all was done before")
+    headline(__file__, "a list with nearly all items done before")
     with scratch_home() as home, prefect_server():
         seconds, runs = asyncio.run(_audit(home, options.items, options.new))
     done = options.items - options.new
@@ -30,7 +29,7 @@ def main() -> None:
 
 
 async def _audit(home: Path, items: int, new: int) -> tuple[float, int]:
-    """Work on a list; return how long that took, and how many flow runs it made."""
+    """Work on a list; return its duration, and the number of its flow runs."""
     from prefect import flow
     from prefect.client.orchestration import get_client
 

@@ -1,7 +1,7 @@
-"""`make bench`: from a command to its first request, and from the last reply to its end, in fresh homes and used ones.
+"""`make bench`: times from a command to its first request, and from the last reply to its end, in fresh and used homes.
 
-Everything is real: `holo-tasks run`, X server, window manager, a Tk program, Prefect's server and database, HTTP. Only
-the model is a script. Machines are shared and noisy: read medians, and the seconds of CPU beside them.
+All parts are real: `holo-tasks run`, X server, window manager, a Tk program, Prefect's server and database, HTTP. Only
+the model is a script. Machines are shared and noisy: read medians, and the CPU seconds next to them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from common import command, fresh_home, headline, script_starter, served, starter
 
 HOMES = ("fresh", "used")
-"""A home is used by the second command in it."""
+"""The second command in a home finds it used."""
 UNSEEN = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 LOADED = ("prefect", "openai", "holo_tasks.cli.run_command.flow")
 
 
 @dataclass(frozen=True)
 class Took:
-    """One command, in seconds: until the model was asked, from its reply to the end, and CPU of all processes."""
+    """Times of one command in seconds: until the model request, from its reply to the end, and CPU of all processes."""
 
     to_request: float
     to_end: float
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--homes", nargs="+", choices=HOMES, default=HOMES)
     parser.add_argument("--loaded", nargs="+", choices=LOADED, default=LOADED)
     options = parser.parse_args()
-    headline(__file__, "how long a command takes to begin and to end")
+    headline(__file__, "times of a command's begin and end")
     rows: dict[str, list[Took]] = {}
     for _ in range(options.starts):
         with fresh_home() as home:
@@ -73,7 +73,7 @@ def _command(environ: dict[str, str], access: dict[str, str] | None = None) -> T
 
 
 def _at_once(count: int, environ: dict[str, str]) -> str:
-    """Run so many commands side by side in one home, and say how they ended."""
+    """Run several commands side by side in one home, and return their results as text."""
     from tests.support.scripted_model import ScriptedModel, step
 
     with ScriptedModel([step("answer", content="done")] * count) as model:

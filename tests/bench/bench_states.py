@@ -1,10 +1,10 @@
-"""`make bench-look`: how long it takes to tell the state of a screen, by what its program tells and by its text.
+"""`make bench-look`: time to recognize the state of a screen, by its elements and by its text.
 
-The GTK twin of the demo's ledger is driven from search to record and back, a new transaction each time. Each new
-picture is told among the same seven states twice: by elements, and by the texts on them. Both remember what they have
-seen, as in a run; the reader reads only what has changed. Reading the tree is counted, taking the picture is not. As
-the desktop begins to read the tree with the picture, what that took is printed beside. Milliseconds of the CPU are
-those of this process, the desktop's and its programs', the X server's and the bus's among them.
+The GTK version of the demo's ledger is driven from search to record and back, with another transaction each time. Each
+new picture is matched with the same seven states twice: by elements, and by the texts on them. Both cache their
+results, as in a run; OCR reads only changed regions. The time for reading the tree counts, the time for the picture
+does not. The desktop begins to read the tree with the picture, so that time is printed separately. CPU milliseconds are
+those of this process, the desktop and its programs, including the X server and the bus.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=8)
     options = parser.parse_args()
-    headline(__file__, "telling the state of a screen: by the program's elements, and by text")
+    headline(__file__, "recognizing the state of a screen: by the program's elements, and by text")
     with tempfile.TemporaryDirectory(prefix="holo-bench-") as folder:
         asyncio.run(_compared(Path(folder), options.rounds))
 
@@ -53,7 +53,7 @@ async def _compared(folder: Path, rounds: int) -> None:
     async with gtk_ledger(folder, transactions) as (desktop, _):
         by_tree = ScreenRecognizer(Reader(), elements=desktop.elements)
         by_text = ScreenRecognizer(Reader())
-        for recognizer in (by_tree, by_text):  # the engines are loaded
+        for recognizer in (by_tree, by_text):  # load the engines
             await recognizer.recognize(await desktop.look(), texts)
         await _sign_on(desktop)
         processes = [os.getpid(), desktop.pid, *descendants(desktop.pid)]
@@ -62,7 +62,7 @@ async def _compared(folder: Path, rounds: int) -> None:
                 await _go(desktop, *press)
                 with _measured(meter["picture"], processes):
                     frame = await desktop.look(after_action=True)
-                _ = frame.digest  # it is made once, for whoever needs it first
+                _ = frame.digest  # computed once, by its first user
                 told = []
                 for how, recognizer, states in (("elements", by_tree, STATES), ("text", by_text, tuple(texts))):
                     with _measured(meter[how], processes):
@@ -91,7 +91,7 @@ def _measured(seen: list[tuple[float, float]], processes: Sequence[int]) -> Iter
 
 
 def _busy_ms(processes: Sequence[int]) -> float:
-    """Return how long some processes have been on a processor."""
+    """Return the CPU time of some processes in milliseconds."""
     total = 0
     for pid in processes:
         for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):

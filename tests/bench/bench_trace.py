@@ -1,4 +1,4 @@
-"""What a run of 10,000 steps costs its recorder and its verifier: time for each event at both ends, memory, verdict.
+"""Cost of a run of 10,000 steps for its recorder and its verifier: time per event on both sides, memory, verdict.
 
 bench_trace.py [STEPS]
 """

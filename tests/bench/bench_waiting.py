@@ -1,10 +1,10 @@
-"""`make bench-waiting`: whether pictures are taken when a program has its server's answer, and what waiting costs.
+"""`make bench-waiting`: early pictures of programs that wait for a server, and the cost of waiting.
 
-A form is sent to a server that answers after a while, by a model that believes its picture: it presses the button as
-long as the form is shown, and answers as soon as the answer is. Each form must be sent once, in two calls. Then the
-opposite error: programs that talk to a server all the time change the colour of a block at each click, and the time
-from the click to the picture is compared with the same program without the talk. The bad cells are listed at the end,
-and there must be none. --short tries a few cells, and judges no times.
+A form goes to a server that answers after a delay. The model believes its picture: it presses the button as long as the
+form is shown, and answers as soon as the answer is shown. Each form must be sent once, in two calls. Then the opposite
+error: programs that talk to a server all the time change a block's color at each click. The time from the click to the
+picture is compared with that of the same program without the talk. Bad cells are listed at the end, and fail the
+benchmark. --short runs a few cells, and judges no times.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ DELAYS_S = (0.0, 0.3, 1.0, 2.5, 6.0)
 MODEL_S = (0.05, 1.5)
 AGES = ("fresh", "old")
 OLD_S = 30.0
-"""How long an old process has been up."""
+"""Age of an old process."""
 PROGRAM = "program"
-"""The kind of a native program, which asks its server in a thread."""
+"""Kind of a native program, which asks its server in a thread."""
 NATIVE_TALKS = ("mailbox", "database")
 LATE_S, EXTRA_S = 0.1, 0.1
-"""What a step may take beyond its server's time, and beyond the same step without talk, in the median."""
+"""Limits of the medians: beyond the server's time, and beyond the same step without talk."""
 FEWEST_CALLS = 2
 THINK_S, READ_S = (0.3, 1.2), 4.0
-"""How long it takes to decide on a click, and to read a page before the first one."""
+"""Time to decide on a click, and to read a page before the first one."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ Found = dict[tuple[Row, float], Came]
 
 
 class Grid:
-    """Works through the first table."""
+    """Fills in the first table."""
 
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
         self.found: Found = {}
@@ -77,7 +77,7 @@ class Grid:
     async def fill(self) -> None:
         for program in self._options.programs:
             if not programs.installed(program):
-                print(f"{program}: not installed, its rows are left out", flush=True)
+                print(f"{program}: not installed, its rows are omitted", flush=True)
                 continue
             kinds = self._options.kinds if program in programs.BROWSERS else [PROGRAM]
             for connection in self._options.connections:
@@ -99,7 +99,7 @@ class Grid:
                     await self._send_each(row, desktop, server)
 
     async def _send_each(self, row: Row, desktop: TimedDesktop, server: SlowServer) -> None:
-        """Send the form with each delay; from the page of another kind its own is reached by one form that is sent."""
+        """Send the form with each delay. A page of another kind first gets one form, which leads to the right page."""
         if server.kind != row.kind:
             server.delay_s = 0.0
             await self._sent(row, desktop, server)
@@ -142,7 +142,7 @@ def _is_right(came: Came) -> bool:
 
 
 def _cell(came: Came, delay_s: float) -> str:
-    """Write how often a form was sent, in how many calls, and the milliseconds of the step beyond its server's time."""
+    """Format a cell: sent forms, calls, and milliseconds of the step beyond the server's time."""
     late = f"{1000 * (came.step_s - delay_s):+.0f}" if _is_right(came) else "!"
     return f"{came.sent} {came.calls} {late}"
 
@@ -175,7 +175,7 @@ def tell_grid(found: Found, delays: Sequence[float], *, judge_times: bool) -> li
         if judge_times and late_s and statistics.median(late_s) > LATE_S:
             bad.append(f"{program}, {kind}: {median} ms beyond the server's time in the median")
     heads = ["program", "form", "right", "median ms", "of that since the last repaint", "longest ms"]
-    table("what a step took beyond its server's time (aim: 100 ms in the median)", heads, medians, words=2)
+    table("time of a step beyond its server's time (aim: 100 ms in the median)", heads, medians, words=2)
     return bad
 
 
@@ -185,9 +185,9 @@ def _median_and_most(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Steps:
-    """What some clicks took, in seconds each, and how many pictures were taken before their effect was shown.
+    """Durations of some clicks in seconds, and the number of pictures taken before their effect was visible.
 
-    ``start_s`` is the time until the desktop and its program were there.
+    ``start_s`` is the start time of the desktop and its program.
     """
 
     took_s: list[float]
@@ -196,7 +196,7 @@ class Steps:
 
 
 async def clicked(desktop: TimedDesktop, clicks: int, seed: str) -> Steps:
-    """Click on a counter over and over; look after each click."""
+    """Click on a counter repeatedly; look after each click."""
     chance, early = random.Random(seed), 0
     at = await programs.until_shown(desktop, *COUNTED)
     await asyncio.sleep(READ_S)
@@ -212,7 +212,7 @@ async def clicked(desktop: TimedDesktop, clicks: int, seed: str) -> Steps:
 
 
 async def talk_pair(talk: str, clicks: int, folder: Path) -> tuple[Steps, Steps]:
-    """Return what clicks took without a talk, and with it."""
+    """Return the results of clicks without a talk, and with it."""
     found = []
     for said in ("", talk):
         with (
@@ -305,7 +305,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--model-seconds", nargs="+", type=float, default=list(MODEL_S), help="what a call takes")
     parser.add_argument("--connections", nargs="+", choices=["plain", "TLS"], default=["plain", "TLS"])
     parser.add_argument("--ages", nargs="+", choices=AGES, default=list(AGES), help="of processes")
-    parser.add_argument("--old-seconds", type=float, default=OLD_S, help="how long an old process has been up")
+    parser.add_argument("--old-seconds", type=float, default=OLD_S, help="age of an old process in seconds")
     parser.add_argument("--talks", nargs="*", choices=[*TALKS, *NATIVE_TALKS], default=[*TALKS, *NATIVE_TALKS])
     parser.add_argument("--clicks", type=int, default=20, help="on each talkative program")
     parser.add_argument("--short", action="store_true", help="a few cells; no times are judged")

@@ -1,4 +1,4 @@
-"""What the benchmarks share: a scratch home, the legacy program on a screen, the rehearsal model, plain tables."""
+"""Shared parts of the benchmarks: a scratch home, the legacy program on a screen, the rehearsal model, plain tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 PASSWORD = "tulip-7"
 SHARED = "HOLO_BENCH_PREFECT"
-"""The variable that names the Prefect API of tests: to start a server takes a command longer than its short form."""
+"""Variable with the Prefect API of the tests: starting a server takes longer than a benchmark's short form."""
 READ = (
     "Open transaction {} in Meridian Ledger and read its record. If the program asks you to sign on again, the user "
     "is auditor and the password is {{{{secret:portal_password}}}}."
@@ -43,7 +43,7 @@ READ = (
 
 @contextmanager
 def scratch_home() -> Iterator[Path]:
-    """Give Prefect and this library a home that is gone afterwards; goes before Prefect is imported."""
+    """Give Prefect and this library a temporary home; call it before the import of Prefect."""
     with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as scratch:
         home = Path(scratch)
         os.environ.update(
@@ -58,7 +58,7 @@ def scratch_home() -> Iterator[Path]:
 
 @contextmanager
 def prefect_server(*, blocks: bool = False) -> Iterator[str]:
-    """Run a Prefect server of this process's own home; its flows use it. Short forms are given one by ``SHARED``."""
+    """Run a Prefect server in this process's home, and let flows use it. Short forms get a server by ``SHARED``."""
     from holo_tasks.prefect_server.temporary import TemporaryServer
 
     if url := os.environ.get(SHARED):
@@ -75,7 +75,7 @@ def prefect_server(*, blocks: bool = False) -> Iterator[str]:
 
 @contextmanager
 def fresh_home() -> Iterator[dict[str, str]]:
-    """Give the environment of a person who has used neither Prefect nor this library yet."""
+    """Give the environment of a person who has never used Prefect or this library."""
     with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as folder:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "HOLO_"))}
         yield {**kept, "HOME": folder}
@@ -83,9 +83,9 @@ def fresh_home() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def served(environ: dict[str, str]) -> Iterator[dict[str, str]]:
-    """Run a Prefect server of another home's own; gives what a command needs to reach it.
+    """Run a Prefect server in another home; give the variables that a command needs to reach it.
 
-    Short forms are given one by ``SHARED``.
+    Short forms get a server by ``SHARED``.
     """
     from holo_tasks.prefect_server.temporary import TemporaryServer
 
@@ -103,14 +103,17 @@ def served(environ: dict[str, str]) -> Iterator[dict[str, str]]:
 
 
 def starter() -> type[subprocess.Popen[Any]]:
-    """Return what starts a command: where this process was forked for its short form, its commands are forked, too."""
+    """Return the class that starts a command.
+
+    If this process was forked for a short form, its commands are forked as well.
+    """
     from tests.support import warm
 
     return subprocess.Popen if warm.beside is None else warm.Popen
 
 
 def script_starter() -> type[subprocess.Popen[Any]]:
-    """Return what starts a script or a module of Python, in the same way."""
+    """Return the class that starts a script or a module of Python, in the same way."""
     from tests.support import warm
 
     warm.in_tests = warm.beside is not None
@@ -118,7 +121,7 @@ def script_starter() -> type[subprocess.Popen[Any]]:
 
 
 def command(base_url: str) -> list[str]:
-    """Return a command that runs a goal on a program with a button that counts."""
+    """Return a command that runs a goal on a program with a counting button."""
     from probe_counter import __file__ as counter
     from tk_python import tk_python
 
@@ -128,7 +131,7 @@ def command(base_url: str) -> list[str]:
 
 @contextmanager
 def rehearsal(*, latency_ms: int = 0) -> Iterator[str]:
-    """Serve the demo's playbook as the demo does; returns the base URL."""
+    """Serve the demo's playbook as the demo does; give the base URL."""
     playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
     command = [sys.executable, "-m", "holo_tasks.rehearsal", "--playbook", str(playbook)]
     command += ["--log", "warning", "--latency-ms", str(latency_ms)]
@@ -142,7 +145,7 @@ def rehearsal(*, latency_ms: int = 0) -> Iterator[str]:
 async def ledger(
     folder: Path, size: Size | None = None, *options: str, still: bool = False
 ) -> AsyncIterator[VirtualDesktop]:
-    """Start the legacy program, with the demo's transactions, on a desktop of its own.
+    """Start the legacy program, with the demo's transactions, on its own desktop.
 
     With ``still`` its text cursor does not blink.
     """
@@ -169,7 +172,7 @@ async def ledger(
 
 @dataclass
 class Unrecorded:
-    """A recorder that writes nothing to disk: what is measured is the way there."""
+    """A recorder without disk writes, for measurements of the steps before it."""
 
     events: list[Event] = field(default_factory=list)
 
@@ -181,7 +184,7 @@ class Unrecorded:
 
 
 def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = None) -> Walk:
-    """Return a walk that may act, through the usual doors but for the recorder, without Prefect."""
+    """Return a walk that may act, through the usual doors except the recorder, without Prefect."""
     from holo_tasks.core.limits.budget import Guard, Limits
     from holo_tasks.core.prompts.transcript import Transcript
     from holo_tasks.loop.doors import Doors
@@ -228,7 +231,7 @@ def showing(frames: Sequence[Frame]) -> PaintedDesktop:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, words: int = 1) -> None:
-    """Print a plain table; the first ``words`` columns are text and stand left, the others right."""
+    """Print a plain table; the first ``words`` columns are text and left-aligned, the others right-aligned."""
     cells = [[str(cell) for cell in row] for row in [columns, *rows]]
     widths = [max(len(row[place]) for row in cells) for place in range(len(columns))]
     print(f"\n{title}")
@@ -247,10 +250,10 @@ def ms(seconds: Sequence[float]) -> str:
 
 
 def load() -> str:
-    """Say how busy the machine is: times mean little on a busy one."""
+    """Return the load of the machine: times mean little on a busy one."""
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs"
 
 
 def headline(script: str, what: str) -> None:
-    """Print what a benchmark measures, and how busy the machine is as it begins."""
+    """Print the subject of a benchmark, and the load of the machine at its begin."""
     print(f"\n== {Path(script).stem}: {what} ({load()})")

@@ -1,7 +1,7 @@
-"""The expense audit three times: by the model, by the playbook made of that, and by it while the program has changed.
+"""The expense audit three times: by the model, by the playbook of that run, and by it in a changed program.
 
-Each is the program of `make demo` with the whole mailbox: Prefect, an S3 server, evidence and report are part of it. In
-a folder that is kept, an audit that came to its end is not done again.
+Each is the program of `make demo` with the whole mailbox, including Prefect, an S3 server, evidence and report. In a
+kept folder, a finished audit is not repeated.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from common import ROOT, table
 
 DEMO, PLAYBOOK = ROOT / "flows" / "demo.py", "look-up.playbook.yaml"
 LOOKS = ["--size", "1600x1000", "--font-size", "13", "--position", "420,170", "--seed", "3"]
-"""How the legacy program differs from the one that was recorded: size, font, place, and when it is in which mood."""
+"""Differences from the recorded legacy program: size, font, place, and the seed of its moods."""
 OUTCOMES = {"match": "match", "no_transaction": "missing: no transaction", "unreadable": "match"}
 PATIENCE_S = 3600
 
 
 @dataclass(frozen=True)
 class Audited:
-    """What an audit took, and how many of its receipts have the row that is right."""
+    """Figures of an audit, and the number of receipts with the right row."""
 
     calls: int
     money: float
@@ -41,13 +41,13 @@ class Audited:
 
 
 def audits(scratch: Path, model_s: float, *, quick: bool = False) -> int:
-    """Do the audit three times and tell what each took; ``quick``: one letter of each kind. Return the exit code."""
+    """Run the audit three times and print the figures; ``quick``: one letter of each kind. Return the exit code."""
     with _model(model_s) as (base_url, calls):
         first = scratch / "model"
         ways = {
             f"model, {model_s} s a call": (first, ["--by-model"]),
             "compiled": (scratch / "compiled", []),
-            "compiled, and the program looks otherwise": (scratch / "drift", LOOKS),
+            "compiled, and the program looks different": (scratch / "drift", LOOKS),
         }
         found: dict[str, Audited] = {}
         for how, (out, options) in ways.items():
@@ -63,7 +63,7 @@ def audits(scratch: Path, model_s: float, *, quick: bool = False) -> int:
 
 
 def _anew(out: Path, first: Path, base_url: str, options: list[str], calls: Callable[[], int]) -> Audited:
-    """Do an audit from the beginning, whatever one that did not come to its end has left."""
+    """Run an audit from the beginning, without the files of an unfinished one."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     if out != first:
@@ -75,7 +75,7 @@ def _anew(out: Path, first: Path, base_url: str, options: list[str], calls: Call
 
 @contextmanager
 def _model(model_s: float) -> Iterator[tuple[str, Any]]:
-    """Serve the demo's model; gives its address, and what tells how often it was asked so far."""
+    """Serve the demo's model; give its address, and a function that counts its requests."""
     from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
     from holo_tasks.scripts.playbook import load_playbook
 
@@ -101,7 +101,7 @@ def _demo(out: Path, base_url: str, options: list[str]) -> str:
 
 
 def _audited(out: Path, said: str, calls: int, *, quick: bool) -> Audited:
-    """Return what the demo said that it took, and how right its rows are."""
+    """Return the figures that the demo printed, and the number of its right rows."""
     import openpyxl
     from receipts_mailbox import expected
 

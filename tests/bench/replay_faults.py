@@ -1,4 +1,4 @@
-"""Seven faults while a playbook is replayed: each must be loud, and nothing may be done twice."""
+"""Seven faults during a replay: each must be reported, without a duplicate effect."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 TOKEN = "order-1"
 PATIENCE_S, BREAKS_AFTER = 120.0, 3
-"""How long a command may take, and after how many notes of what is done something breaks."""
+"""Time limit of a command, and the number of journal writes before a fault."""
 RIGHT = {"saved": ASKED[0], "note": ASKED[1]}
 
 
 class Outcome(NamedTuple):
-    """What came of a fault, and what was said."""
+    """The result of a fault, and its message."""
 
     verdict: str
     said: str
 
 
 async def faults(scratch: Path, toolkit: str, file: Path) -> int:
-    """Try each fault without a probe and with one, which is compiled, too; return how many went wrong with it."""
+    """Try each fault with a compiled playbook, without a probe and with one; return the wrong results with one."""
     probed = await with_probe(toolkit, scratch / f"probed-{toolkit}")
     rows, wrong = [], 0
     for name, attempt in _attempts(scratch, toolkit).items():
@@ -51,7 +51,7 @@ async def faults(scratch: Path, toolkit: str, file: Path) -> int:
 
 
 def _attempts(scratch: Path, toolkit: str) -> dict[str, Callable[[Path], Awaitable[Outcome]]]:
-    """Return what tries each fault with a playbook's file."""
+    """Return the attempts by fault, each for a playbook's file."""
     from holo_tasks.scripts.playbook import load_playbook
 
     async def drifted(name: str, file: Path) -> Outcome:
@@ -76,7 +76,7 @@ def _attempts(scratch: Path, toolkit: str) -> dict[str, Callable[[Path], Awaitab
 
 
 def _outcome(replayed: Replayed) -> Outcome:
-    """Judge a replay. One that stopped has left it to a person, whatever the program has made of it."""
+    """Judge a replay. A stopped one is left to a person, whatever the program has done with the effect."""
     stopped = replayed.answer is None and all(one == RIGHT for one in replayed.done)
     return Outcome("stopped" if stopped else replayed.verdict, replayed.why or "it is done")
 
@@ -94,7 +94,7 @@ async def _replayed(
         async with desk(toolkit, state, drift) as desktop:
             journal = None if breaks is None else _Breaks(BREAKS_AFTER, partial(breaks, desktop))
             found = await replay(playbook, desktop, state, journal=journal)
-    except Exception as error:  # a desktop that was killed may say so again as it is left
+    except Exception as error:  # a killed desktop may raise the error again when it is left
         if found is None:
             return Replayed(_done(state), None, f"{type(error).__name__}: {error}")
     assert found is not None
@@ -102,22 +102,22 @@ async def _replayed(
 
 
 class _Breaks:
-    """A journal with which something breaks at one of its writes."""
+    """A journal with a fault at one of its writes."""
 
     def __init__(self, after: int, breaks: Callable[[], None]) -> None:
         self._left, self._breaks = after, breaks
 
     async def intend(self, action: str, frame: str) -> int:
-        """Write down what is about to be done."""
+        """Record an intended action."""
         self._write()
         return self._left
 
     async def done(self, number: int) -> None:
-        """Write down what was done."""
+        """Record a completed action."""
         self._write()
 
     async def void(self, number: int) -> None:
-        """Write down what was not done."""
+        """Record an action that did not happen."""
         self._write()
 
     def _write(self) -> None:
@@ -133,7 +133,7 @@ def _away() -> None:
 
 
 def _kill_screen(desktop: VirtualDesktop) -> None:
-    """Kill the X server of a desktop that is worked on."""
+    """Kill the X server of a desktop in use."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
@@ -142,7 +142,7 @@ def _kill_screen(desktop: VirtualDesktop) -> None:
 
 
 def _killed(scratch: Path, toolkit: str, file: Path) -> Outcome:
-    """Kill the command right after the effect, and begin it again as somebody would: with the same token."""
+    """Kill the command right after the effect, and start it again as a user would: with the same token."""
     folder = Path(tempfile.mkdtemp(dir=scratch))
     state, env = folder / "state.jsonl", {**os.environ, "HOLO_HOME": str(folder / "home")}
     state.touch()

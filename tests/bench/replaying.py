@@ -1,6 +1,6 @@
 """Runs of the program of orders: recorded with the rehearsal model, compiled, and replayed without it.
 
-There is no Prefect in it: what is measured is compiling and replaying, on real desktops and through the usual doors.
+Prefect is not involved: the subject is compiling and replaying, on real desktops and through the usual doors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOOLKITS = ("tk", "gtk3", "qt")
 GOAL = "Put the note on the order, save it once, and answer with the customer, the total and the receipt's number."
 LOOK = "Look whether the order has just one note. Answer done if so, and else say what it has."
 PUT, LOOKED = "Put a note", "Is noted"
-"""What the two goals are called in runs that do both."""
+"""Names of the two goals in runs with both."""
 RECORDED = (("AB-1207", "ring the bell twice"), ("CD-3391", "leave at the gate"))
 ASKED = ("EF-5050", "two boxes of glass")
 MOST_STEPS = 40
@@ -37,7 +37,9 @@ MOST_STEPS = 40
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of one replay: what the program says was done, the answer, or why there was none, and each step."""
+    """The result of one replay: the effects in the program's file, the answer or the reason for its absence, and the
+    steps' times.
+    """
 
     done: list[dict[str, str]]
     answer: Any = None
@@ -47,11 +49,11 @@ class Replayed:
 
     @property
     def verdict(self) -> str:
-        """Return whether it passed, stopped, or did or said something wrong."""
+        """Return ‘passed’, ‘stopped’, or ‘WRONG’ for a wrong effect or answer."""
         return self.judged(*ASKED)
 
     def judged(self, order: str, note: str) -> str:
-        """Judge by the program's own file: all that was done for good is that this note is on this order, once."""
+        """Judge by the program's own file: the only effect must be this note on this order, once."""
         right = [{"saved": order, "note": note}]
         if self.answer is None:
             return "stopped" if self.done in ([], right) else "WRONG"
@@ -59,7 +61,7 @@ class Replayed:
 
 
 def answer_for(order: str) -> dict[str, Any]:
-    """Return what is to be answered of an order."""
+    """Return the expected answer for an order."""
     from records import FIRST_RECEIPT, ORDERS
 
     customer, total, _ = ORDERS[order]
@@ -77,7 +79,7 @@ def program(toolkit: str, state: Path, drift: str) -> str:
 
 @asynccontextmanager
 async def desk(toolkit: str, state: Path, drift: str = "none") -> AsyncIterator[VirtualDesktop]:
-    """Start the program of orders on a desktop of its own; what it does for good goes to ``state``."""
+    """Start the program of orders on its own desktop; its permanent effects go to ``state``."""
     from holo_tasks.core.screen.geometry import Size
     from holo_tasks.desktop import VirtualDesktop
 
@@ -90,7 +92,7 @@ async def desk(toolkit: str, state: Path, drift: str = "none") -> AsyncIterator[
 
 @contextmanager
 def rehearsal_model(latency_s: float = 0.0) -> Iterator[str]:
-    """Serve what the rehearsal model knows of the program over HTTP, in a thread; gives the address."""
+    """Serve the rehearsal playbooks of the program over HTTP, in a thread; give the address."""
     from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
     from holo_tasks.scripts.playbook import load_playbook
 
@@ -108,7 +110,7 @@ def rehearsal_model(latency_s: float = 0.0) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A run of the model: its trace, and what it took from the first look to the answer."""
+    """A run of the model: its trace, and its figures from the first look to the answer."""
 
     trace: str
     seconds: float
@@ -119,7 +121,7 @@ class Recorded:
 async def record(
     toolkit: str, folder: Path, base_url: str, order: str, note: str, goals: Sequence[str] = (PUT,)
 ) -> Recorded:
-    """Have the model do one order, as a run with evidence: put the note on it, look whether it is there, or both."""
+    """Let the model handle one order, as a run with evidence: put the note on it, check for the note, or both."""
     from holo_tasks.audit import Destination
     from holo_tasks.core import events
     from holo_tasks.models.client import ModelEndpoint
@@ -154,7 +156,7 @@ async def record(
 async def _worked(
     desktop: VirtualDesktop, recorder: Any, endpoint: Any, number: int, title: str, told: dict[str, str]
 ) -> tuple[Walk, str]:
-    """Have the model do one goal of a run; return its walk, and what it answered."""
+    """Let the model work on one goal of a run; return its walk and its answer."""
     from holo_tasks.core import events
     from holo_tasks.core.texts.outside import quoted
     from holo_tasks.models.build_model import model_at
@@ -170,7 +172,7 @@ async def _worked(
 
 
 def walk_on(desktop: VirtualDesktop, recorder: Any, goal: str, model: Any = None, number: int = 1) -> Walk:
-    """Return a walk that may act, with what a run has around it but Prefect."""
+    """Return a walk that may act, with the surroundings of a run except Prefect."""
     from holo_tasks.core.limits.budget import Guard, Limits
     from holo_tasks.core.prompts.transcript import Transcript
     from holo_tasks.loop.doors import Doors
@@ -194,7 +196,7 @@ def walk_on(desktop: VirtualDesktop, recorder: Any, goal: str, model: Any = None
 
 
 async def compiled(toolkit: str, folder: Path, base_url: str, runs: int = len(RECORDED)) -> Playbook:
-    """Return the playbook of a toolkit's program, made of so many runs of the model."""
+    """Return the playbook of a toolkit's program, compiled from a number of model runs."""
     recorded = [await record(toolkit, folder, base_url, *item) for item in RECORDED[:runs]]
     return await of_runs(toolkit, folder, [one.trace for one in recorded])
 
@@ -202,7 +204,7 @@ async def compiled(toolkit: str, folder: Path, base_url: str, runs: int = len(RE
 async def with_probe(toolkit: str, folder: Path) -> Path:
     """Return the file of a toolkit's playbook with a probe, both compiled.
 
-    It is of runs that put the note on an order and looked then, and of one that looked before anything was done.
+    The sources are runs that put the note on an order and checked afterwards, and one that checked before.
     """
     with rehearsal_model() as base_url:
         both = [await record(toolkit, folder, base_url, *item, (PUT, LOOKED)) for item in RECORDED]
@@ -213,7 +215,7 @@ async def with_probe(toolkit: str, folder: Path) -> Path:
 
 
 async def of_runs(toolkit: str, folder: Path, traces: Sequence[str], probes: Sequence[str] = ()) -> Playbook:
-    """Return the playbook that some runs are compiled into, with the probe that others are."""
+    """Return the playbook compiled from some runs, with a probe compiled from others."""
     from holo_tasks.cli.compile import compile_traces
     from holo_tasks.scripts.playbook import load_playbook
 
@@ -232,7 +234,7 @@ async def replay(
     journal: Journal | None = None,
     max_steps: int = 120,
 ) -> Replayed:
-    """Do it once by the playbook alone, as ``--playbook-only`` does."""
+    """Replay once by the playbook alone, as ``--playbook-only`` does."""
     from holo_tasks.core.errors import HoloError
     from holo_tasks.scripts.script import Script
 

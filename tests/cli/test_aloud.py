@@ -1,4 +1,4 @@
-"""What a command says while it works: on a terminal and elsewhere, and what it never says."""
+"""Progress messages of a command, on a terminal and elsewhere, and the texts that they never contain."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def reply(cost: int | None) -> events.ReplyReceived:
         (decided("hotkey", "press enter", keys=["enter"]), "press enter"),
     ],
 )
-def test_what_is_typed_is_not_said(event: events.Decided, said: str) -> None:
+def test_progress_messages_do_not_contain_typed_text(event: events.Decided, said: str) -> None:
     assert doing(event) == said
 
 
@@ -73,7 +73,7 @@ def test_what_is_typed_is_not_said(event: events.Decided, said: str) -> None:
         ((1_500, None), None, "cost unknown"),
     ],
 )
-def test_each_step_says_what_was_spent_of_what(
+def test_each_step_reports_the_cost_and_the_limit(
     costs: tuple[int | None, ...], limit: int | None, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     aloud = Aloud(7, limit, live=False)
@@ -84,7 +84,7 @@ def test_each_step_says_what_was_spent_of_what(
     assert capsys.readouterr() == ("", f"holo-tasks: step 1 of 7: click ‘Save’; {said}\n")
 
 
-def test_a_line_on_a_terminal_is_shown_anew_and_stays_when_the_step_is_over(
+def test_a_terminal_line_is_redrawn_and_remains_after_the_step(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     aloud = Aloud(7, None, live=True)
@@ -104,7 +104,7 @@ def test_a_line_on_a_terminal_is_shown_anew_and_stays_when_the_step_is_over(
 @pytest.mark.parametrize(
     ("tool", "said"), [("answer", "step 1 of 7: answer · $0.0000"), ("wait", "step 1 of 7: wait · 9.00 s · $0.0000")]
 )
-def test_an_answer_takes_no_time(
+def test_an_answer_is_printed_without_a_duration(
     tool: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aloud = Aloud(7, None, live=True)
@@ -116,7 +116,7 @@ def test_an_answer_takes_no_time(
 
 
 def talk(to: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Say more to a file than anything takes that nobody reads."""
+    """Write more to a file than the buffer of an unread pipe or terminal holds."""
     monkeypatch.setattr("sys.stderr", os.fdopen(os.dup(to), "w"))
     aloud = Aloud(9999, None, live=False)
     for _ in range(9999):
@@ -124,7 +124,7 @@ def talk(to: int, monkeypatch: pytest.MonkeyPatch) -> None:
     aloud.close()
 
 
-def test_a_pipe_that_is_read_at_the_end_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_that_is_read_late_does_not_block_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     end, pipe = os.pipe()
     talk(pipe, monkeypatch)
     say("the last word")
@@ -136,7 +136,7 @@ def test_a_pipe_that_is_read_at_the_end_holds_nobody_up(monkeypatch: pytest.Monk
     assert lines[-1] == "holo-tasks: the last word"
 
 
-def test_a_terminal_that_was_stopped_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_terminal_does_not_block_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, theirs = pty.openpty()
     termios.tcflow(theirs, termios.TCOOFF)
     talk(theirs, monkeypatch)
@@ -147,17 +147,17 @@ def test_a_terminal_that_was_stopped_holds_nobody_up(monkeypatch: pytest.MonkeyP
 
 
 def heard(terminal: int) -> str:
-    """Return what is next on a terminal: nothing at its end."""
+    """Return the next output on a terminal; empty at its end."""
     ready, _, _ = select.select([terminal], [], [], 60.0)
-    assert ready, "nothing more was said"
+    assert ready, "no more output"
     try:
         return os.read(terminal, 10_000).decode()
-    except OSError:  # so a terminal ends
+    except OSError:  # the end of a terminal
         return ""
 
 
 @pytest.mark.desktop
-def test_a_command_says_at_once_whom_it_waits_for_and_goes_on(cli: CommandLine, app: str) -> None:
+def test_a_command_prints_its_question_at_once_and_resumes_after_the_answer(cli: CommandLine, app: str) -> None:
     script = [step("ask_human", question="Which {button}?"), step("answer", content="the big one")]
     handoffs = Handoffs(store_at(Path(cli.env["HOLO_HOME"])))
     terminal, theirs = pty.openpty()

@@ -1,7 +1,7 @@
-"""`holo-tasks run` from outside: every way a run ends, on real screens, with a model that follows a script.
+"""`holo-tasks run` from outside: every way a run ends, on real screens, with a scripted model.
 
-Of each exit code one command is ``real``: it loads what it needs as its users' does. That of 0 needs no server. That of
-11 is in `test_cli_retry`, 13 in `test_cli_kills`, 14 in `test_cli_doctor`, and 15 in `test_loaded_before`.
+For each exit code one command is ``real``: it loads its modules as for a user. The one for code 0 needs no server. The
+one for 11 is in `test_cli_retry`, 13 in `test_cli_kills`, 14 in `test_cli_doctor`, and 15 in `test_loaded_before`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ XServer = Callable[..., "subprocess.Popen[bytes]"]
 
 
 class Runs:
-    """Runs side by side, each with a model of its own: a start is mostly imports, and two cores are there."""
+    """Runs side by side, each with its own model: a start is mostly imports, and there are two cores."""
 
     def __init__(self, cli: CommandLine) -> None:
         self._cli = cli
@@ -62,12 +62,12 @@ class Runs:
 
 
 def events(ended: Ended) -> list[dict[str, Any]]:
-    """The events of a run's trace, in order."""
+    """Return the events of a run's trace, in order."""
     lines = (Path(ended.told["trace"]) / "events.jsonl").read_text().splitlines()
     return [json.loads(line)["event"] for line in lines]
 
 
-def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
+def test_stdout_contains_only_the_answer(cli: CommandLine, app: str) -> None:
     goal = "How many {clicks} are %s there?\n“Zoë” said: 'count' \\ 🙂"
     with ScriptedModel([CLICK, CLICK, DONE]) as model:
         options = ("--base-url", model.base_url, "--model", "home-made", "--size", "1000x700", "--allow", "act")
@@ -83,7 +83,7 @@ def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
     assert said == "holo-tasks: step 1 of 50: answer; cost unknown"
     told = ended.told
     assert (told["status"], told["answer"], told["steps"]) == ("answered", plain.stdout.strip(), 3)
-    assert told["cost_usd"] is None, "nobody knows what this model costs"
+    assert told["cost_usd"] is None, "the price of this model is unknown"
     assert (cli.home / "clicks").read_text() == "2"
     assert goal in model.requests[0]["messages"][1]["content"]
     assert Image.open(io.BytesIO(model.images()[0])).size == (1000, 700)
@@ -100,7 +100,7 @@ def test_a_run_that_may_only_read_sends_no_input(
     until(lambda: log.exists() and "mapped" in log.read_text())
 
     def input_events() -> list[str]:
-        """All but windows being shown, which may come again when the display is looked at."""
+        """Return all events except mapped windows, which may recur when the display is captured."""
         return [line for line in log.read_text().splitlines() if "mapped" not in line]
 
     calls = {
@@ -111,7 +111,7 @@ def test_a_run_that_may_only_read_sends_no_input(
     }
     with Runs(cli) as runs:
         for name in tools:
-            # From the environment, as for any X program.
+            # DISPLAY comes from the environment, as for any X program.
             runs.start(name, [step(name, **calls[name])], env={"DISPLAY": display}, real=name == tools[0])
         ends = runs.ends()
     for ended in ends.values():
@@ -143,7 +143,7 @@ def test_a_limit_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -
     assert events(ends["time"])[-1]["status"] == "limit"
 
 
-def test_a_model_that_cannot_go_on_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
+def test_a_failing_model_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
     x_server(display)
     with Runs(cli) as runs:
         here = ("--display", display)
@@ -160,7 +160,7 @@ def test_a_model_that_cannot_go_on_ends_a_run(cli: CommandLine, x_server: XServe
 
 
 @pytest.mark.long
-def test_other_models_that_cannot_go_on_end_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
+def test_other_failing_models_end_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
     x_server(display)
     with Runs(cli) as runs:
         here = ("--display", display)
@@ -176,7 +176,7 @@ def test_other_models_that_cannot_go_on_end_a_run(cli: CommandLine, x_server: XS
 
 
 def ended_as(ends: dict[str, Ended], expected: dict[str, str]) -> None:
-    """Hold that runs ended with their status and its code, in their traces, too."""
+    """Check each run's status and exit code, and the status in its trace."""
     codes = {"needs_person": 11, "model_failed": 14, "invalid": 2}
     assert {name: ended.told["status"] for name, ended in ends.items()} == expected
     for ended in ends.values():
@@ -184,7 +184,7 @@ def ended_as(ends: dict[str, Ended], expected: dict[str, str]) -> None:
         assert events(ended)[-1]["status"] == ended.told["status"]
 
 
-def test_a_screen_that_is_not_there_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
+def test_a_missing_screen_or_program_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
     server = x_server(display)
 
     def pull_the_plug(number: int, body: dict[str, Any]) -> Any:
@@ -221,20 +221,20 @@ def test_a_run_needs_no_server_no_particular_folder_and_no_terminal(app: str, tm
         running = alone.start(
             *("run", "Count.", "--app", "'./start {me}'", "--allow", "act", "--base-url", model.base_url, "--json"),
             cwd=folder,
-            # A proxy that is not for this machine, of which nobody told.
+            # A proxy that is not meant for this machine.
             env={"http_proxy": "http://127.0.0.1:9"},
             by=("nohup",),
         )
         until(lambda: model.requests)
         ended = running.signal(signal.SIGHUP)
     assert (ended.code, ended.told["status"], ended.told["answer"]) == (0, "answered", ANSWER)
-    assert "answered after 2 steps" in ended.complaint, "and nothing of what Prefect has to say"
+    assert "answered after 2 steps" in ended.complaint, "without Prefect's own messages"
 
 
-def test_runs_share_a_home_and_a_screen_of_somebody_else_and_a_reader_that_goes_changes_nothing(
+def test_runs_share_a_home_and_a_borrowed_screen_and_survive_a_closed_output(
     cli: CommandLine, x_server: XServer, display: str
 ) -> None:
-    """One of them drives the screen, on which there is no window manager."""
+    """One run drives the screen, which has no window manager."""
     x_server(display, *command("counter", cli.home / "clicks"))
     yes, here = step("answer", content="yes"), ("--display", display, "--token")
     with Runs(cli) as runs:
@@ -244,13 +244,13 @@ def test_runs_share_a_home_and_a_screen_of_somebody_else_and_a_reader_that_goes_
     assert [ended.told["status"] for ended in ends.values()] == ["answered"] * 2
     assert (cli.home / "clicks").read_text() == "1"
     assert len({ended.told["trace"] for ended in ends.values()}) == 2
-    # What is finished is told again at once, so this is quick.
+    # A repeated token returns its result at once, so this is quick.
     told = f"{EXECUTABLE} run Count. --display {display} --base-url http://127.0.0.1:9/v1 --token one"
     for listener, expected in {">&-": (0, ""), "2>&-": (0, "yes\n")}.items():
         ended = subprocess.run(["bash", "-c", f"{told} {listener}"], env=cli.env, capture_output=True, text=True)
         assert (ended.returncode, ended.stdout) == expected, listener
         assert "Traceback" not in ended.stderr
-    # What Python itself does at its end where nobody takes anything, `models` holds.
+    # Python's own behaviour at its end, with an unread pipe or a full disk.
     with takers() as (unread, full):
         for taker, code in ((unread, 0), (full, 2)):
             again = cli(*shlex.split(told)[1:], stdout=taker)

@@ -1,4 +1,4 @@
-"""From the command line: rules from a file, an action that waits for a person's yes, and the yes."""
+"""Approvals by the command line: rules from a file, an action that waits for approval, and the approval."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rules(tmp_path: Path) -> Path:
     return file
 
 
-def test_what_waits_for_a_yes_goes_through_once_it_was_said(
+def test_an_action_that_waits_for_approval_is_done_after_it(
     cli: CommandLine, here: InProcess, app: str, rules: Path
 ) -> None:
     clicks = cli.home / "clicks"
@@ -56,13 +56,13 @@ def test_what_waits_for_a_yes_goes_through_once_it_was_said(
         assert cli("run", "Count once.", *options).told["answer"] == "counted"
         assert clicks.read_text() == "1"
         asked = len(model.requests)
-        assert cli("run", "Count once.", *options).told["answer"] == "counted"  # the token is done
+        assert cli("run", "Count once.", *options).told["answer"] == "counted"  # the token is finished
         assert len(model.requests) == asked
         assert clicks.read_text() == "1"
 
 
 @pytest.mark.long
-def test_what_was_done_before_it_is_not_done_again_by_itself(cli: CommandLine, app: str, rules: Path) -> None:
+def test_actions_before_an_approval_are_not_repeated_automatically(cli: CommandLine, app: str, rules: Path) -> None:
     first = step("click", element="the window", x=350, y=250)
     replies = {0: first, 1: CLICK, 2: DONE}
     with ScriptedModel(lambda number, body: replies[str(body["messages"]).count("Done: click")]) as model:
@@ -80,7 +80,7 @@ def test_what_was_done_before_it_is_not_done_again_by_itself(cli: CommandLine, a
 
 
 @pytest.mark.long
-def test_another_item_needs_a_yes_of_its_own(cli: CommandLine, app: str, rules: Path) -> None:
+def test_another_item_needs_its_own_approval(cli: CommandLine, app: str, rules: Path) -> None:
     with ScriptedModel([CLICK]) as model:
         options = ("--app", app, "--base-url", model.base_url, "--rules", str(rules), "--json", "--token")
         assert cli("run", "Count.", *options, "T-1").code == 11
@@ -98,7 +98,7 @@ def test_another_item_needs_a_yes_of_its_own(cli: CommandLine, app: str, rules: 
         first=2,
     ),
 )
-def test_the_stricter_of_file_and_option_counts(
+def test_the_stricter_of_rules_file_and_option_applies(
     cli: CommandLine, app: str, tmp_path: Path, content: str, allow: str, code: int
 ) -> None:
     file = tmp_path / "rules.toml"

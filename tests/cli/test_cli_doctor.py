@@ -1,4 +1,4 @@
-"""`holo-tasks doctor` from outside: what works is ok, what does not is named, and nothing is left behind."""
+"""`holo-tasks doctor` from outside: working parts are ok, faulty parts are named, and no files or processes remain."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Checks = dict[str, dict[str, Any]]
 
 
 OWN_SCREEN = {"DISPLAY": None}
-"""Has the doctor start a desktop, as it does where no display is set."""
+"""Makes the doctor start its own desktop, as it does without a display."""
 
 
 @pytest.fixture(scope="module")
@@ -56,18 +56,22 @@ def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 class Doctor(InProcess):
-    """Asked here, unless it is to have a screen of its own; as a process `test_all_is_well` looks at it, too."""
+    """Runs the doctor in this process, unless it needs its own screen;
+
+    `test_all_is_well` runs it as a process as well.
+    """
 
     def __call__(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Ended:
-        with mock.patch.object(examination, "cancel_at_signals"):  # those of this process are not for a command
+        # A command in this process must not replace its signal handlers
+        with mock.patch.object(examination, "cancel_at_signals"):
             return super().__call__(*arguments, env=env, **({"real": False} if env == OWN_SCREEN else options))
 
 
 @pytest.fixture
 def doctor(tmp_path: Path, screen: str) -> CommandLine:
-    """`holo-tasks` on a machine where no Prefect API is configured.
+    """`holo-tasks` on a machine without a configured Prefect API.
 
-    There is a display, which is looked at: a desktop of its own for each takes long, and is for those of `OWN_SCREEN`.
+    It has a display, which is only captured. Starting a desktop takes long, so only tests with `OWN_SCREEN` do.
     """
     cli = Doctor(tmp_path, None)
     cli.env |= {"PREFECT_HOME": str(tmp_path / "prefect"), "DISPLAY": screen}
@@ -75,7 +79,7 @@ def doctor(tmp_path: Path, screen: str) -> CommandLine:
 
 
 def checks(ended: Ended, code: int, names: tuple[str, ...] = NAMES) -> Checks:
-    """Hold what all examinations have in common; return the checks by name."""
+    """Check the common properties of all examinations; return the checks by name."""
     assert "Traceback" not in ended.stdout + ended.stderr
     (line,) = ended.stdout.splitlines()
     told = json.loads(line)
@@ -97,7 +101,7 @@ def says(check: dict[str, Any], *words: str) -> None:
 
 
 def seen(number: int, body: dict[str, Any]) -> dict[str, Any]:
-    """Answer as a model that sees: find the one blue button on the picture, then read it."""
+    """Answer like a model that sees: find the one blue button on the picture, then read it."""
     parts = [
         part for message in body["messages"] if isinstance(message["content"], list) for part in message["content"]
     ]
@@ -111,7 +115,7 @@ def seen(number: int, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_told(answer: dict[str, Any] | str) -> Answer:
-    """A completion whose message has more than text."""
+    """Return a completion whose message has more fields than text."""
     message = {"role": "assistant", "content": answer} if isinstance(answer, str) else answer
     return Answer(body=json.dumps({"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}).encode())
 
@@ -140,7 +144,7 @@ def test_all_is_well(cli: CommandLine, s3: S3Server) -> None:
     assert where["max_tokens"] <= 256
     assert where["chat_template_kwargs"] == {"enable_thinking": False}
     assert "Walnut" in where["messages"][0]["content"][1]["text"].title()
-    assert "walnut" not in json.dumps(step_asked).casefold(), "who does not see it cannot know it"
+    assert "walnut" not in json.dumps(step_asked).casefold(), "only the picture contains the word"
     assert {header["authorization"] for header in model.headers} == {f"Bearer {KEY}"}
 
     lines = [line.split(maxsplit=2) for line in plain.stdout.splitlines()]
@@ -177,14 +181,14 @@ def test_the_endpoint_cannot_be_reached(doctor: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("url", few(["http://u:s3cret@127.0.0.1:99999/v1", "nonsense"]))
-def test_what_is_no_url_is_said_to_be_none(doctor: CommandLine, url: str) -> None:
+def test_an_invalid_url_is_reported(doctor: CommandLine, url: str) -> None:
     ended = doctor("doctor", "--json", "--base-url", url)
     says(checks(ended, 2)["endpoint"], "is not a base URL")
     assert "s3cret" not in ended.stdout
 
 
 def test_the_hosted_endpoint_wants_its_own_key(doctor: CommandLine) -> None:
-    # Through a proxy that is not there: nothing is to reach the real one from a test.
+    # Through a missing proxy, because a test must not reach the real endpoint.
     env = {"HTTPS_PROXY": "http://127.0.0.1:9", "HOLO_API_KEY": KEY}
     found = checks(doctor("doctor", "--json", env=env), 2)
     assert statuses(found) == {"endpoint": "failed", "key": "failed", **dict.fromkeys(NAMES[2:5], "skipped")}
@@ -195,7 +199,9 @@ def test_the_hosted_endpoint_wants_its_own_key(doctor: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("key", "words"), [(KEY, ["refuses", "HOLO_API_KEY"]), (None, ["wants a key", "HOLO_API_KEY"])]
 )
-def test_a_key_that_is_not_accepted(doctor: CommandLine, listed: bool, key: str | None, words: list[str]) -> None:
+def test_a_refused_or_missing_key_is_reported(
+    doctor: CommandLine, listed: bool, key: str | None, words: list[str]
+) -> None:
     told = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}}).encode()
     no = Answer(status=401, body=told)
     with ScriptedModel([no], models=[MODEL] if listed else no) as model:
@@ -207,7 +213,7 @@ def test_a_key_that_is_not_accepted(doctor: CommandLine, listed: bool, key: str 
     assert len(model.requests) == (1 if listed else 0)
 
 
-def test_a_server_that_repeats_the_key_is_not_quoted(doctor: CommandLine) -> None:
+def test_a_key_in_a_servers_answer_is_not_printed(doctor: CommandLine) -> None:
     answers = [as_told(f"{KEY}"), as_told(json.dumps(step(KEY)))]
     with ScriptedModel(answers, models=Answer(status=500, body=KEY.encode())) as model:
         ended = doctor("doctor", "--json", "--base-url", model.base_url, env={"HOLO_API_KEY": KEY})
@@ -218,7 +224,7 @@ def test_a_server_that_repeats_the_key_is_not_quoted(doctor: CommandLine) -> Non
 
 
 @pytest.mark.parametrize("status", few([404, 400]))
-def test_a_model_that_is_not_there(doctor: CommandLine, status: int) -> None:
+def test_an_unknown_model_is_reported_with_known_ones(doctor: CommandLine, status: int) -> None:
     no = Answer(status=status, body=b'{"error": {"message": "no such model"}}')
     with ScriptedModel([no], models=[f"model-{n}" for n in range(9)]) as model:
         found = checks(doctor("doctor", "--json", "--base-url", model.base_url), 2)
@@ -228,7 +234,7 @@ def test_a_model_that_is_not_there(doctor: CommandLine, status: int) -> None:
 
 
 @pytest.mark.parametrize("listed", few([None, ["someone-else"], Answer(body=b'"a page"'), Answer(body=b"<html>")]))
-def test_a_model_that_answers_to_a_name_of_ones_own(doctor: CommandLine, listed: Any) -> None:
+def test_a_model_without_a_profile_is_a_warning(doctor: CommandLine, listed: Any) -> None:
     with ScriptedModel(seen, models=listed) as model:
         found = checks(doctor("doctor", "--json", "--base-url", model.base_url, "--model", "mine"), 0)
     assert statuses(found) == {"model": "warning"}
@@ -238,14 +244,14 @@ def test_a_model_that_answers_to_a_name_of_ones_own(doctor: CommandLine, listed:
     assert found["image"]["cost_usd"] is None
 
 
-def test_what_is_deprecated_is_a_warning(doctor: CommandLine) -> None:
+def test_a_deprecated_model_is_a_warning(doctor: CommandLine) -> None:
     with ScriptedModel(seen, models=["holo3-35b-a3b"]) as model:
         found = checks(doctor("doctor", "--json", "--base-url", model.base_url, "--model", "holo3-35b-a3b"), 0)
     assert statuses(found) == {"model": "warning"}
     says(found["model"], "deprecated")
 
 
-def test_profiles_that_cannot_be_read(doctor: CommandLine, tmp_path: Path) -> None:
+def test_invalid_profiles_are_reported(doctor: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("[mine]\nimage_budget = 9")
     with ScriptedModel(seen, models=["mine"]) as model:
@@ -291,7 +297,7 @@ like = "holotron-12b"
          ("ok", "ok"), "", "Flat action works"),
     ], first=3),
 )  # fmt: skip
-def test_what_a_reply_means(
+def test_replies_are_judged_by_the_checks_of_image_and_output(
     doctor: CommandLine,
     tmp_path: Path,
     model_name: str,
@@ -311,7 +317,7 @@ def test_what_a_reply_means(
     assert len(model.requests) == 2
 
 
-def test_thoughts_that_eat_the_reply(doctor: CommandLine) -> None:
+def test_a_reply_cut_off_while_thinking_is_explained(doctor: CommandLine) -> None:
     with ScriptedModel([Answer("", finish_reason="length")], models=[MODEL]) as model:
         found = checks(doctor("doctor", "--json", "--base-url", model.base_url), 14)
     says(found["image"], "ran out of output tokens", "chat_template_kwargs")
@@ -330,7 +336,7 @@ def test_thoughts_that_eat_the_reply(doctor: CommandLine) -> None:
         first=2,
     ),
 )
-def test_a_server_that_refuses_the_question(doctor: CommandLine, status: int, said: str, advice: str) -> None:
+def test_a_refused_request_is_explained_with_advice(doctor: CommandLine, status: int, said: str, advice: str) -> None:
     no = Answer(status=status, body=f'{{"error": {{"message": "{said}"}}}}'.encode())
     with ScriptedModel([no], models=[MODEL]) as model:
         found = checks(doctor("doctor", "--json", "--base-url", model.base_url), 14)
@@ -339,13 +345,13 @@ def test_a_server_that_refuses_the_question(doctor: CommandLine, status: int, sa
     assert len(model.requests) == 1
 
 
-def test_a_dialect_that_the_model_does_not_speak(doctor: CommandLine) -> None:
+def test_an_unsupported_dialect_is_reported(doctor: CommandLine) -> None:
     with ScriptedModel(seen, models=[MODEL]) as model:
         ended = doctor("doctor", "--json", "--base-url", model.base_url, "--dialect", "holotron")
     found = checks(ended, 2)
     assert statuses(found) == {"model": "failed", "image": "skipped", "output": "skipped"}
     says(found["model"], "holotron", "structured, tools")
-    assert not model.requests, "nothing is paid for what cannot come to anything"
+    assert not model.requests, "no request is paid for in vain"
 
 
 def test_a_small_context_is_not_overrun(doctor: CommandLine, tmp_path: Path) -> None:
@@ -356,11 +362,11 @@ def test_a_small_context_is_not_overrun(doctor: CommandLine, tmp_path: Path) -> 
         asked = ("doctor", "--json", "--base-url", model.base_url, "--model", "small")
         doctor(*asked, env={"HOLO_PROFILES": str(tmp_path / "own.toml")})
     _, step_asked = model.requests
-    assert 256 < step_asked["max_tokens"] < 4096 - 300, "prompt and picture take some of it"
+    assert 256 < step_asked["max_tokens"] < 4096 - 300, "prompt and picture use the rest"
 
 
 @pytest.mark.parametrize("hung", few(["list", "reply"]))
-def test_a_server_that_hangs_is_given_up(doctor: CommandLine, hung: str) -> None:
+def test_a_hung_server_is_reported_after_the_timeout(doctor: CommandLine, hung: str) -> None:
     never = Answer("", delay_s=120)
     with ScriptedModel([never], models=never if hung == "list" else [MODEL]) as model:
         started = time.monotonic()
@@ -373,7 +379,7 @@ def test_a_server_that_hangs_is_given_up(doctor: CommandLine, hung: str) -> None
     assert found["input"]["status"] == "ok", "the other checks did not wait for it"
 
 
-def test_a_signal_ends_it_and_all_it_started(doctor: CommandLine) -> None:
+def test_a_signal_ends_the_doctor_and_its_processes(doctor: CommandLine) -> None:
     with ScriptedModel([], models=Answer("", delay_s=120)) as model:
         running = doctor.start("doctor", "--json", "--base-url", model.base_url, env=OWN_SCREEN, real=True)
         until(lambda: [line for line in related(str(doctor.home)) if "window.py" in line])
@@ -398,19 +404,19 @@ def test_a_signal_ends_it_and_all_it_started(doctor: CommandLine) -> None:
         first=2,
     ),
 )
-def test_what_makes_no_sense_is_refused(doctor: CommandLine, arguments: list[str], word: str) -> None:
+def test_invalid_arguments_are_refused(doctor: CommandLine, arguments: list[str], word: str) -> None:
     ended = doctor("doctor", "--json", *arguments)
     assert (ended.code, json.loads(ended.stdout)) == (2, {"status": "failed", "checks": []})
     assert word in ended.complaint
 
 
-def test_signs_of_work_that_cannot_be_seen_are_a_doubt() -> None:
+def test_missing_signs_of_activity_are_listed() -> None:
     (said,) = _unseen_work(["connections: Operation not permitted", "pointer: the X server has no XFIXES"])
     assert said.endswith("not seen: connections: Operation not permitted; pointer: the X server has no XFIXES.")
     assert not _unseen_work([])
 
 
-def test_somebody_elses_screen_is_only_looked_at(doctor: CommandLine, x_server: XServer, display: str) -> None:
+def test_a_borrowed_display_is_only_captured(doctor: CommandLine, x_server: XServer, display: str) -> None:
     log = doctor.home / "events"
     x_server(display, *command("events", log))
     until(lambda: log.exists() and "mapped" in log.read_text())
@@ -418,13 +424,13 @@ def test_somebody_elses_screen_is_only_looked_at(doctor: CommandLine, x_server: 
     assert (found["display"]["status"], found["input"]["status"]) == ("ok", "ok")
     says(found["display"], display, "800x600", "came to rest")
     says(found["input"], "XTEST", "nothing was sent")
-    assert set(log.read_text().splitlines()) == {'["mapped"]'}, "no event of input"
+    assert set(log.read_text().splitlines()) == {'["mapped"]'}, "no input event"
 
 
 @pytest.mark.parametrize(
     ("display", "code", "word"), [(":2999", 15, "Cannot open display :2999"), ("99", 2, "not an X display")]
 )
-def test_a_display_that_is_not_there(doctor: CommandLine, display: str, code: int, word: str) -> None:
+def test_a_missing_display_is_reported(doctor: CommandLine, display: str, code: int, word: str) -> None:
     with ScriptedModel(seen, models=[MODEL]) as model:
         found = checks(doctor("doctor", "--json", "--base-url", model.base_url, "--display", display), code)
     assert statuses(found) == {"display": "failed", "input": "skipped"}
@@ -432,7 +438,7 @@ def test_a_display_that_is_not_there(doctor: CommandLine, display: str, code: in
     says(found["input"], "display failed")
 
 
-def test_a_screen_on_which_nothing_runs(doctor: CommandLine, x_server: XServer, display: str) -> None:
+def test_an_empty_screen_is_a_warning(doctor: CommandLine, x_server: XServer, display: str) -> None:
     x_server(display)
     found = checks(doctor("doctor", "--json", "--base-url", NOBODY, "--display", display, real=True), 14)
     assert found["display"]["status"] == "warning"
@@ -466,12 +472,12 @@ def test_a_missing_package_is_named(doctor: CommandLine, tmp_path: Path, missing
         first=2,
     ),
 )
-def test_a_bucket_that_cannot_be_used(
+def test_an_unusable_bucket_is_reported(
     doctor: CommandLine, s3: S3Server, bucket: str, env: dict[str, str | None], word: str
 ) -> None:
     asked = ("doctor", "--json", "--base-url", NOBODY, "--audit", f"s3://{bucket}/runs")
     ended = doctor(*asked, env={**s3.environment, **env})
-    found = checks(ended, 14 if word == "cannot be reached" else 2)  # of the codes of all that failed, the lowest
+    found = checks(ended, 14 if word == "cannot be reached" else 2)  # the lowest of the codes of all failures
     assert found["audit"]["status"] == "failed"
     says(found["audit"], word)
     assert names_in(s3) == []
@@ -514,7 +520,7 @@ def nothing_is_deleted(s3: S3Server) -> Iterator[str]:
     server.server_close()
 
 
-def test_evidence_that_may_not_be_deleted_is_fine(doctor: CommandLine, tmp_path: Path) -> None:
+def test_a_bucket_that_forbids_deletion_is_ok(doctor: CommandLine, tmp_path: Path) -> None:
     with S3Server(tmp_path / "s3") as s3, nothing_is_deleted(s3) as door:
         asked = ("doctor", "--json", "--base-url", NOBODY, "--audit", f"s3://{s3.bucket}")
         found = checks(doctor(*asked, env={**s3.environment, "AWS_ENDPOINT_URL": door}), 14)
@@ -535,7 +541,7 @@ def test_evidence_that_may_not_be_deleted_is_fine(doctor: CommandLine, tmp_path:
         ]
     ),
 )
-def test_a_folder_that_cannot_be_written(doctor: CommandLine, audit: str, words: list[str]) -> None:
+def test_an_unwritable_folder_is_reported(doctor: CommandLine, audit: str, words: list[str]) -> None:
     (doctor.home / "taken").write_text("a file")
     found = checks(doctor("doctor", "--json", "--base-url", NOBODY, "--audit", audit), 2)
     assert found["audit"]["status"] == "failed"
@@ -543,7 +549,7 @@ def test_a_folder_that_cannot_be_written(doctor: CommandLine, audit: str, words:
     assert not list(doctor.home.rglob(".holo-doctor*"))
 
 
-def test_a_disk_that_is_full(doctor: CommandLine, small_disk: Path) -> None:
+def test_a_full_disk_is_reported(doctor: CommandLine, small_disk: Path) -> None:
     (small_disk / "runs").mkdir()
     with suppress(OSError), (small_disk / "large").open("wb", buffering=0) as file:
         while True:
@@ -553,14 +559,14 @@ def test_a_disk_that_is_full(doctor: CommandLine, small_disk: Path) -> None:
     assert {path.name for path in small_disk.rglob("*")} == {"runs", "large"}
 
 
-def test_a_prefect_that_does_not_answer(doctor: CommandLine) -> None:
+def test_an_unreachable_prefect_api_is_reported(doctor: CommandLine) -> None:
     env = {"PREFECT_API_URL": "http://u:s3cret@127.0.0.1:9/api"}
     ended = doctor("doctor", "--json", "--base-url", NOBODY, env=env)
     says(checks(ended, 14)["prefect"], "127.0.0.1:9/api", "PREFECT_API_URL")
     assert "s3cret" not in ended.stdout
 
 
-def test_a_shared_database_is_examined_where_there_is_one(doctor: CommandLine, postgres: Postgres) -> None:
+def test_a_configured_shared_database_is_examined(doctor: CommandLine, postgres: Postgres) -> None:
     url, names = postgres.new_database(), (*NAMES, "database")
     asked = ("doctor", "--json", "--base-url", NOBODY)
     found = checks(doctor(*asked, env={"HOLO_DATABASE_URL": url}), 14, names)
@@ -579,7 +585,7 @@ def test_a_shared_database_is_examined_where_there_is_one(doctor: CommandLine, p
 
 
 @pytest.mark.long
-def test_a_reader_that_has_gone_is_no_error(doctor: CommandLine) -> None:
+def test_a_closed_output_pipe_is_not_an_error(doctor: CommandLine) -> None:
     with ScriptedModel(seen, models=[MODEL]) as model:
         given = f"{EXECUTABLE} doctor --base-url {model.base_url}"
         for shell, code in ((f"{given} | true", 0), (f"{given} >/dev/full", 2), (f"{given} --json >/dev/full", 2)):

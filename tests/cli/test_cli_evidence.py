@@ -1,4 +1,4 @@
-"""What `holo-tasks run` keeps and gives away: pictures, keys, finished work, and where they go."""
+"""Evidence and secrets of `holo-tasks run`: pictures, keys, finished work, and their destinations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ INVALID = (2, "invalid")
 pytestmark = pytest.mark.desktop
 
 
-def test_keys_pictures_and_a_token(cli: CommandLine, here: InProcess, app: str, tmp_path: Path) -> None:
+def test_pictures_are_kept_keys_are_not_and_a_token_is_done_once(
+    cli: CommandLine, here: InProcess, app: str, tmp_path: Path
+) -> None:
     keys = {"HAI_API_KEY": "hosted-s3cret", "HOLO_API_KEY": "own-s3cret"}
     shown: list[str] = []
 
@@ -67,13 +69,13 @@ def test_keys_pictures_and_a_token(cli: CommandLine, here: InProcess, app: str, 
     assert "data:image/jpeg" in (tmp_path / "torn.html").read_text()
 
 
-def test_evidence_in_a_bucket(cli: CommandLine, here: InProcess, app: str, s3: S3Server, tmp_path: Path) -> None:
+def test_evidence_goes_to_a_bucket(cli: CommandLine, here: InProcess, app: str, s3: S3Server, tmp_path: Path) -> None:
     with ScriptedModel([CLICK, DONE]) as model:
         options = ("--allow", "act", "--base-url", model.base_url, "--audit", f"s3://{s3.bucket}/a b/runs", "--json")
         ended = cli("run", "Count.", "--app", app, *options, env=s3.environment)
     assert ended.told["status"] == "answered"
     assert ended.told["trace"].startswith(f"s3://{s3.bucket}/a b/runs/")
-    assert "authorization" not in model.headers[0], "there is no key, so none is sent"
+    assert "authorization" not in model.headers[0], "without a key, no header is sent"
     trace = open_trace(
         ended.told["trace"],
         endpoint_url=s3.endpoint,
@@ -82,7 +84,7 @@ def test_evidence_in_a_bucket(cli: CommandLine, here: InProcess, app: str, s3: S
     )
     assert [trace.frame(hashlib.sha256(image).hexdigest()) for image in model.images()] == model.images()
     assert trace.check().closed
-    assert not list((cli.home / "holo" / "spool").iterdir()), "all of it has arrived"
+    assert not list((cli.home / "holo" / "spool").iterdir()), "all files were uploaded"
     out = tmp_path / "page.html"
     assert here("report", ended.told["trace"], "--out", str(out), env=s3.environment).code == 0
     assert "Count." in out.read_text()
@@ -100,7 +102,7 @@ def test_evidence_in_a_bucket(cli: CommandLine, here: InProcess, app: str, s3: S
         ("evidence", {"AWS_ENDPOINT_URL": "nonsense"}, "nonsense", INVALID),
     ],
 )  # fmt: skip
-def test_a_bucket_that_cannot_be_used(
+def test_an_unusable_bucket_ends_the_run(
     cli: CommandLine, s3: S3Server, bucket: str, env: dict[str, str | None], word: str, ends: tuple[int, str]
 ) -> None:
     arguments = ("--app", "true", "--base-url", "http://127.0.0.1:9/v1", "--audit", f"s3://{bucket}/runs", "--json")
@@ -115,8 +117,8 @@ def test_a_disk_that_fills_up_stops_the_run(cli: CommandLine, app: str, small_di
         options = ("--app", app, "--allow", "act", "--base-url", model.base_url, "--token", "one", "--json")
         ended = cli("run", "Count.", *options, env=home)
         again = cli("run", "Count.", *options, env=home)
-    assert (ended.code, ended.told["status"]) == (11, "needs_person"), "something was done"
-    assert (again.code, again.told["status"]) == (2, "invalid"), "nothing was done"
+    assert (ended.code, ended.told["status"]) == (11, "needs_person"), "the run had acted"
+    assert (again.code, again.told["status"]) == (2, "invalid"), "the run had not acted"
     assert "disk is full" in ended.complaint
     assert str(small_disk) in again.complaint
     trace = open_trace(ended.told["trace"])

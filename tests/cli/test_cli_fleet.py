@@ -1,4 +1,4 @@
-"""`holo-tasks fleet`: how lists, seats and runs are, as one page and as one JSON object."""
+"""`holo-tasks fleet`: the states of lists, seats and runs, as one page and as one JSON object."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def end(store: Store, run: str, spent_micro: int | None) -> None:
 
 
 def work(store: Store, name: str, flow_run: str, items: int) -> None:
-    """Bring so many items to their result, as a worker in a flow run does."""
+    """Finish a number of items, as a worker in a flow run does."""
     mine = WorkItems(store)
     with Ledger(store).claim(new_worker(flow_run), GOAL) as claim:
         for _ in range(items):
@@ -63,18 +63,18 @@ def page(capsys: pytest.CaptureFixture[str], *given: str) -> str:
     return capsys.readouterr().out
 
 
-def test_where_nothing_was_ever_done_it_says_so_and_makes_nothing(
+def test_without_any_work_the_page_says_so_and_no_file_is_created(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert page(capsys) == "No work list exists yet.\n\nNo run is at work.\n"
     assert told(capsys) == {"lists": [], "seats": [], "runs": []}
     assert not (home / "holo.db").exists()
-    store_at(home).examine()  # an empty one says the same
+    store_at(home).examine()  # an empty database gives the same output
     assert page(capsys) == "No work list exists yet.\n\nNo run is at work.\n"
     assert page(capsys, "--list", HOSTILE).startswith(f"The work list {HOSTILE!r} does not exist.\n")
 
 
-def test_a_database_that_is_away_is_one_sentence(
+def test_an_unreachable_database_is_reported_in_one_line(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as nobody:
@@ -87,7 +87,7 @@ def test_a_database_that_is_away_is_one_sentence(
     assert said.err.count("\n") == 1
 
 
-def test_a_list_is_told_with_what_stopped_its_items(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_is_shown_with_the_errors_of_its_items(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = store_at(home)
     items = WorkItems(store)
     new = [NewItem(str(number), {}) for number in range(4)]
@@ -135,9 +135,7 @@ def test_a_list_is_told_with_what_stopped_its_items(home: Path, capsys: pytest.C
     assert HOSTILE not in page(capsys, "--list", "reports")
 
 
-def test_an_item_costs_what_is_known_and_nothing_else_is_made_up(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_cost_per_item_uses_only_runs_with_a_known_cost(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = store_at(home)
     for name in ("reports", "others"):
         WorkItems(store).add(name, [NewItem(str(number), {}) for number in range(20)])
@@ -154,7 +152,7 @@ def test_an_item_costs_what_is_known_and_nothing_else_is_made_up(
     assert told(capsys, "--list", "others")["lists"][0]["cost_item_usd"] is None
 
 
-def test_a_seat_is_told_with_who_has_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_seat_is_shown_with_its_holders(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = store_at(home)
     login = Seat("SAP login", 3)
     Seats(store).declare(login)
@@ -177,7 +175,9 @@ def test_a_seat_is_told_with_who_has_it(home: Path, capsys: pytest.CaptureFixtur
     assert "flow run F-1" in shown
 
 
-def test_runs_at_work_are_told_and_those_that_died_here_are_not(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_active_runs_are_shown_and_dead_runs_of_this_machine_are_not(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = store_at(home)
     begin(store, "R-1", "F-1", title=f"File {HOSTILE}", limit_micro=500_000)
     begin(store, "R-2", "")

@@ -1,4 +1,4 @@
-"""From the command line: a run that waits for a person, the list of those, and the answer."""
+"""Hand-offs by the command line: a run that waits for a person, the list of waiting runs, and the answer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ root.mainloop()
 
 
 @pytest.mark.desktop
-def test_where_a_playbook_alone_does_not_fit_a_person_does_the_rest(cli: CommandLine, tmp_path: Path) -> None:
+def test_a_person_finishes_what_the_playbook_cannot_match(cli: CommandLine, tmp_path: Path) -> None:
     playbook, program, approved = tmp_path / "look.yaml", tmp_path / "program.py", tmp_path / "approved"
     playbook.write_text(UNDONE)
     program.write_text(APPROVED_BY_FILE)
@@ -62,7 +62,7 @@ def test_where_a_playbook_alone_does_not_fit_a_person_does_the_rest(cli: Command
 
 @pytest.fixture
 def waiter(tmp_path: Path) -> Iterator[Registration]:
-    """The run R-1, which is under way."""
+    """The active run R-1."""
     made = Registration(tmp_path, Running.here("R-1", "Look.", "", ""))
     yield made
     made.close()
@@ -74,7 +74,7 @@ def handoffs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiter: Registrati
     return Handoffs(store_at(tmp_path))
 
 
-def test_the_list_says_all_that_is_needed_to_answer(handoffs: Handoffs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_contains_all_data_for_an_answer(handoffs: Handoffs, capsys: pytest.CaptureFixture[str]) -> None:
     assert carry_out(["handoff", "list"]) == 0
     assert capsys.readouterr() == ("", "holo-tasks: no hand-off is open\n")
     one = handoffs.open("Solve it", ("done", "give up"), run_id="R-1", timeout_s=60, token="T-1", live="http://here/x")
@@ -87,11 +87,11 @@ def test_the_list_says_all_that_is_needed_to_answer(handoffs: Handoffs, capsys: 
     assert (told["id"], told["choices"], told["live"]) == (one.id, ["done", "give up"], "http://here/x")
 
 
-def test_of_a_run_that_has_died_no_answer_is_taken(
+def test_an_answer_to_a_dead_run_is_refused(
     handoffs: Handoffs, waiter: Registration, capsys: pytest.CaptureFixture[str]
 ) -> None:
     id = handoffs.open("Solve it", ("done",), run_id="R-1", timeout_s=60).id
-    waiter.close()  # as when its process is killed
+    waiter.close()  # as if its process had been killed
     carry_out(["handoff", "list"])
     assert "its run is gone and needs no answer" in capsys.readouterr().out
     carry_out(["handoff", "list", "--json"])
@@ -109,21 +109,23 @@ def test_of_a_run_that_has_died_no_answer_is_taken(
         (["2222-2222", "--choice", "approve"], "There is no hand-off '2222-2222'"),
     ],
 )
-def test_an_answer_that_is_none_is_refused(handoffs: Handoffs, words: list[str], reason: str) -> None:
+def test_an_invalid_answer_is_refused(handoffs: Handoffs, words: list[str], reason: str) -> None:
     id = handoffs.open("May it click OK?", ("approve", "refuse"), run_id="R-1", timeout_s=60).id
     with pytest.raises(InvalidUsage, match=re.escape(reason)):
         carry_out(["handoff", "resume", *[id if word == "ID" else word for word in words]])
 
 
 @pytest.mark.parametrize("choices", [CHOICES, ("give up", "done"), ("yes",)])
-def test_without_a_choice_it_is_done_or_the_only_one(handoffs: Handoffs, choices: tuple[str, ...]) -> None:
+def test_the_default_choice_is_done_or_the_only_one(handoffs: Handoffs, choices: tuple[str, ...]) -> None:
     id = handoffs.open("Solve it", choices, run_id="R-1", timeout_s=60).id
     assert carry_out(["handoff", "resume", id]) == 0
     answered = handoffs.find(id)
     assert (answered.state, answered.choice) == ("answered", "yes" if choices == ("yes",) else "done")
 
 
-def test_the_second_answer_is_told_whose_the_first_was(handoffs: Handoffs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_answer_is_refused_with_the_name_of_the_first_person(
+    handoffs: Handoffs, capsys: pytest.CaptureFixture[str]
+) -> None:
     id = handoffs.open("Solve it", ("done",), run_id="R-1", timeout_s=60).id
     answer: list[Any] = ["handoff", "resume", id, "--by"]
     assert carry_out([*answer, "ada"]) == 0

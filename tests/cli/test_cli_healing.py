@@ -1,4 +1,4 @@
-"""A playbook whose program has changed: the model does one step, and what it did is reviewed and put into the file."""
+"""A playbook for a changed program: the model does one step, which a person reviews and applies to the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GIVEN = ("--set", "order=EF-5050", "--set", "note=two boxes of glass")
 
 
 def presses(text: str) -> ScriptedModel:
-    """Return a model that clicks on a text wherever it is, and says nothing else."""
+    """Return a model that always clicks on a given text."""
 
     def say(number: int, body: dict[str, Any]) -> dict[str, Any]:
         with Image.open(io.BytesIO(model.images()[-1])) as picture:
@@ -37,7 +37,9 @@ def presses(text: str) -> ScriptedModel:
 
 @pytest.mark.desktop
 @pytest.mark.slow
-def test_a_moved_step_is_healed_reviewed_applied_and_costs_nothing_after_that(cli: CommandLine, tmp_path: Path) -> None:
+def test_a_renamed_button_is_healed_reviewed_and_applied_and_then_needs_no_model(
+    cli: CommandLine, tmp_path: Path
+) -> None:
     playbook, state = tmp_path / "records.yaml", tmp_path / "state.jsonl"
     shutil.copy(APPS / "records.playbook.yaml", playbook)
     state.touch()

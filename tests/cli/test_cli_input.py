@@ -1,4 +1,4 @@
-"""Bad input to the command line: refused in one line that says what to do, before anything is started."""
+"""Invalid input to the command line: refused in one line with a remedy, before any program is started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ APP = ("--app", "true")
 
 
 def refused(ended: Ended, *words: str) -> None:
-    """Hold what all refusals have in common, and that the line names what is wrong."""
+    """Check the common properties of refusals, and that the line names the error."""
     assert (ended.code, ended.told["status"]) == (2, "invalid")
     assert {name: value for name, value in ended.told.items() if name != "status"} == {
         "answer": None,
@@ -72,8 +72,8 @@ def refused(ended: Ended, *words: str) -> None:
         first=19,
     ),
 )
-def test_what_makes_no_sense_is_refused(arguments: list[str], word: str, tmp_path: Path) -> None:
-    # Port 9 serves no Prefect: whoever came as far as asking it would complain about that instead.
+def test_invalid_arguments_are_refused(arguments: list[str], word: str, tmp_path: Path) -> None:
+    # Port 9 has no Prefect server: a later check would report its absence instead.
     refused(InProcess(tmp_path, "http://127.0.0.1:9/api")("run", *URL, "--json", *arguments), word)
 
 
@@ -88,24 +88,24 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], word: str, tmp_pat
         ({"HOLO_HOME": None, "XDG_DATA_HOME": "/proc/nowhere"}, ["/proc/nowhere/holo-tasks"]),
     ],
 )
-def test_a_wrong_environment_is_named(env: dict[str, str | None], words: list[str], tmp_path: Path) -> None:
+def test_an_invalid_environment_variable_is_named(env: dict[str, str | None], words: list[str], tmp_path: Path) -> None:
     given = {"HOLO_BASE_URL": "http://127.0.0.1:9/v1", **env}
     refused(CommandLine(tmp_path, "http://127.0.0.1:9/api")("run", "Go.", *APP, "--json", env=given), *words)
 
 
-def test_what_answers_but_is_no_prefect_is_named(cli: CommandLine) -> None:
+def test_a_server_other_than_prefect_is_reported(cli: CommandLine) -> None:
     wrong = cli.env["PREFECT_API_URL"].removesuffix("/api")
     refused(cli("run", "Go.", *APP, *URL, "--json", env={"PREFECT_API_URL": wrong}), wrong, "/api")
 
 
-def test_nothing_is_asked_when_money_cannot_be_counted(cli: CommandLine) -> None:
+def test_a_cost_limit_without_a_known_price_is_refused_before_any_request(cli: CommandLine) -> None:
     with ScriptedModel([]) as model:
         options = ("--base-url", model.base_url, "--model", "x", "--max-cost-usd", "1", "--json")
         refused(cli("run", "Go.", *APP, *options), "price")
     assert not model.requests
 
 
-def test_a_refusal_reaches_whoever_still_listens(tmp_path: Path) -> None:
+def test_a_refusal_reaches_the_output_that_is_still_open(tmp_path: Path) -> None:
     given = f"{EXECUTABLE} run '' --json"
     cli = CommandLine(tmp_path, None)
     for shell in (f"{given} 2>&-", f"{given} >&-"):
@@ -120,7 +120,7 @@ def test_a_refusal_reaches_whoever_still_listens(tmp_path: Path) -> None:
             assert "Traceback" not in refusal.stderr
 
 
-def test_help_is_help(tmp_path: Path) -> None:
+def test_help_lists_the_exit_codes(tmp_path: Path) -> None:
     ended = CommandLine(tmp_path, None)("run", "--help")
     assert ended.code == 0
     assert all(f" {code} " in " ".join(ended.stdout.split()) for code in (0, 2, 10, 11, 12, 13, 14, 15))
@@ -140,7 +140,7 @@ def test_help_is_help(tmp_path: Path) -> None:
         ("run", "x" * 300, "too long"),
     ],
 )
-def test_a_report_that_cannot_be_made(trace: str, out: str, word: str, tmp_path: Path) -> None:
+def test_an_impossible_report_is_refused(trace: str, out: str, word: str, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "events.jsonl").write_bytes(b"")
     ended = InProcess(tmp_path, None)("report", trace, "--out", out)

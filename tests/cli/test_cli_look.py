@@ -1,4 +1,4 @@
-"""`holo-tasks look`: what is on a screen, for the author of a script; nothing is sent to it, and no secret shown."""
+"""`holo-tasks look`: the elements of a screen, for the author of a script; it sends no input and prints no secret."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def looked(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Com
 
 
 def without_blinking(folder: Path) -> Path:
-    """Return a folder of settings by which no text cursor of GTK comes and goes."""
+    """Return a settings folder that stops GTK's text cursors from blinking."""
     settings = folder / "config" / "gtk-3.0" / "settings.ini"
     settings.parent.mkdir(parents=True)
     settings.write_text("[Settings]\ngtk-cursor-blink = false\n")
@@ -56,7 +56,7 @@ def form() -> str:
 
 
 @pytest.mark.desktop
-async def test_elements_of_a_program_are_told_with_a_line_for_a_script(form: str, tmp_path: Path) -> None:
+async def test_elements_of_a_program_are_shown_with_a_line_for_a_script(form: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     screens = tmp_path / "supplier.playbook.yaml"
     screens.write_text(SCREENS)
@@ -94,7 +94,7 @@ async def test_elements_of_a_program_are_told_with_a_line_for_a_script(form: str
 
 
 @pytest.mark.desktop
-def test_a_program_that_tells_nothing_is_read(tmp_path: Path) -> None:
+def test_a_program_without_a_tree_is_read_by_ocr(tmp_path: Path) -> None:
     found = looked("--app", shlex.join([tk_python(), str(APPS / "probe_counter.py")]), "--json")
     assert found.returncode == 0, found.stderr
     told = json.loads(found.stdout)
@@ -114,14 +114,16 @@ def test_a_program_that_tells_nothing_is_read(tmp_path: Path) -> None:
         (["--display", "x"], "not an X display"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_started(tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_invalid_arguments_are_refused_before_any_program_starts(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
     found = InProcess(tmp_path, None)("look", *arguments, "--json")
     assert found.code == 2
     assert said in found.stderr
     assert json.loads(found.stdout)["elements"] == []
 
 
-def test_it_needs_nothing_of_prefect() -> None:
+def test_look_does_not_import_prefect() -> None:
     code = "import sys, holo_tasks.cli.look, holo_tasks.audit.pages.look; print('prefect' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
@@ -141,13 +143,13 @@ def test_it_needs_nothing_of_prefect() -> None:
         ("panel", "Left", ""),
     ],
 )
-def test_a_line_for_a_script_names_what_a_person_sees(role: str, name: str, line: str) -> None:
+def test_a_line_for_a_script_uses_role_and_name(role: str, name: str, line: str) -> None:
     assert line_for(role, name) == line
 
 
 @pytest.mark.desktop
-async def test_a_display_that_is_there_is_looked_at_and_nothing_is_sent_to_it(form: str, tmp_path: Path) -> None:
-    """Its programs are asked over the bus that the display names, if that is wished for; else it is read."""
+async def test_a_borrowed_display_is_read_without_input(form: str, tmp_path: Path) -> None:
+    """With --accessibility its programs are asked over the bus of the display; otherwise OCR reads it."""
     log = tmp_path / "events"
     with own_bus(tmp_path) as theirs:
         async with VirtualDesktop(
@@ -161,7 +163,7 @@ async def test_a_display_that_is_there_is_looked_at_and_nothing_is_sent_to_it(fo
             naming = ["xprop", "-root", "-f", "AT_SPI_BUS", "8s", "-set", "AT_SPI_BUS", theirs.address]
             subprocess.run(naming, env=env, check=True, timeout=60)
             drawn: set[str] = set()
-            while not drawn >= {"Save", "Ready."}:  # a window is there before what is in it
+            while not drawn >= {"Save", "Ready."}:  # a window appears before its content
                 found = looked("--display", lent.display, "--json", env=env)
                 drawn = {one["name"] for one in json.loads(found.stdout)["elements"]}
             got, shown = log.read_text(), (await lent.look()).digest

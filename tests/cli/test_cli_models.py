@@ -1,4 +1,4 @@
-"""`holo-tasks models` from outside: what is known of each model, for people, for grep and for programs."""
+"""`holo-tasks models` from outside: the profile of each model, for people, for grep and for programs."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ price = { input = "0.10", output = "0.40", cached = "0.01" }
 
 @pytest.fixture
 def own(tmp_path: Path) -> dict[str, str | None]:
-    """An environment that names profiles of one's own."""
+    """An environment that names a profile file of the user."""
     file = tmp_path / "own.toml"
     file.write_text(OWN)
     return {"HOLO_PROFILES": str(file)}
 
 
 def test_each_model_is_one_line_that_can_be_searched(tmp_path: Path, own: dict[str, str | None]) -> None:
-    # Other programs set these to have colours in pipes.
+    # Some users set these to get colors in pipes.
     ended = InProcess(tmp_path, None)("models", env={**own, "FORCE_COLOR": "1", "COLUMNS": "20"})
     assert (ended.code, ended.stderr) == (0, "")
     head, *lines = ended.stdout.splitlines()
@@ -68,7 +68,7 @@ def test_a_program_gets_every_field(tmp_path: Path, own: dict[str, str | None]) 
         assert found[name] == {**profile.model_dump(mode="json"), "default": False}
 
 
-def test_a_terminal_gets_all_of_it_too(tmp_path: Path) -> None:
+def test_a_terminal_shows_all_columns(tmp_path: Path) -> None:
     cli = CommandLine(tmp_path, None)
     near, far = pty.openpty()
     env = {**cli.env, "TERM": "xterm-256color", "COLUMNS": "60"}
@@ -79,7 +79,7 @@ def test_a_terminal_gets_all_of_it_too(tmp_path: Path) -> None:
         while some := os.read(near, 65536):
             shown += some
     except OSError:
-        pass  # how a terminal says that nobody writes to it any more
+        pass  # the last writer has closed the terminal
     text = shown.decode()
     assert "\x1b[" in text
     words = " ".join(text.split())
@@ -114,19 +114,19 @@ def test_a_broken_file_is_named(form: tuple[str, ...], text: str | None, words: 
         assert word in ended.complaint
 
 
-def test_options_are_said_in_full(tmp_path: Path) -> None:
+def test_abbreviated_options_are_refused(tmp_path: Path) -> None:
     ended = InProcess(tmp_path, None)("models", "--js")
     assert (ended.code, ended.stdout) == (2, "")
     assert "--js" in ended.complaint
 
 
-def test_a_list_of_runs_that_is_refused_has_the_shape_of_one(tmp_path: Path) -> None:
+def test_a_refused_list_of_runs_has_the_json_keys_of_a_list(tmp_path: Path) -> None:
     ended = InProcess(tmp_path, None)("runs", "--json", "--last", "0")
     assert (ended.code, json.loads(ended.stdout)) == (2, {"runs": [], "items": []})
     assert "--last" in ended.complaint
 
 
-def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
+def test_a_closed_output_pipe_is_not_an_error(tmp_path: Path) -> None:
     shell = f"{EXECUTABLE} models | true; echo ${{PIPESTATUS[0]}}; {EXECUTABLE} models >/dev/full; echo $?"
     ended = subprocess.run(
         ["bash", "-c", shell], env=CommandLine(tmp_path, None).env, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""`holo-tasks run --playbook`: what a playbook knows needs no model; with what it does not know the model goes on."""
+"""`holo-tasks run --playbook`: steps of a playbook need no model; the model continues if the playbook does not fit."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def playbook(tmp_path: Path) -> Path:
 
 @pytest.mark.desktop
 @pytest.mark.slow
-def test_a_playbook_alone_does_it_without_a_model(cli: CommandLine, app: str, playbook: Path, tmp_path: Path) -> None:
+def test_a_playbook_finishes_the_goal_without_a_model(
+    cli: CommandLine, app: str, playbook: Path, tmp_path: Path
+) -> None:
     given = ("--playbook", f"{playbook}#press", "--set", "who=Zoë")
     env = {"HAI_API_KEY": None, "HOLO_BASE_URL": None}
     ended = cli("run", "Press it.", *given, "--playbook-only", "--app", app, "--allow", "act", "--json", env=env)
@@ -64,10 +66,10 @@ def test_a_playbook_alone_does_it_without_a_model(cli: CommandLine, app: str, pl
 
 @pytest.mark.desktop
 @pytest.mark.slow
-def test_where_a_playbook_does_not_fit_the_model_goes_on_or_it_ends(cli: CommandLine, app: str, playbook: Path) -> None:
+def test_an_unmatched_screen_is_left_to_the_model_or_ends_the_run(cli: CommandLine, app: str, playbook: Path) -> None:
     other = ("run", "Press it.", "--playbook", f"{playbook}#other", "--app", app, "--allow", "act", "--json")
     with ScriptedModel([step("answer", content="by the model")]) as model:
-        alone = cli.start(*other, "--playbook-only", *NOBODY)  # each waits for a while until it is sure
+        alone = cli.start(*other, "--playbook-only", *NOBODY)  # each waits for a while before it gives up
         ended = cli(*other, "--base-url", model.base_url)
     assert (ended.told["answer"], ended.told["layer"], ended.told["model_calls"]) == ("by the model", "model", 1)
     ended = alone.end()
@@ -88,7 +90,7 @@ def test_where_a_playbook_does_not_fit_the_model_goes_on_or_it_ends(cli: Command
         (("--playbook", "/nowhere.yaml"), "cannot read the playbook /nowhere.yaml"),
     ],
 )
-def test_a_playbook_that_makes_no_sense_is_refused_before_anything_starts(
+def test_an_invalid_playbook_is_refused_before_any_program_starts(
     here: InProcess, playbook: Path, given: tuple[str, ...], said: str
 ) -> None:
     arguments = [word.format(playbook) for word in given]

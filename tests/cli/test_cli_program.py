@@ -1,4 +1,4 @@
-"""The program that the command line starts: what it gets of the person's environment, and as whom it is started."""
+"""The program that the command line starts: its environment variables, and its user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODEL = ("--base-url", "http://127.0.0.1:9/v1", "--json")
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """A folder for all users."""
+    """A folder that all users can write to."""
     folder = Path(tempfile.mkdtemp(prefix="holo-shared-"))
     folder.chmod(0o777)
     yield folder
@@ -27,7 +27,7 @@ def shared() -> Iterator[Path]:
 
 
 @pytest.mark.desktop
-def test_a_program_gets_what_was_set_for_it_and_no_keys(cli: CommandLine, shared: Path) -> None:
+def test_a_program_gets_its_own_variables_and_no_keys(cli: CommandLine, shared: Path) -> None:
     env = {
         "APP_LOG": "/tmp/app.log",
         "PORT": "8080",
@@ -44,7 +44,7 @@ def test_a_program_gets_what_was_set_for_it_and_no_keys(cli: CommandLine, shared
     assert told[0] == (UID if other else str(os.geteuid()))
     got = dict(line.partition("=")[::2] for line in told[1:])
     assert {name for name in env if name in got} == {"APP_LOG", "PORT", "OTHER_PASSWORD", "HOLO_PROGRAM_ENV"}
-    assert "did not get LEDGER_PASSWORD, " in ended.complaint, "what stands in many a shell is not named"
+    assert "did not get LEDGER_PASSWORD, " in ended.complaint, "variables that many shells set are not named"
     assert "canary" not in ended.complaint
 
 
@@ -57,7 +57,7 @@ def test_a_program_gets_what_was_set_for_it_and_no_keys(cli: CommandLine, shared
         (("--app", "xterm", "--run-as", str(os.geteuid())), "can read the agent's files"),
     ],
 )
-def test_a_user_that_makes_no_sense_is_refused(here: InProcess, arguments: tuple[str, ...], said: str) -> None:
+def test_an_invalid_user_is_refused(here: InProcess, arguments: tuple[str, ...], said: str) -> None:
     ended = here("run", "Go.", *MODEL, *arguments)
     assert (ended.code, ended.told["status"]) == (2, "invalid")
     assert said in ended.complaint
@@ -65,7 +65,7 @@ def test_a_user_that_makes_no_sense_is_refused(here: InProcess, arguments: tuple
 
 @needs_walls
 @pytest.mark.desktop
-def test_a_program_that_is_closed_in_sees_what_was_granted(cli: CommandLine, shared: Path, tmp_path: Path) -> None:
+def test_an_isolated_program_sees_only_the_granted_folders(cli: CommandLine, shared: Path, tmp_path: Path) -> None:
     seen, kept = tmp_path / "seen", tmp_path / "kept"
     for folder in (seen, kept):
         folder.mkdir()
@@ -77,7 +77,7 @@ def test_a_program_that_is_closed_in_sees_what_was_granted(cli: CommandLine, sha
     assert told[0] == "seen"
     assert told[1].endswith("No such file or directory")
     assert told[2].endswith("Read-only file system")
-    assert len(told) == 4, "there is a heading, and no route"
+    assert len(told) == 4, "the route table has a heading and no route"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_program_that_is_closed_in_sees_what_was_granted(cli: CommandLine, sha
         ),
     ],
 )
-def test_a_network_that_makes_no_sense_is_refused(here: InProcess, arguments: tuple[str, ...], said: str) -> None:
+def test_an_invalid_network_option_is_refused(here: InProcess, arguments: tuple[str, ...], said: str) -> None:
     ended = here("run", "Go.", *MODEL, *arguments)
     assert (ended.code, ended.told["status"]) == (2, "invalid")
     assert said in ended.complaint

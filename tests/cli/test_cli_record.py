@@ -1,4 +1,4 @@
-"""`holo-tasks record`: what a person does becomes a playbook, which does it again for another item."""
+"""`holo-tasks record`: a person's work becomes a playbook, which repeats it for another item."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATIENCE_S = 120.0
 
 
 class Form:
-    """A form with a name and a password, and where its parts are."""
+    """A form with a name and a password, and the positions of its widgets."""
 
     def __init__(self, folder: Path) -> None:
         self.saved, self.places = folder / "saved", folder / "places"
@@ -46,7 +46,7 @@ def form(tmp_path: Path) -> Form:
 
 
 def said(stderr: IO[str], what: str) -> str:
-    """Wait for a line of a command, and return what the pattern found in it."""
+    """Wait for a matching line of a command, and return the matched text."""
     lines = []
     while line := stderr.readline():
         lines.append(line)
@@ -61,7 +61,7 @@ def nowhere(value: str, *folders: Path) -> bool:
 
 @pytest.mark.desktop
 @pytest.mark.slow
-def test_what_is_done_in_a_browser_is_done_again_for_another_item_without_a_model(
+def test_a_recording_in_a_browser_is_replayed_for_another_item_without_a_model(
     cli: CommandLine, form: Form, tmp_path: Path
 ) -> None:
     out = tmp_path / "new-supplier.yaml"
@@ -102,7 +102,7 @@ def test_what_is_done_in_a_browser_is_done_again_for_another_item_without_a_mode
 
 @pytest.mark.desktop
 @pytest.mark.long
-def test_what_is_done_on_a_display_is_witnessed(
+def test_work_on_a_borrowed_display_is_recorded(
     cli: CommandLine, form: Form, tmp_path: Path, x_server: Callable[..., subprocess.Popen[bytes]], display: str
 ) -> None:
     x_server(display, *form.command)
@@ -117,7 +117,7 @@ def test_what_is_done_on_a_display_is_witnessed(
 
         def hands(*command: str) -> None:
             subprocess.run(["xdotool", *command], env=env, check=True)
-            time.sleep(3)  # as a person takes who looks at what has come of it
+            time.sleep(3)  # time for a person to look at the result
 
         def click(what: str) -> None:
             x, y = form.at(what)
@@ -142,7 +142,7 @@ def test_what_is_done_on_a_display_is_witnessed(
 
 @pytest.mark.desktop
 @pytest.mark.slow
-def test_ctrl_c_throws_it_away(cli: CommandLine, form: Form, tmp_path: Path) -> None:
+def test_ctrl_c_discards_the_recording(cli: CommandLine, form: Form, tmp_path: Path) -> None:
     out = tmp_path / "nothing.yaml"
     recording = cli.start("record", "--app", shlex.join(form.command), "--out", str(out), "--size", "640x400")
     assert recording.process.stderr is not None
@@ -162,7 +162,7 @@ def test_ctrl_c_throws_it_away(cli: CommandLine, form: Form, tmp_path: Path) -> 
         (("--out", "it.yaml", "--app", "xterm", "--param", "A=b"), "'A' is not a valid parameter name"),
     ],
 )
-def test_what_is_plainly_wrong_is_refused_at_once(here: InProcess, given: tuple[str, ...], why: str) -> None:
+def test_invalid_arguments_are_refused_at_once(here: InProcess, given: tuple[str, ...], why: str) -> None:
     ended = here("record", *given, "--json")
     assert ended.code == 2
     assert why in ended.complaint

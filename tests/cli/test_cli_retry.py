@@ -1,4 +1,4 @@
-"""`holo-tasks run --token` killed in the middle: nothing is repeated until a person has looked."""
+"""A killed `holo-tasks run --token`: no action is repeated until a person has checked the effect."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def clicks(cli: CommandLine) -> int:
     return int(file.read_text() or 0) if file.exists() else 0
 
 
-def test_a_killed_run_is_handed_over_and_driven_again_by_a_person(cli: CommandLine, app: str) -> None:
-    # The model's address is part of the command that is driven again.
+def test_a_killed_run_is_handed_over_and_run_again_by_a_person(cli: CommandLine, app: str) -> None:
+    # The model's address is part of the command that is run again.
     with ScriptedModel(lambda number, _: [CLICK, HANG, CLICK, DONE][number]) as model:
         arguments = ("run", "Count.", "--app", app, "--allow", "act", "--token", "I 7", "--json")
         arguments += ("--max-cost-usd", "0.5", "--base-url", model.base_url)
@@ -84,7 +84,7 @@ def test_a_killed_run_is_handed_over_and_driven_again_by_a_person(cli: CommandLi
 
 
 @pytest.mark.long
-def test_what_a_person_has_seen_to_be_done_is_done(cli: CommandLine, app: str) -> None:
+def test_an_item_that_a_person_declares_done_is_done(cli: CommandLine, app: str) -> None:
     with ScriptedModel([CLICK, HANG]) as model:
         arguments = ("run", "Count.", "--app", app, "--allow", "act", "--token", "I-8", "--json")
         arguments += ("--base-url", model.base_url)
@@ -102,7 +102,7 @@ def test_what_a_person_has_seen_to_be_done_is_done(cli: CommandLine, app: str) -
 
 
 def listed(cli: CommandLine, token: str = "INV", goal_of_item: str = "file flag", **how: object) -> Store:
-    """Put an item on the list that a limit stopped after it clicked."""
+    """Put an item on the list that reached a limit after a click."""
     store = store_at(cli.home / "holo")
     status, reason = "limit", "spent \x1b]0;all\x07\x1b[31m \u202eit"
     Items(store).file(
@@ -125,7 +125,7 @@ RUN = {"kind": "run", "arguments": ["run", "Count."], "inputs": "i"}
 
 
 @pytest.mark.parametrize("how", [{"deployment_id": str(uuid4())}, RUN])
-def test_nothing_is_forgotten_while_prefect_does_not_answer(cli: CommandLine, how: dict[str, object]) -> None:
+def test_no_state_changes_while_prefect_is_unreachable(cli: CommandLine, how: dict[str, object]) -> None:
     store = listed(cli, **how)
     ended = cli("retry", "INV", "--not-done", env={"PREFECT_API_URL": "http://127.0.0.1:9/api"})
     assert ended.code == 16
@@ -133,7 +133,7 @@ def test_nothing_is_forgotten_while_prefect_does_not_answer(cli: CommandLine, ho
     assert len(Ledger(store).intents("INV")) == balance(Budgets(store), LIMIT.key).actions == 1
 
 
-def test_a_prefect_that_fails_between_is_one_sentence(cli: CommandLine) -> None:
+def test_a_refused_flow_run_is_reported_in_one_line(cli: CommandLine) -> None:
     class Failing(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             healthy = self.path == "/api/health"
@@ -156,7 +156,7 @@ def test_a_prefect_that_fails_between_is_one_sentence(cli: CommandLine) -> None:
     assert balance(Budgets(store), LIMIT.key).actions == 1
 
 
-def test_a_deployment_that_is_gone_is_one_sentence(cli: CommandLine) -> None:
+def test_a_missing_deployment_is_reported_in_one_line(cli: CommandLine) -> None:
     store = listed(cli, deployment_id=str(uuid4()))
     ended = cli("retry", "INV")
     assert ended.code == 2
@@ -164,7 +164,7 @@ def test_a_deployment_that_is_gone_is_one_sentence(cli: CommandLine) -> None:
     assert balance(Budgets(store), LIMIT.key).actions == 1
 
 
-def test_an_item_that_somebody_works_on_gets_no_second_budget(here: InProcess) -> None:
+def test_an_item_in_progress_gets_no_second_budget(here: InProcess) -> None:
     store = listed(here)
     with Ledger(store).claim("INV", "another goal of it"):
         for how in ((), ("--not-done",)):
@@ -176,7 +176,7 @@ def test_an_item_that_somebody_works_on_gets_no_second_budget(here: InProcess) -
     assert balance(Budgets(store), LIMIT.key).actions == 0
 
 
-def test_a_long_list_is_told_in_few_lines(here: InProcess) -> None:
+def test_a_long_list_is_shortened(here: InProcess) -> None:
     store = store_at(here.home / "holo")
     with store.transaction() as db:
         row = {"goal": "g", "status": "limit", "reason": "r", "trace": "", "flow_run_id": "", "how": "{}"}
@@ -209,7 +209,7 @@ def test_an_item_gets_a_fresh_budget_and_others_keep_theirs(here: InProcess) -> 
 FLAG = {"type": "object", "properties": {"flag": {"type": "integer"}}, "required": ["flag"]}
 
 
-def test_what_a_person_has_seen_of_a_sub_goal_is_its_result(here: InProcess) -> None:
+def test_a_result_from_a_person_must_match_the_schema_of_the_sub_goal(here: InProcess) -> None:
     store = listed(here, goal="file flag", inputs="i", returns=FLAG)
     for wrong, said in (("seven", "is not JSON"), ('{"flag": "x"}', "not of type 'integer'"), ("7", "'object'")):
         refused = here("retry", "INV", "--done", wrong)
@@ -224,7 +224,7 @@ def test_what_a_person_has_seen_of_a_sub_goal_is_its_result(here: InProcess) -> 
     assert Items(store).all() == []
 
 
-def test_of_sub_goals_inside_each_other_the_one_that_failed_is_finished(here: InProcess) -> None:
+def test_of_nested_sub_goals_the_failed_one_is_finished(here: InProcess) -> None:
     store = listed(here, goal="file flag", inputs="i", returns=FLAG)
     outer = {"kind": "flow", "goal": "audit", "inputs": "o", "returns": {}}
     Items(store).file(
@@ -245,7 +245,7 @@ def test_of_sub_goals_inside_each_other_the_one_that_failed_is_finished(here: In
     assert [(item.token, item.goal) for item in Items(store).all()] == [("INV", "audit")]
 
 
-def test_of_two_kinds_of_work_on_one_item_the_one_that_is_named_is_driven(here: InProcess) -> None:
+def test_of_two_goals_on_one_item_the_named_one_is_retried(here: InProcess) -> None:
     store = listed(here, goal="file flag", inputs="i", returns=FLAG)
     listed(here, goal_of_item="pay", goal="pay", inputs="p", returns={})
     shown = here("runs").stdout
@@ -260,14 +260,14 @@ def test_of_two_kinds_of_work_on_one_item_the_one_that_is_named_is_driven(here: 
     assert len(Ledger(store).intents("INV")) == 2
     freed = here("retry", "INV", "--goal", "pay", "--not-done")
     assert (freed.code, freed.stderr) == (0, "")
-    assert len(Ledger(store).intents("INV", "file flag")) == 1, "nobody has looked for the effect of that one"
+    assert len(Ledger(store).intents("INV", "file flag")) == 1, "the effect of that one is unchecked"
     assert Ledger(store).intents("INV", "pay") == ()
     assert here("retry", "INV", "--goal", "file flag", "--done", '{"flag": 7}').code == 0
     assert [item.goal for item in Items(store).all()] == ["pay"]
     assert here("retry", "INV").code == 0
 
 
-def test_what_only_a_flow_knows_is_not_made_up(here: InProcess) -> None:
+def test_done_is_refused_without_the_flows_inputs(here: InProcess) -> None:
     store = listed(here)
     ended = here("retry", "INV", "--done", "x")
     assert ended.code == 2
@@ -275,14 +275,14 @@ def test_what_only_a_flow_knows_is_not_made_up(here: InProcess) -> None:
     assert len(Items(store).all()) == 1
 
 
-def test_what_a_model_wrote_does_not_steer_the_terminal(here: InProcess) -> None:
+def test_control_characters_in_a_reason_are_not_printed(here: InProcess) -> None:
     listed(here)
     shown = here("runs").stdout
     assert "spent" in shown
     assert all(character.isprintable() for character in shown.replace("\n", ""))
 
 
-def test_a_name_that_is_no_text_is_refused_in_one_sentence(here: InProcess) -> None:
+def test_a_name_with_invalid_utf_8_is_refused(here: InProcess) -> None:
     number = Approvals(store_at(here.home / "holo")).request("run", "token T", "action", "frame", "To click")
     ended = here("approve", str(number), "--by", os.fsdecode(b"ad\xff"))
     assert ended.code == 2

@@ -1,4 +1,4 @@
-"""`holo-tasks verify` and `holo-tasks keys` as an auditor uses them."""
+"""`holo-tasks verify` and `holo-tasks keys` from an auditor's view."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_keys_and_verdicts(cli: CommandLine, tmp_path: Path) -> None:
     assert "private key" in refused.complaint
 
 
-def test_what_cannot_be_checked_is_refused(tmp_path: Path) -> None:
+def test_a_missing_trace_or_key_is_refused(tmp_path: Path) -> None:
     key = SigningKey.new()
     folder, public = str(write(tmp_path, "run-1", key)), tmp_path / "public.pem"
     public.write_text(key.public_pem)

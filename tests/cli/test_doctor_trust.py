@@ -1,4 +1,4 @@
-"""What the doctor has to say of a set-up that breaks what is trusted: a warning each, and no failure."""
+"""The doctor reports settings that weaken the trust in a set-up, each as a warning and not as a failure."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def prefect_without_a_login() -> Iterator[str]:
 
 @pytest.fixture
 def public() -> Iterator[Path]:
-    """A folder that other users can get to."""
+    """A folder that other users can reach."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 
 
 @pytest.mark.desktop
-def test_a_prefect_without_a_login_is_a_warning_and_no_failure(doctor: CommandLine) -> None:
+def test_a_prefect_api_without_a_login_is_only_a_warning(doctor: CommandLine) -> None:
     with prefect_without_a_login() as url:
         ended = doctor("doctor", "--json", "--base-url", "http://127.0.0.1:9/v1", env={"PREFECT_API_URL": url})
     found = checks(ended, 14)["prefect"]
@@ -56,23 +56,23 @@ def test_a_prefect_without_a_login_is_a_warning_and_no_failure(doctor: CommandLi
     says(found, url, "without a login", "PREFECT_SERVER_API_AUTH_STRING")
 
 
-def test_a_server_with_a_login_is_not_open_and_neither_is_one_that_is_not_there(prefect_url: str) -> None:
+def test_a_server_with_a_login_or_a_missing_server_is_not_open(prefect_url: str) -> None:
     assert not is_open(prefect_url, 5)
     assert not is_open("http://127.0.0.1:9/api")
 
 
 @pytest.mark.parametrize(("wide", "said"), [(0o644, True), (0o600, False)])
-def test_a_database_of_prefect_that_others_can_read(public: Path, wide: int, said: bool) -> None:
+def test_a_prefect_database_readable_by_others_is_reported(public: Path, wide: int, said: bool) -> None:
     (public / "prefect.db").touch()
     (public / "prefect.db").chmod(wide)
     environ = {"PREFECT_HOME": str(public)}
     assert bool(of_prefect(None, environ, 1)) is said
-    assert not of_prefect("http://prefect.invalid/api", environ, 1), "its database is elsewhere"
+    assert not of_prefect("http://prefect.invalid/api", environ, 1), "that API's database is elsewhere"
     public.chmod(0o700)
-    assert not of_prefect(None, environ, 1), "nobody gets to it"
+    assert not of_prefect(None, environ, 1), "other users cannot reach it"
 
 
-def test_what_others_can_get_at_of_a_home(public: Path) -> None:
+def test_parts_of_the_home_readable_by_others_are_reported(public: Path) -> None:
     for name in ("keys", "runs", "thesis"):
         (public / name).mkdir()
         (public / name).chmod(0o755)
@@ -82,7 +82,7 @@ def test_what_others_can_get_at_of_a_home(public: Path) -> None:
     assert "thesis" not in found
 
 
-def test_a_database_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_an_unusable_database_is_reported(tmp_path: Path) -> None:
     assert of_home(tmp_path) == []
     with store_at(tmp_path).transaction() as db:
         db.execute(sa.text("UPDATE holo_version SET version = 99"))
@@ -90,13 +90,13 @@ def test_a_database_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     assert "newer version" in said
 
 
-def test_a_display_of_somebody_elses_and_secrets() -> None:
+def test_secrets_on_a_borrowed_display_are_reported() -> None:
     assert of_display(":0", {"HOME": "/"}) == []
     (said,) = of_display(":0", {"HOLO_SECRET_PIN": "x"})
     assert "Every program on display :0" in said
 
 
-def test_where_anybody_can_say_yes_the_log_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_prefect_api_is_logged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     logged: list[str] = []
     log = SimpleNamespace(warning=lambda text, *of: logged.append(text % of))
     monkeypatch.setattr(open_agent, "get_run_logger", lambda: log)

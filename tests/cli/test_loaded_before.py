@@ -1,4 +1,4 @@
-"""Commands that tests start have loaded before what they load; all else of them is as their users start it."""
+"""Commands in tests are forked from a process with loaded modules; otherwise they behave like a user's commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.long import few
 
 
 def told_by_kernel(pid: int) -> dict[str, object]:
-    """Return what `/proc` tells of a command, once it is that."""
+    """Return the kernel's data of a command from `/proc`, after its exec."""
     entry = Path("/proc", str(pid))
     until(lambda: b"doctor" in (entry / "cmdline").read_bytes())
     after_name = (entry / "stat").read_text().rpartition(")")[2].split()
@@ -39,7 +39,9 @@ def nobody_answers() -> socket.socket:
 
 
 @pytest.mark.parametrize("own_session", [False, True])
-def test_it_is_a_process_like_any_other(cli: CommandLine, nobody_answers: socket.socket, own_session: bool) -> None:
+def test_a_forked_command_has_the_process_attributes_of_a_started_one(
+    cli: CommandLine, nobody_answers: socket.socket, own_session: bool
+) -> None:
     seen = []
     for real in (False, True):
         url = f"http://127.0.0.1:{nobody_answers.getsockname()[1]}/v1"
@@ -54,7 +56,7 @@ def test_it_is_a_process_like_any_other(cli: CommandLine, nobody_answers: socket
     assert "HOLO_X=ä=1 ".encode() in seen[0]["environment"]  # type: ignore[operator]
 
 
-def test_it_has_loaded_before_what_another_one_loads(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_is_forked_unless_it_must_be_real(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     was = forked.watch(monkeypatch)
     for options, count in ((), 1), (("real",), 1), ((), 2):
         running = cli.start("runs", **dict.fromkeys(options, True))
@@ -63,23 +65,23 @@ def test_it_has_loaded_before_what_another_one_loads(cli: CommandLine, monkeypat
 
 
 @pytest.mark.parametrize("line", few(["models", "run ''", "-h", "no", "runs --json", "retry I-1", "handoff list"], 3))
-def test_it_says_the_same_and_ends_the_same(cli: CommandLine, line: str) -> None:
+def test_a_forked_command_has_the_same_output_and_exit_code(cli: CommandLine, line: str) -> None:
     arguments = shlex.split(line)
     assert cli(*arguments) == cli(*arguments, real=True)
 
 
-def test_who_python_would_begin_another_way_for_is_started_as_ever(cli: CommandLine) -> None:
+def test_a_command_with_python_settings_is_started_normally(cli: CommandLine) -> None:
     assert warm._alike(cli.env, warm.HARMLESS)
     for name in ("PYTHONSTARTUP", "PYTHONUTF8", "LC_ALL"):
         assert not warm._alike({**cli.env, name: "x"}, warm.HARMLESS)
 
 
-def test_its_programs_are_those_of_its_own_environment(cli: CommandLine) -> None:
-    """No program is started with what the process has that loaded all."""
+def test_its_programs_get_the_commands_own_environment(cli: CommandLine) -> None:
+    """Its programs do not inherit the environment of the forking process."""
     look = "import os, sys; print(sorted(os.environ), file=open(sys.argv[1], 'w'))"
     app = [sys.executable, "-c", look, str(cli.home / "env")]
     for real in (False, True):
-        # Looking loads no Prefect, and starts programs as a run does.
+        # `look` loads no Prefect, and starts programs as a run does.
         assert cli("look", "--app", subprocess.list2cmdline(app), real=real).code == 15
         (cli.home / "env").rename(cli.home / f"env-{real}")
     assert (cli.home / "env-True").read_text() == (cli.home / "env-False").read_text()
@@ -94,8 +96,8 @@ print(it.PROCESS_LOGGING_CONFIG["loggers"]["prefect"]["level"])
 
 
 @pytest.mark.parametrize("level", ["INFO", "DEBUG"])
-def test_prefect_logs_there_as_it_is_set(level: str) -> None:
-    """It is set up anew in each, with less work than Prefect makes of it."""
+def test_prefect_logging_follows_the_commands_settings(level: str) -> None:
+    """Logging is set up again in each forked process, more cheaply than by Prefect."""
     env = os.environ | {"PREFECT_LOGGING_LEVEL": level, "PREFECT_LOGGING_HANDLERS_CONSOLE_FORMATTER": "json"}
     said = warm.run_script([sys.executable, "-c", LOGGING], env=env)
     assert (said.stdout, said.stderr) == (f"{level}\n", "")
@@ -110,8 +112,8 @@ print([*find_spec("prefect").submodule_search_locations], "prefect" in sys.modul
 """
 
 
-def test_what_it_has_not_imported_yet_is_found_where_it_is(tmp_path: Path) -> None:
-    """Else nobody would know there which Prefect is installed, and each server would make its database by itself."""
+def test_later_imports_find_installed_packages(tmp_path: Path) -> None:
+    """Otherwise the installed version of Prefect would be unknown, and each server would create its own database."""
     command = [sys.executable, "-c", FINDS]
     begun = warm.run_script([*command, tmp_path / "one"])
     plain = subprocess.run([*command, tmp_path / "two"], capture_output=True, text=True, check=True)
@@ -131,7 +133,7 @@ print(said.stdout)
 """
 
 
-def test_where_prefect_has_read_its_settings_only_hosts_are_forked() -> None:
-    """What is forked beside such a process would have Prefect with another one's settings."""
+def test_after_the_import_of_prefect_only_hosts_are_forked() -> None:
+    """A process forked from it would have Prefect with the wrong settings."""
     said = warm.run_script([sys.executable, "-c", f"import prefect\n{BESIDE}"])
     assert said.stdout.split() == ["True", "False", "False", "/nowhere/else"], said.stderr

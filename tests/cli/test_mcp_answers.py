@@ -1,4 +1,4 @@
-"""What a client of the MCP server may answer in a person's place."""
+"""Answers that an MCP client may give in a person's place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holo_tasks.core.person import NO, YES
 
 @pytest.fixture
 def answered(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
-    """What was answered to a run that asks for a yes to an action."""
+    """The answers to a run that waits for the approval of an action."""
     told: list[str | None] = []
     run = SimpleNamespace(alive=True, progress={"handoff": "h-1"})
     monkeypatch.setattr(tools.processes, "find", lambda home, run_id: run)
@@ -31,13 +31,13 @@ def server(folder: Path, *, may_approve: bool) -> Any:
 
 
 @pytest.mark.parametrize("choice", [YES, "always", None])
-def test_it_says_no_yes_to_an_action(answered: list[str | None], tmp_path: Path, choice: str | None) -> None:
+def test_a_client_may_not_approve_an_action(answered: list[str | None], tmp_path: Path, choice: str | None) -> None:
     with pytest.raises(InvalidUsage, match=f"may only say '{NO}'"):
         server(tmp_path, may_approve=False)._answer("run-1", choice, "")
     assert answered == []
 
 
-def test_it_may_say_no_and_yes_where_whoever_started_the_server_lets_it(
+def test_a_client_may_refuse_and_may_approve_if_the_server_allows_it(
     answered: list[str | None], tmp_path: Path
 ) -> None:
     server(tmp_path, may_approve=False)._answer("run-1", NO, "")

@@ -1,4 +1,4 @@
-"""Whatever the umask: what the commands make is for their user alone; what the driven program makes is by the umask."""
+"""Files of the commands are private under any umask; files of the driven program follow the umask."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FRESH = {"HOLO_HOME": None, "PREFECT_API_URL": None, "PREFECT_API_AUTH_STRING": 
 
 
 def wide(*places: Path) -> dict[str, str]:
-    """Return what others may do something with, of what is at some places and below them."""
+    """Return the files at and below some places that other users have a permission for."""
     found = [path for place in places for path in (place, *place.rglob("*"))]
     assert len(found) > len(places)
     return {
@@ -34,7 +34,7 @@ def wide(*places: Path) -> dict[str, str]:
 
 @pytest.fixture
 def commands(tmp_path: Path) -> Callable[..., Ended]:
-    """Run a command under an umask, with all that it keeps in folders that are not there yet."""
+    """Run a command under an umask, with all its folders still missing."""
     line = CommandLine(tmp_path, None)
     fresh = {**FRESH, "XDG_DATA_HOME": str(tmp_path / "a" / "data"), "PREFECT_HOME": str(tmp_path / "b" / "prefect")}
 
@@ -51,7 +51,7 @@ FIRST = ("runs", "keys new", "kill --all", "handoff list", "approve", "doctor --
 
 @pytest.mark.parametrize("mask", [0o000, 0o022])
 @pytest.mark.parametrize("first", few(FIRST, 3))
-def test_a_first_command_makes_nothing_that_others_can_read(
+def test_files_of_a_first_command_are_private(
     commands: Callable[..., Ended], tmp_path: Path, first: str, mask: int
 ) -> None:
     commands(mask, *first.split())
@@ -59,7 +59,7 @@ def test_a_first_command_makes_nothing_that_others_can_read(
 
 
 @pytest.mark.parametrize("mask", few([0o022, 0o000]))
-def test_a_first_run_and_all_that_is_made_of_it_is_private_and_its_programs_files_are_not(
+def test_files_of_a_first_run_are_private_and_its_programs_files_are_not(
     commands: Callable[..., Ended], tmp_path: Path, mask: int
 ) -> None:
     saved, report, runs = tmp_path / "saved", tmp_path / "report.html", tmp_path / "runs.html"
@@ -82,7 +82,7 @@ def test_a_first_run_and_all_that_is_made_of_it_is_private_and_its_programs_file
     assert stat.S_IMODE(report.stat().st_mode) == 0o644
 
 
-def test_what_an_earlier_version_left_open_is_closed(commands: Callable[..., Ended], tmp_path: Path) -> None:
+def test_open_files_of_an_earlier_version_are_made_private(commands: Callable[..., Ended], tmp_path: Path) -> None:
     commands(0o022, "runs")
     home = tmp_path / "a" / "data" / "holo-tasks"
     home.chmod(0o755)
@@ -91,7 +91,7 @@ def test_what_an_earlier_version_left_open_is_closed(commands: Callable[..., End
     assert not wide(home)
 
 
-def test_a_folder_of_runs_that_stands_among_other_files_is_closed_when_one_is_begun(tmp_path: Path) -> None:
+def test_a_runs_folder_among_other_files_is_made_private_by_a_run(tmp_path: Path) -> None:
     (tmp_path / "thesis").touch()
     (tmp_path / "runs").mkdir()
     for open_to_all in (tmp_path, tmp_path / "runs"):
@@ -101,7 +101,7 @@ def test_a_folder_of_runs_that_stands_among_other_files_is_closed_when_one_is_be
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_home_of_another_user_is_good_enough_for_root_and_told_by_the_doctor(
+def test_root_accepts_another_users_home_and_the_doctor_reports_it(
     commands: Callable[..., Ended], tmp_path: Path
 ) -> None:
     home = tmp_path / "a" / "data" / "holo-tasks"

@@ -1,4 +1,4 @@
-"""What `holo-tasks record` asks at its end: what texts are called, which never change, and what is a secret."""
+"""Questions of `holo-tasks record` at its end: names of texts, texts that never change, and secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.recorded_runs import Act, page, record
 
 
 class Asked(Person):
-    """Somebody who says these things, one after the other; nobody, where there is nothing to say."""
+    """A person with these answers in order; without answers, a terminal without a person."""
 
     def __init__(self, *says: str) -> None:
         super().__init__(there=bool(says), ends=True)
@@ -34,14 +34,14 @@ class Asked(Person):
 TYPED = {"name": "Baker Ltd", "currency": "GBP", "city": "Leeds"}
 
 
-def test_each_text_is_asked_for_and_gets_the_name_that_is_said_or_none_if_it_never_changes() -> None:
+def test_each_text_gets_the_answered_name_or_stays_fixed() -> None:
     person = Asked("supplier", "-", "")
     assert command._names(TYPED, person) == {"name": "supplier", "currency": "", "city": "city"}
     assert [question.partition("’")[0] for question in person.questions] == ["‘Baker Ltd", "‘GBP", "‘Leeds"]
     assert all(f"the parameter {name}." in said for name, said in zip(TYPED, person.questions, strict=True))
 
 
-def test_a_name_that_is_none_or_is_taken_is_asked_for_again() -> None:
+def test_an_invalid_or_duplicate_name_is_asked_for_again() -> None:
     person = Asked("A b", "supplier", "supplier", "town", "-")
     assert command._names(TYPED, person) == {"name": "supplier", "currency": "town", "city": ""}
     again = [said for said in person.questions if "Each has its own" in said]
@@ -50,7 +50,7 @@ def test_a_name_that_is_none_or_is_taken_is_asked_for_again() -> None:
     assert command._names(TYPED, person) == {"name": "city", "currency": "currency", "city": "city_2"}
 
 
-def test_a_long_text_is_shown_in_one_line_and_not_all_of_it() -> None:
+def test_a_long_text_is_shortened_to_one_line() -> None:
     person = Asked("")
     command._names({"note": "two\nlines " + "x" * 200}, person)
     assert "‘two lines xxx" in person.questions[0]
@@ -66,18 +66,18 @@ def typed(step: int, *, sure: bool) -> Typed:
     ("says", "kept"),
     [(("no",), [2]), (("N",), [2]), (("yes",), [2, 5]), (("",), [2, 5]), (("what?",), [2, 5]), ((), [2, 5])],
 )
-def test_what_does_not_show_is_a_secret_unless_somebody_says_no(
+def test_hidden_text_is_a_secret_unless_a_person_denies_it(
     says: Sequence[str], kept: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     person = Asked(*says)
     found = command._secrets([typed(2, sure=True), typed(5, sure=False)], person)
     assert [each.step for each in found] == kept
-    assert len(person.questions) == len(says), "a field of a password is not asked about"
+    assert len(person.questions) == len(says), "no question is asked about a password field"
     assert all("step 5" in question for question in person.questions)
-    assert ("give --param NAME=VALUE" in capsys.readouterr().err) == (not says), "nobody was there to be asked"
+    assert ("give --param NAME=VALUE" in capsys.readouterr().err) == (not says), "no person was there to ask"
 
 
-def test_an_answer_that_is_not_to_be_read_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_not_found_on_the_screen_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [SimpleNamespace(text="Saved as 4711")]
     monkeypatch.setattr(command, "read", lambda last, reader: SimpleNamespace(lines=lines))
     teller: Any = SimpleNamespace(reader=None)
@@ -85,12 +85,12 @@ def test_an_answer_that_is_not_to_be_read_is_asked_for_again(monkeypatch: pytest
     person = Asked("4712", "4711")
     assert command._answer("5000", last, teller, person) == "4711"
     assert [question.partition(" was not")[0] for question in person.questions] == ["'5000'", "'4712'"]
-    assert command._answer("5000", last, teller, Asked("")) == "", "none is an answer"
+    assert command._answer("5000", last, teller, Asked("")) == "", "an empty answer is accepted"
     with pytest.raises(InvalidUsage, match="'5000' was not found"):
         command._answer("5000", last, teller, Asked())
 
 
-def test_what_is_said_of_the_texts_stands_in_the_playbook(tmp_path: Path) -> None:
+def test_the_answered_names_are_written_to_the_playbook(tmp_path: Path) -> None:
     def form(name: str, currency: str) -> Any:
         labels = [(20, 20, "NEW SUPPLIER"), (20, 80, "Name"), (20, 120, "Currency"), (60, 200, "Keep")]
         return page(*labels, fields=[(150, 78, name), (150, 118, currency)])

@@ -1,4 +1,4 @@
-"""The blocks that the flow of a fleet loads by name."""
+"""The blocks that a fleet's flow loads by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BLOCK = "fleet"
 
 
 async def save_blocks(parts: Parts, log: Path) -> None:
-    """Save a model, a desktop whose program files into a log, and the bucket for evidence."""
+    """Save a model, a desktop whose program files reports to a log, and the bucket for evidence."""
     program = Path(__file__).with_name("program.py")
     model = HoloModel(base_url=parts.model_url, model="holo3-1-35b-a3b")
     desktop = HoloDesktop(app=shlex.join([tk_python(), str(program), str(log)]))

@@ -1,4 +1,4 @@
-"""The flow that a fleet runs: it files reports of a list, by a model or by a playbook. Deployed by `make fleet`."""
+"""The flow of a fleet: it files reports of a list, by a model or by a playbook. `make fleet` deploys it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ BLOCK = "fleet"
 PLAYBOOK = Path(__file__).with_name("filing.playbook.yaml")
 GOAL = "File the report that is named, and answer with the receipt's number."
 LOG, TOLD = "FLEET_LOG", "FLEET_TOLD"
-"""The variables that name the program's own log, and the file where runs say what they measure."""
+"""Variables with the path of the program's own log, and of the file for the runs' measurements."""
 DESKTOPS = "FLEET_DESKTOPS"
-"""The variable that says how many desktops a machine has."""
+"""Variable with the number of desktops of a machine."""
 
 
 def by_playbook(report: str) -> Script:
@@ -36,7 +36,7 @@ def by_playbook(report: str) -> Script:
 
 
 async def look(report: str) -> str | NotDone:
-    """Ask the program's own books whether a report is filed."""
+    """Look up in the program's log whether a report is filed."""
     found = [str(line["receipt"]) for line in filed(Path(os.environ[LOG])) if line["report"] == report]
     return found[0] if found else NOT_DONE
 
@@ -61,7 +61,7 @@ async def file_by_playbook(report: str) -> str:
 
 
 def told(**values: Any) -> None:
-    """Say something to whoever measures: a line of JSON."""
+    """Append a measurement as a line of JSON."""
     line = json.dumps({"at": time.time(), "pid": os.getpid(), **values}) + "\n"
     with Path(os.environ[TOLD]).open("a") as file:
         file.write(line)
@@ -93,7 +93,7 @@ async def file_reports(work_list: str, most: int, by: By = "model", seats: int =
 
 @asynccontextmanager
 async def _measured() -> AsyncIterator[list[float]]:
-    """Add up how long this process waits for Prefect's answers; tell how long each desktop takes to be there."""
+    """Add up this process's time for Prefect's answers; record the start time of each desktop."""
     spent = [0.0]
     send: Callable[..., Awaitable[Any]] = PrefectHttpxAsyncClient.send
     start: Callable[..., Awaitable[Any]] = HoloDesktop.start

@@ -1,6 +1,6 @@
-"""One address before several servers: front.py PORT BACKEND… passes each connection on to the next one that is there.
+"""One address for several servers: front.py PORT BACKEND… passes each connection to the next live server.
 
-It stands for the load balancer that an installation has. A connection whose server dies is closed, as a balancer does.
+It stands for the load balancer of an installation. A connection whose server dies is closed, as a balancer does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CONNECT_S = 5.0
 
 
 class Front:
-    """Passes bytes on, to one server after the other."""
+    """Forwards bytes to the servers in turn."""
 
     def __init__(self, backends: list[int]) -> None:
         self._backends = backends

@@ -1,4 +1,4 @@
-"""Kills of workers at random moments: what each one had, and when the last of that was done elsewhere."""
+"""Kills of workers at random moments: the items of each victim, and the time until the last was done elsewhere."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from tests.bench.fleet.machines import Machine
 from tests.bench.fleet.parts import Parts
 
 KINDS = ("machine", "worker", "run")
-"""What is killed: a machine with all that is on it, a worker with its flow runs, a flow run."""
+"""Victims: a machine with all its processes, a worker with its flow runs, a flow run."""
 FAULTS = ("server", "redis", "postgres", "update")
-"""What else befalls a fleet: one of two Prefect servers is killed, Redis or Postgres is restarted, a worker is replaced
-by another one in good order, as when a new version comes."""
+"""Other faults: one of two Prefect servers is killed, Redis or Postgres is restarted, a worker is replaced in an
+orderly way, as for a new version.
+"""
 BACK_S = 5.0
-"""After how long a machine is up again, as whoever watches over services would have it."""
+"""Delay until a machine is up again, as a service manager would restart it."""
 
 
 @dataclass
 class Kill:
-    """One kill; ``had`` are the items that were being worked on, ``elsewhere_s`` when the last of them was done."""
+    """One kill. ``had`` are the items in progress; ``elsewhere_s`` is the time until the last of them was done."""
 
     kind: str
     machine: str
@@ -34,7 +35,7 @@ class Kill:
 
 @dataclass
 class Killer:
-    """Kills so many times, at moments that are spread at random over the work on a list."""
+    """Kills a number of times, at random moments spread over the work on a list."""
 
     machines: Sequence[Machine]
     kills: int
@@ -47,17 +48,17 @@ class Killer:
     done: list[Kill] = field(default_factory=list)
 
     def moments(self) -> list[int]:
-        """Return after how many effects each kill comes."""
+        """Return the number of effects before each kill."""
         number = self.kills + len(self.faults)
         return sorted(self.random.randrange(1, max(2, self.items * 9 // 10)) for _ in range(number))
 
     async def work(self) -> None:
-        """Kill, until all that was to be is done, or this is cancelled."""
+        """Kill until the planned number is reached, or until cancelled."""
         kinds = [*self.faults, *(KINDS[number % len(KINDS)] for number in range(self.kills))]
         for kind, moment in zip(kinds, self.moments(), strict=True):
             while len(_lines(self.log)) < moment or not (busy := [one for one in self.machines if one.runs()]):
                 await asyncio.sleep(0.2)
-            await asyncio.sleep(self.random.uniform(0.0, 3.0))  # anywhere in an item, not just after its effect
+            await asyncio.sleep(self.random.uniform(0.0, 3.0))  # anywhere in an item, not only right after its effect
             if kind in KINDS:
                 await self._kill(self.random.choice(busy), kind)
             else:
@@ -75,7 +76,7 @@ class Killer:
         assert broken is not None
         await asyncio.to_thread(broken.crash)
         await asyncio.sleep(BACK_S)
-        broken.start()  # here: some end with the thread that started them
+        broken.start()  # in this thread, because some processes end with the thread that started them
 
     async def _kill(self, machine: Machine, kind: str) -> None:
         before = await asyncio.to_thread(self.taken)

@@ -1,6 +1,6 @@
-"""Machines of a fleet: each has its own processes, name and /tmp, by Debian's bubblewrap, and a Prefect worker.
+"""Machines of a fleet: each has its own processes, host name and /tmp, by Debian's bubblewrap, and a Prefect worker.
 
-To the others it is another machine: nobody sees from there whether its processes live. Where bubblewrap is not allowed
+The others see it as another machine: they cannot see whether its processes live. Without permission for bubblewrap,
 machines are plain processes.
 """
 
@@ -32,14 +32,14 @@ asyncio.unix_events.subprocess = warm.Starting(warm.ScriptPopen)
 from prefect.cli import app
 app()
 """
-"""The worker of a short form, and the processes of its flow runs, are forked from what has loaded Prefect."""
+"""A short form forks its worker, and the processes of its flow runs, from a process that has loaded Prefect."""
 
 
 @cache
 def can_close() -> bool:
-    """Say whether machines can be closed in."""
+    """Return whether machines can be isolated."""
     if warm.beside is not None:
-        return False  # what is forked for a short form lives among all others
+        return False  # processes forked for a short form live among all others
     try:
         done = subprocess.run([*_closed("trial", Path(tempfile.gettempdir())), "true"], capture_output=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
@@ -67,7 +67,7 @@ def _closed(name: str, folder: Path) -> list[str]:
 
 @dataclass
 class Machine:
-    """One of them. ``folder`` is where it keeps its own state; ``process`` is None while it is down."""
+    """One machine. ``folder`` has its own state; ``process`` is None while it is down."""
 
     name: str
     desktops: int
@@ -77,7 +77,7 @@ class Machine:
     starts: int = 0
 
     def start(self) -> None:
-        """Let it come up, with its worker."""
+        """Start the machine and its worker."""
         self.starts += 1
         (self.folder / "holo" / "draining").unlink(missing_ok=True)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ class Machine:
         return self.folder / "tmp"
 
     def runs(self) -> list[int]:
-        """Return the processes of flow runs that work here."""
+        """Return the processes of the machine's flow runs."""
         return [pid for pid in self.processes() if _is_run(pid)]
 
     def processes(self) -> list[int]:
@@ -111,9 +111,9 @@ class Machine:
         return list(below(self.process.pid)) if self.process is not None else []
 
     def down(self) -> None:
-        """Let all its processes end at the same moment, as when its power goes."""
+        """Kill all its processes at the same moment, as a power failure does."""
         assert self.process is not None
-        # With the first process of its process namespace all others of it are ended by the kernel.
+        # The kernel ends a process namespace with its first process.
         everything = [] if can_close() else self.processes()
         os.kill(self.process.pid, signal.SIGKILL)
         for pid in everything:
@@ -122,7 +122,7 @@ class Machine:
         self.process = None
 
     def kill_worker(self) -> None:
-        """Kill its worker and the processes of its flow runs, and nothing else."""
+        """Kill its worker and the processes of its flow runs, and no others."""
         for pid in [pid for pid in self.processes() if _is_run(pid) or _is_worker(pid)]:
             _end(pid)
         assert self.process is not None
@@ -130,12 +130,12 @@ class Machine:
         self.process = None
 
     def kill_runs(self) -> None:
-        """Kill the processes of its flow runs; its worker lives, and sees it."""
+        """Kill the processes of its flow runs; its worker lives, and notices."""
         for pid in self.runs():
             _end(pid)
 
     def replace(self, patience_s: float = 240.0) -> None:
-        """Have another worker in its place, as docs/how-to/fleet.md says: what is under way ends first."""
+        """Replace its worker as docs/how-to/fleet.md describes: work in progress ends first."""
         assert self.process is not None
         for pid in [pid for pid in self.processes() if _is_worker(pid)]:
             _end(pid, signal.SIGTERM)
@@ -146,7 +146,7 @@ class Machine:
         self.stop()
 
     def stop(self, patience_s: float = 60.0) -> None:
-        """Let it end in good order."""
+        """End it in an orderly way."""
         if self.process is None:
             return
         for pid in [pid for pid in self.processes() if _is_worker(pid)]:
@@ -159,14 +159,14 @@ class Machine:
         self.process = None
 
     def wait(self) -> None:
-        """Wait until its worker asks for work."""
+        """Wait until its worker polls for work."""
         log = self.folder / "worker.log"
         said = f"Worker '{self.name}-{self.starts}' started!"
         wait_until(lambda: said in log.read_text(), f"The start of a worker (see {log})")
 
 
 def below(pid: int) -> Iterator[int]:
-    """Yield a process and all that it started, and those started."""
+    """Yield a process and all its descendants."""
     yield pid
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -178,7 +178,7 @@ def below(pid: int) -> Iterator[int]:
 
 
 def command_of(pid: int) -> str:
-    """Return how a process was started; empty if it is gone, or shows it to nobody."""
+    """Return a process's command line; empty if the process is gone or not readable."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:

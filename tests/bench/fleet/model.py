@@ -1,6 +1,6 @@
-"""A model that files reports, over HTTP: model.py SECONDS. It takes so long for each answer, however many ask it.
+"""A model that files reports, over HTTP: model.py SECONDS. Each answer takes that time, under any load.
 
-It looks at no picture: the program's buttons stay where they are, and the report is named in what it is asked for.
+It ignores pictures: the program's buttons do not move, and the request names the report.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from tests.bench.fleet.program import receipt_of
 NAMED = re.compile(rb"report named (R-\d+)")
 SCREEN = (1280, 800)
 UPPER, LOWER, UNDER = (524, 185), (167, 280), (167, 380)
-"""Where the field is, the button that files, and the one that goes back: places of the screen, in pixels."""
+"""Positions on the screen in pixels: the field, the button that files, and the one that goes back."""
 
 
 def step(number: int, report: str) -> dict[str, Any]:
-    """Return what is done as the so-manieth in an item."""
+    """Return the step with this number in an item."""
     said = [
-        _click("Next report", UNDER),  # if the item before this one has left the desk there
+        _click("Next report", UNDER),  # if the previous item has left that page
         _click("Report number", UPPER),
         {"tool_name": "write", "content": report, "overwrite": True},
         _click("File report", LOWER),

@@ -1,4 +1,4 @@
-"""What a fleet is made of, all of it real: Postgres, Redis, Prefect servers behind a front, S3 and a model."""
+"""Parts of a fleet, all real: Postgres, Redis, Prefect servers behind a front, S3 and a model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def wait_until(true: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> Any:
-    """Wait until something is true, and return it; a wait without end is an error."""
+    """Wait until a condition is true, and return its value; exit after the time limit."""
     until_s = time.monotonic() + patience_s
     while not (found := true()):
         if time.monotonic() > until_s:
@@ -43,7 +43,7 @@ def wait_until(true: Callable[[], Any], what: str, patience_s: float = PATIENCE_
 
 
 class Redis:
-    """A Redis server of its own, which keeps what it has heard: it may be ended and started again."""
+    """A Redis server with persistent data, which can be stopped and started again."""
 
     def __init__(self, folder: Path) -> None:
         if shutil.which(REDIS) is None:
@@ -92,7 +92,7 @@ class Server:
         wait_until(lambda: self._up(), f"The start of a Prefect server (see {self.log})")
 
     def crash(self) -> None:
-        """End it at once, as a machine that goes down does."""
+        """Kill it at once, as a machine failure does."""
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -109,7 +109,7 @@ class Server:
 
 @dataclass
 class Parts:
-    """All of it; ``env`` is what flows and workers need to reach it. With ``api`` Prefect is there already."""
+    """All parts; ``env`` has the variables for flows and workers. With ``api`` a Prefect server exists already."""
 
     folder: Path
     model_s: float
@@ -129,7 +129,7 @@ class Parts:
             raise SystemExit("Prefect needs an extension that only Debian's Postgres has: apt-get install postgresql")
         self.postgres = Postgres(found[-1].parent)
         try:
-            # Two servers keep some twenty connections each, a flow process a few, and a desktop's work one.
+            # Each of two servers keeps some twenty connections, a flow process a few, and a desktop's work one.
             self.postgres.run("ALTER SYSTEM SET max_connections = 400")
             self.postgres.crash()
             self.postgres.start()
@@ -160,7 +160,7 @@ class Parts:
         self.model_url = self._first_line(command)
 
     def _start_prefect(self) -> None:
-        # What came of items is in a database of its own, as docs/how-to/postgres.md has it.
+        # Results of items go to a separate database, as docs/how-to/postgres.md recommends.
         self.env = {"HOLO_DATABASE_URL": self.postgres.new_database(), "PREFECT_LOGGING_LEVEL": "WARNING"}
         if self.api:
             self.env |= {"PREFECT_API_URL": self.api}
@@ -174,7 +174,7 @@ class Parts:
         for number in range(self.servers):
             self.prefect.append(Server(free_port(), env, self.folder / f"server-{number + 1}.log"))
             self.prefect[-1].start()
-            if not number:  # it writes down each kind of block: two that do so at once are in each other's way
+            if not number:  # it registers the block types: two servers doing so at once conflict
                 self.prefect[0].wait()
         with (self.folder / "services.log").open("ab") as log:
             services = [PREFECT, "server", "services", "start"]
@@ -195,7 +195,7 @@ class Parts:
         return line
 
     def kinds(self) -> dict[str, list[int]]:
-        """Return the processes of each part, without what they started."""
+        """Return the processes of each part, without their children."""
         servers = [server.process.pid for server in self.prefect if server.process is not None]
         services = [one.pid for one in self._others[1:2]] if self.prefect else []
         return {
@@ -207,7 +207,7 @@ class Parts:
 
 
 def server_settings(database: str, redis_port: int) -> dict[str, str]:
-    """Return what a Prefect server of several is told, as docs/how-to/fleet.md has it."""
+    """Return the settings of one of several Prefect servers, as in docs/how-to/fleet.md."""
     return {
         "PREFECT_API_DATABASE_CONNECTION_URL": database,
         "PREFECT_API_DATABASE_MIGRATE_ON_START": "false",

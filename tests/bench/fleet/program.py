@@ -1,7 +1,7 @@
-"""A desk where reports are filed: program.py LOG. What is filed goes to LOG, one JSON object a line, and stays there.
+"""A desk for filing reports: program.py LOG. Filed reports go to LOG, one JSON object per line, permanently.
 
-A report that comes twice is filed twice: nothing here keeps anybody from it. By that file a fleet is judged, never by
-the screen. Every button has its place, whatever page is shown.
+A report that comes twice is filed twice: the program prevents no duplicates. This file judges a fleet, never the
+screen. Every button has a fixed position on all pages.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ WIDTH, HEIGHT = 760, 420
 
 
 def receipt_of(report: str) -> int:
-    """Return the number that a report is filed under."""
+    """Return the receipt number of a report."""
     digits = "".join(filter(str.isdigit, report))
     return FIRST_RECEIPT + int(digits or 0)
 
 
 def filed(log: Path) -> list[dict[str, object]]:
-    """Return what was filed, in that order."""
+    """Return the filed reports in order."""
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 

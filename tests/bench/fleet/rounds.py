@@ -1,4 +1,4 @@
-"""One round: a list of reports, filed by so many desktops on some machines; and what came of it."""
+"""One round: several desktops on some machines file a list of reports, and the results are judged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOK_S, TELL_S, JANITOR_S = 0.5, 30.0, 15.0
 
 @dataclass(frozen=True)
 class Asked:
-    """What a round is to be: the journal knows it by these. ``done`` are items that were done before."""
+    """Parameters of a round, its key in the journal. ``done`` is the number of items done before."""
 
     by: str
     desktops: int
@@ -58,7 +58,7 @@ class Asked:
 
 @dataclass
 class Came:
-    """What came of a round."""
+    """The results of a round."""
 
     an_hour: float = 0.0
     wall_s: float = 0.0
@@ -80,7 +80,7 @@ class Came:
 
 
 class Round:
-    """Sets machines up, has the list worked through, and judges what came of it."""
+    """Sets up machines, lets them work through the list, and judges the results."""
 
     def __init__(self, parts: Parts, asked: Asked, number: int) -> None:
         self.parts, self.asked = parts, asked
@@ -94,10 +94,10 @@ class Round:
             Machine(f"holo-{number}-{one + 1}", each + (one < more), self.folder / f"machine-{one + 1}", env)
             for one in range(asked.workers)
         ]
-        self.items = [f"R-{number}{one:06}" for one in range(asked.items)]  # new work in each round
+        self.items = [f"R-{number}{one:06}" for one in range(asked.items)]  # new items in each round
 
     async def work(self) -> Came:
-        """Do all of it."""
+        """Run the whole round."""
         await self._prepare()
         for machine in self.machines:
             machine.start()
@@ -129,7 +129,7 @@ class Round:
             await asyncio.to_thread(self._done_before, self.items[: self.asked.done])
 
     def _done_before(self, items: list[str]) -> None:
-        """Write items down as done, as an earlier run leaves them on the list."""
+        """Record items as done, as an earlier run leaves them on the list."""
         import sqlalchemy as sa
 
         from holo_tasks.safety.records.work_items import WORK_ITEMS
@@ -141,7 +141,7 @@ class Round:
             db.execute(sa.update(WORK_ITEMS).where(*mine).values(**values))
 
     async def _worked(self) -> list[dict[str, Any]]:
-        """Have the list worked through, with kills meanwhile if there are to be some."""
+        """Let the fleet work through the list, with kills if there are any."""
         from work_through import work_through
 
         asked = self.asked
@@ -176,11 +176,11 @@ class Round:
             await asyncio.sleep(JANITOR_S)
             try:
                 await janitor()
-            except Exception as error:  # what it needs is away: the next one sees to it
+            except Exception as error:  # a service is down: the next janitor run catches up
                 print(f"    the janitor could not work: {type(error).__name__}", flush=True)
 
     def _taken(self) -> Mapping[str, tuple[str, str]]:
-        """Return on which machine, by which process of it, each item is worked on."""
+        """Return the machine and process that work on each item."""
         import sqlalchemy as sa
 
         from holo_tasks.safety.records.ledger import CLAIMS, where_is
@@ -194,7 +194,7 @@ class Round:
             return {row.key: where_is(row.holder) for row in db.execute(found)}
 
     async def _elsewhere(self, killer: Killer) -> None:
-        """See when the last item of each kill is done."""
+        """Record when the last item of each kill is done."""
         while True:
             await self._last_look(killer)
             await asyncio.sleep(LOOK_S)
@@ -228,7 +228,7 @@ class Round:
             print(f"    {there:,} of {to_do:,} filed after {time.monotonic() - began:.0f} s ({load()})", flush=True)
 
     async def _left(self, began: float) -> list[str]:
-        """Return what is left of the work that nobody should hold any more, of what there is since it began."""
+        """Return leftovers of the finished work: slots, seats and X servers created since its begin."""
         from holo_tasks.safety.records.seats import Seats
         from janitor import janitor
 
@@ -289,7 +289,7 @@ class Round:
 
 
 async def deploy(parts: Parts) -> None:
-    """Make the pool, and the deployment of the flow that files reports."""
+    """Create the pool, and the deployment of the flow that files reports."""
     import sys
 
     from prefect import flow
@@ -302,16 +302,16 @@ async def deploy(parts: Parts) -> None:
         with suppress(ObjectAlreadyExists):
             await client.create_work_pool(WorkPoolCreate(name=POOL, type="process"))
     source: Any = await flow.from_source(source=str(root), entrypoint="tests/bench/fleet/filing.py:file_reports")
-    # A command of one's own spares a process that looks for a project's environment first.
+    # An explicit command avoids a process that looks for a project's environment first.
     variables = {"command": f"{sys.executable} -m prefect.engine", "working_dir": str(root)}
-    with redirect_stdout(io.StringIO()):  # it tells how to go on
+    with redirect_stdout(io.StringIO()):  # it prints the next steps
         await source.deploy(
             name=DEPLOYMENT.partition("/")[2], work_pool_name=POOL, job_variables=variables, ignore_warnings=True
         )
 
 
 async def _slots(began: float) -> list[str]:
-    """Return flow runs of this round that Prefect takes for running: others may have left some on its server."""
+    """Return this round's flow runs that Prefect considers running; others may have left some on its server."""
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.filters import (
         FlowRunFilter,
@@ -325,7 +325,7 @@ async def _slots(began: float) -> list[str]:
     async with get_client() as client:
         found = await client.read_flow_runs(flow_run_filter=FlowRunFilter(state=state, expected_start_time=since))
     mine = [run for run in found if run.deployment_id is not None or run.parent_task_run_id is None]
-    return [f"{len(mine)} flow runs that Prefect takes for running"] if mine else []
+    return [f"{len(mine)} flow runs that Prefect considers running"] if mine else []
 
 
 def _list(name: str) -> Any:
@@ -341,11 +341,11 @@ def _store() -> Any:
 
 
 def memory_of_a_desktop(came: Came) -> tuple[float, float]:
-    """Return what a desktop has beside its program, and its share of the flow run's process, in MB."""
+    """Return a desktop's memory without its program, and its share of the flow run's process, in MB."""
     seen = max(1, came.desktops_seen)
     return came.memory_mb.get(DESKTOP, 0.0) / seen, came.memory_mb.get(RUN, 0.0) / seen
 
 
 def median(seconds: list[float]) -> float:
-    """Return the middle one; not a number if there is none."""
+    """Return the median; not a number for an empty list."""
     return statistics.median(seconds) if seconds else math.nan

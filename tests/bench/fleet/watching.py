@@ -1,4 +1,4 @@
-"""What a fleet takes while it works: CPU seconds and memory of each part, looked at now and then."""
+"""CPU seconds and memory of each part of a working fleet, sampled at intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUN, WORKER, PROGRAM, DESKTOP = "flow runs", "Prefect's workers", "the program",
 
 
 class Watch:
-    """Looks at processes in a thread; ``cpu_s`` are by part, and count from when it was begun."""
+    """Samples processes in a thread; ``cpu_s`` are per part, since its start."""
 
     def __init__(self, kinds: Callable[[], Mapping[str, Sequence[int]]], machines: Callable[[], Sequence[int]]) -> None:
         self._kinds, self._machines = kinds, machines
@@ -63,7 +63,7 @@ class Watch:
                 self._first[pid, ticks[0]] = ticks[1]
             memory[named] += _pss_kb(pid)
             desktops += "Xvfb " in line
-        if desktops >= self.desktops:  # all that there are at once
+        if desktops >= self.desktops:  # all desktops at this time
             self.desktops = desktops
             self.memory_mb = {part: kb / 1024 for part, kb in memory.items()}
 
@@ -79,7 +79,7 @@ def _part(line: str) -> str:
 
 
 def _ticks(pid: int) -> tuple[int, int] | None:
-    """Return when a process began, and how long it has worked, in ticks of the kernel."""
+    """Return a process's start time and its CPU time, in ticks of the kernel."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
