@@ -485,7 +485,7 @@ def test_an_unusable_bucket_is_reported(
 
 @contextmanager
 def nothing_is_deleted(s3: S3Server) -> Iterator[str]:
-    """A door to the S3 server that refuses DELETE, as a policy for evidence does."""
+    """A proxy of the S3 server that refuses DELETE, as a policy for evidence does."""
     host = s3.endpoint.removeprefix("http://")
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""A popup of a real program on a real display is recognized by what is written on it, cleared, and work goes on."""
+"""A popup of a real program on a real display is recognized by its text and cleared, and the work continues."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ PLAYBOOK = APPS / "nasty.playbook.yaml"
 
 
 async def no_sign_on() -> None:
-    """Nothing expires here."""
+    """Do nothing: no session expires here."""
 
 
 @pytest.mark.desktop
-async def test_a_tip_that_comes_up_late_is_closed_once_and_the_entry_filed_once(tmp_path: Path) -> None:
+async def test_a_late_tip_is_closed_once_and_the_entry_is_filed_once(tmp_path: Path) -> None:
     desktop = await VirtualDesktop.start()
     desktop.tells_windows = True
     clerk = Clerk(desktop, tmp_path, "popups", seed_of("popups", "aside"), "", "--delay", "0.3")

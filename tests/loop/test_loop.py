@@ -1,4 +1,4 @@
-"""What the loop keeps from one step to the next, and what it tells the hands of the screen that it was decided on."""
+"""State that the loop keeps between steps, and the frame that the desktop gets with each gesture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DONE = wrote(step("answer", content="done"))
 
 
 @pytest.mark.parametrize("rechecks", [True, False])
-async def test_hands_are_told_which_frame_a_press_was_decided_on(rechecks: bool) -> None:
+async def test_the_desktop_gets_the_frame_of_the_decision(rechecks: bool) -> None:
     class Numbered(PaintedDesktop):
         async def look(self, *, after_action: bool = False) -> Frame:
             return replace(await super().look(after_action=after_action), number=7 + len(self.gestures))
@@ -42,7 +42,7 @@ async def test_hands_are_told_which_frame_a_press_was_decided_on(rechecks: bool)
     assert [slip.frame for slip in desktop.slips if slip] == ([7, 8] if rechecks else [0, 0])
 
 
-async def test_after_an_escape_that_was_not_pressed_the_screen_is_the_one_that_is_there_now() -> None:
+async def test_after_a_withheld_escape_the_current_screen_is_used() -> None:
     class Late(ColouredProgram):
         async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
             self.screen = "menu"
@@ -61,7 +61,7 @@ class Helper:
 
 
 class Pressed(Once):
-    """Takes each click for one on a button that was pressed before."""
+    """Treats each click as one on a button that was pressed before."""
 
     def __init__(self) -> None:
         super().__init__(("OK",), self._not_done)
@@ -90,9 +90,7 @@ def fits(text: str) -> str:
         ("it is a person's", wrote(step("ask_human", question="What now?"))),
     ],
 )
-async def test_an_answer_that_came_too_early_is_the_last_but_one_whatever_comes_between(
-    why: str, between: Reply
-) -> None:
+async def test_a_second_early_answer_ends_the_work_despite_steps_in_between(why: str, between: Reply) -> None:
     class Program(ColouredProgram):
         async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
             if isinstance(gesture, Click) and why != "it was pressed before":

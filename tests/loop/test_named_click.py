@@ -1,4 +1,4 @@
-"""A press whose words name another control than the one at its point is withheld, and the model is told both."""
+"""A press whose description names another control than the one at its point is withheld; the model gets both names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def between(start: Box, end: Box) -> dict[str, int]:
 
 
 class Reads:
-    """A reader of spots that counts what it is asked for."""
+    """A reader of spots that counts its calls."""
 
     def __init__(self, spot: tuple[Spot, list[Control]] | None, *controls: Control) -> None:
         self.found, self.all, self.crops, self.screens = spot, list(controls), 0, 0
@@ -65,7 +65,7 @@ class Reads:
 
 
 class Case:
-    """A model on a painted desktop whose program tells a tree."""
+    """A model on a painted desktop whose program reports an accessibility tree."""
 
     def __init__(self, *said: Any, tree: ElementTree = FORM, **how: Any) -> None:
         self.desktop, self.recorder, self.told = PaintedDesktop(), MemoryRecorder(), TellsTree(tree)
@@ -86,7 +86,7 @@ class Case:
 
     @property
     def answer(self) -> str:
-        """What the model is told after its first call."""
+        """The messages that the model gets after its first call."""
         return json.dumps(self.model.bodies[1]["messages"], ensure_ascii=False)
 
     @property
@@ -98,18 +98,18 @@ def click(words: str, box: Box, dx: int = 0, dy: int = 0, **more: Any) -> Any:
     return step("click", element=words, **at(box, dx, dy), **more)
 
 
-async def test_nothing_is_pressed_and_the_model_is_told_both_at_no_extra_call() -> None:
+async def test_a_wrong_press_is_withheld_and_the_next_request_explains_it() -> None:
     case = Case(click("the Save button", DELETE), click("the Save button", SAVE))
     (press,) = await case.presses()
     assert press.at == SAVE.center
     assert TOLD in case.answer
     assert len(case.model.bodies) == 3
     assert [reason.startswith(TOLD) for reason in case.reasons] == [True]
-    assert len(case.recorder.of("action")) == 1, "a withheld press is no action"
+    assert len(case.recorder.of("action")) == 1, "a withheld press is not recorded as an action"
     assert case.walk.guard.actions == 1
 
 
-async def test_the_place_that_is_told_is_where_the_named_control_is() -> None:
+async def test_the_reported_position_is_that_of_the_named_control() -> None:
     told = {"x": 689, "y": 552}
     case = Case(click("Save", DELETE), step("click", element="Save", **told))
     (press,) = await case.presses()
@@ -144,13 +144,13 @@ async def test_every_kind_of_press_is_withheld(call: Any) -> None:
         step("drag_and_drop", element="the first card into the last column", **between(DELETE, SAVE)),
     ],
 )
-async def test_a_press_that_may_be_right_is_made(call: Any) -> None:
+async def test_a_press_that_may_be_right_is_performed(call: Any) -> None:
     case = Case(call)
     assert len(await case.presses()) == 1
     assert case.reasons == []
 
 
-async def test_a_model_that_repeats_the_call_has_decided() -> None:
+async def test_a_repeated_call_is_performed() -> None:
     case = Case(click("Save", DELETE), click("Save", DELETE))
     (press,) = await case.presses()
     assert press.at == DELETE.center
@@ -165,13 +165,13 @@ async def test_another_wrong_point_and_a_later_repetition_are_withheld_again() -
 
 
 @pytest.mark.parametrize(("dx", "side"), [(-25, "5 px to the left of"), (24, "5 px to the right of")])
-async def test_a_point_beside_a_small_control_is_told_and_never_moved(dx: int, side: str) -> None:
+async def test_a_point_next_to_a_small_control_is_reported_and_not_moved(dx: int, side: str) -> None:
     case = Case(click("Save", SAVE, dx=dx), spots=Reads(None))
     assert await case.presses() == []
     assert f"The point is on no control, {side} ‘Save’, which is at (689, 552)." in case.answer
 
 
-async def test_a_point_above_or_far_off_on_bare_ground_is_told_too() -> None:
+async def test_a_point_above_or_far_from_the_control_is_reported() -> None:
     case = Case(click("Save", SAVE, dy=-15), click("Save", SAVE, dx=70, dy=60), spots=Reads(None))
     assert await case.presses() == []
     assert "5 px above ‘Save’" in case.answer
@@ -190,24 +190,24 @@ async def test_a_point_on_the_padding_of_a_button_is_pressed(reader: Reads | Non
 
 
 @pytest.mark.parametrize("box", [SAVE, DELETE])
-async def test_nothing_under_a_mask_is_told(box: Box) -> None:
+async def test_masked_controls_are_not_named(box: Box) -> None:
     case = Case(click("Save", DELETE), redactor=Painter([FixedRegions([Mask("region", box)])]))
     assert len(await case.presses()) == 1
     assert case.reasons == []
 
 
-async def test_a_text_that_holds_a_secret_is_not_told() -> None:
+async def test_a_name_with_a_secret_is_not_reported() -> None:
     case = Case(click("Save", DELETE), tell=lambda text: text.replace("Delete", "Hidden"))
     assert len(await case.presses()) == 1
 
 
 @pytest.mark.parametrize("tree", [replace(FORM, moving=True), ElementTree(complete=False)])
-async def test_a_tree_that_may_be_late_or_tells_nothing_withholds_nothing(tree: ElementTree) -> None:
+async def test_a_late_or_empty_tree_withholds_no_press(tree: ElementTree) -> None:
     case = Case(click("Save", DELETE), tree=tree)
     assert len(await case.presses()) == 1
 
 
-async def test_a_tree_that_is_still_moving_after_a_while_withholds_nothing() -> None:
+async def test_a_tree_that_keeps_moving_withholds_no_press() -> None:
     case = Case(tree=replace(FORM, moving=True))
     seen, call = await case.walk.look(), a_step(**click("Save", DELETE)["tool_call"]).tool_call
     assert await NamedClicks().contradiction(case.walk.doors, call, seen, case.walk.record) == ""
@@ -216,7 +216,7 @@ async def test_a_tree_that_is_still_moving_after_a_while_withholds_nothing() -> 
 
 
 @pytest.mark.parametrize(("slow_s", "reads"), [(30.0, 1), (-1.0, 2)])
-async def test_an_action_is_named_by_the_tree_of_the_comparison_unless_that_is_old(
+async def test_the_recorded_name_comes_from_the_compared_tree_unless_outdated(
     monkeypatch: pytest.MonkeyPatch, slow_s: float, reads: int
 ) -> None:
     monkeypatch.setattr(element_tree, "SLOW_S", slow_s)
@@ -227,13 +227,13 @@ async def test_an_action_is_named_by_the_tree_of_the_comparison_unless_that_is_o
     assert told.asked == reads
 
 
-async def test_a_program_that_does_not_answer_withholds_nothing() -> None:
+async def test_a_hung_program_withholds_no_press() -> None:
     case = Case(click("Save", DELETE))
     case.told.takes_s = 30.0
     assert len(await case.presses()) == 1
 
 
-async def test_the_window_of_another_program_at_the_point_speaks_against_the_tree() -> None:
+async def test_the_tree_is_ignored_if_another_programs_window_is_at_the_point() -> None:
     case = Case(click("Save", DELETE))
     case.desktop.owners = lambda at: Owner("/usr/bin/other", box=WHOLE, pid=PID + 1)
     assert len(await case.presses()) == 1
@@ -251,7 +251,7 @@ SILENT = ElementTree(complete=False)
     [
         (FORM, "Delete", read("Delete", DELETE), 1, 0, 0),
         (FORM, "Save", read("Delete", DELETE), 0, 1, 0),
-        (FORM, "Save", read("Save", DELETE), 1, 1, 0),  # the picture has the last word
+        (FORM, "Save", read("Save", DELETE), 1, 1, 0),  # OCR overrules the tree
         (SILENT, "Delete", read("Delete", DELETE), 1, 1, 0),
         (SILENT, "the Save button", read("Delete", DELETE), 0, 1, 1),
         (SILENT, "the store button", read("Delete", DELETE), 1, 1, 1),
@@ -259,7 +259,7 @@ SILENT = ElementTree(complete=False)
         (SILENT, "Save", (Spot("", "", DELETE, (), is_bare=True), [Control("Save", "", DELETE.moved(26, 0))]), 0, 1, 0),
     ],
 )
-async def test_a_picture_is_read_only_where_no_program_tells(
+async def test_ocr_is_used_only_to_confirm_or_replace_the_tree(
     tree: ElementTree, words: str, found: Any, pressed: int, crops: int, screens: int
 ) -> None:
     case = Case(click(words, DELETE, dx=2), tree=tree)
@@ -269,7 +269,7 @@ async def test_a_picture_is_read_only_where_no_program_tells(
     assert (reader.crops, reader.screens) == (crops, screens)
 
 
-async def test_a_script_that_finds_its_targets_itself_is_not_asked() -> None:
+async def test_a_scripts_clicks_are_not_compared() -> None:
     case = Case(click("Save", DELETE))
     await pursue(
         Executor(case.walk, type(case.walk).act, layer="script"),

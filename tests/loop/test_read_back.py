@@ -1,4 +1,4 @@
-"""Fields of real programs are read back after a text was typed: a difference is told, and nothing else is."""
+"""Fields of real programs are read back after typing: only a difference is reported to the model."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, w
 pytestmark = pytest.mark.desktop
 PATIENCE_S = 60.0
 SLOW = Settle(first_change_s=3.0, quiet_s=0.5)
-"""Swing draws what is typed late on a busy machine."""
+"""Swing draws typed text late on a busy machine."""
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the tree be waited for: on a busy machine LibreOffice takes seconds to tell of a sheet."""
+    """Wait longer for the tree: on a busy machine LibreOffice takes seconds to report a sheet."""
     monkeypatch.setattr(read_back, "PATIENCE_S", 30.0)
 
 
@@ -69,7 +69,7 @@ for (const box of document.querySelectorAll(".code"))
 
 @dataclass
 class Stage:
-    """A program whose fields are typed into, by a model's steps."""
+    """A program whose fields get text by a model's steps."""
 
     walk: Walk
     recorder: MemoryRecorder
@@ -82,7 +82,7 @@ class Stage:
         await self.walk.look(after_action=True)
 
     async def write(self, text: str, **how: object) -> str:
-        """Type a text; return what is told of the field."""
+        """Type a text; return the sentence about the field."""
         step = a_step("write", content=text, **how)
         while True:
             before = self.walk.seen
@@ -90,10 +90,10 @@ class Stage:
             try:
                 await self.walk.act(step)
                 break
-            except ScreenChanged:  # a program still draws what came before
+            except ScreenChanged:  # the program still draws the previous step
                 await self.walk.look()
         said = await self.walk.verify(before, step.tool_call, started_s=self.walk.doors.now_s())
-        await self.walk.record(self.recorder.of("field_read")[-1].model_copy())  # all that was noted is written
+        await self.walk.record(self.recorder.of("field_read")[-1].model_copy())  # flush the background writes
         return said.partition("The field")[2].strip()
 
     @property
@@ -126,7 +126,7 @@ async def first_field(desktop: VirtualDesktop) -> None:
     await until_there(desktop, "text field", "Plain")
 
 
-async def test_gtk_completes_and_cuts_off_and_the_model_is_told(tmp_path: Path) -> None:
+async def test_a_completed_or_truncated_text_in_gtk_is_reported(tmp_path: Path) -> None:
     async with stage(gtk(), first_field) as form:
         assert await form.write("Zoë 🙂") == ""
         assert await form.write(" King") == ""
@@ -161,7 +161,7 @@ async def test_a_password_field_is_not_read() -> None:
         assert (read.outcome, read.held, read.field) == ("unread", "", "")
 
 
-async def test_what_is_under_a_mask_is_not_told() -> None:
+async def test_a_masked_field_is_not_reported() -> None:
     async with stage(gtk(), first_field) as form:
         tree = await form.walk.doors.desktop.elements()  # type: ignore[attr-defined]
         short = tree.find("text field", "Short")[0]
@@ -172,7 +172,7 @@ async def test_what_is_under_a_mask_is_not_told() -> None:
         assert form.recorder.of("field_read")[-1].why == "something of the field is masked"
 
 
-async def test_qt_masks_and_cuts_off_and_its_other_fields_say_nothing() -> None:
+async def test_a_formatted_or_truncated_text_in_qt_is_reported() -> None:
     pytest.importorskip("PySide6", reason="needs the package PySide6, a test dependency")
     async with stage([sys.executable, str(APPS / "fields_qt.py")], first_field) as form:
         assert await form.write("Zoë 🙂") == ""
@@ -192,10 +192,10 @@ async def test_qt_masks_and_cuts_off_and_its_other_fields_say_nothing() -> None:
         assert await form.write("secret") == ""
         await form.tab()
         assert await form.write("one") == ""
-        assert form.outcome == "unread"  # a text area of Qt tells no text
+        assert form.outcome == "unread"  # a text area of Qt reports no text
 
 
-async def test_a_page_reformats_and_loses_characters_and_what_it_only_draws_is_no_difference(tmp_path: Path) -> None:
+async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(PAGE, encoding="utf-8")
     app = shlex.split(f"chromium {FLAGS} --user-data-dir={tmp_path}/profile --app=file://{tmp_path}/page.html")
 
@@ -209,14 +209,14 @@ async def test_a_page_reformats_and_loses_characters_and_what_it_only_draws_is_n
             said.append(await form.write(text))
         assert said == ["", "", "holds ‘abcd’, not ‘abcdef’.", "", "holds ‘123’, not ‘a1b2c3’."]
         await form.tab()
-        assert await form.write("1,5\t") == "holds ‘1.50 €’, not ‘1,5’."  # and the keyboard is in the next field
-        assert await form.write("Ap") == ""  # the list below offers Apple, and the field holds what was typed
+        assert await form.write("1,5\t") == "holds ‘1.50 €’, not ‘1,5’."  # and the focus is in the next field
+        assert await form.write("Ap") == ""  # the list below offers Apple, and the field has only the typed text
         await form.tab()
         assert await form.write("007") == ""
         await form.tab()
         assert await form.write("one\ntwo") == ""
         await form.tab()
-        assert await form.write("fine") == ""  # the label counts
+        assert await form.write("fine") == ""  # the label counts characters
         await form.tab()
         assert await form.write("new ") == ""
         await form.tab()
@@ -226,7 +226,7 @@ async def test_a_page_reformats_and_loses_characters_and_what_it_only_draws_is_n
         await form.tab()
         assert await form.write("New", overwrite=True) == ""
         await form.tab()
-        assert await form.write("42") == ""  # each digit has a box of its own
+        assert await form.write("42") == ""  # each digit has its own box
         assert form.outcome == "unread"
 
 
@@ -259,7 +259,7 @@ async def test_a_cell_of_calc_is_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not can_read(), reason="needs OCR, the extra rehearsal")
-async def test_tk_tells_nothing_so_its_field_is_read_by_ocr() -> None:
+async def test_a_field_of_tk_is_read_by_ocr() -> None:
     async with stage([tk_python(), str(APPS / "fields_tk.py")]) as form:
         assert await form.write("Ada Lovelace") == ""
         assert (form.outcome, form.recorder.of("field_read")[-1].by) == ("exact", "text")
@@ -270,7 +270,7 @@ async def test_tk_tells_nothing_so_its_field_is_read_by_ocr() -> None:
 
 @pytest.mark.skipif(not can_read(), reason="needs OCR, the extra rehearsal")
 @pytest.mark.skipif(shutil.which("java") is None, reason="needs the Debian package default-jdk-headless and Swing")
-async def test_a_mask_of_swing_loses_letters_and_its_fields_take_wide_characters_from_the_clipboard(
+async def test_lost_letters_in_swing_are_reported_and_wide_characters_are_pasted(
     tmp_path: Path,
 ) -> None:
     log = tmp_path / "held"

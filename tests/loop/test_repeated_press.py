@@ -1,4 +1,4 @@
-"""Nothing is pressed twice on an unchanged screen: what each agent is told, and what is pressed."""
+"""No press is repeated on an unchanged screen: the messages to each agent, and the presses that happen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SENT = Activity(known=True, sent=True)
 
 
 class Program(ColouredProgram):
-    """A form that says nothing of what becomes of it; ``late`` looks after the first press it is filed."""
+    """A form without visible effects; ``late`` captures after the first press it is filed."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Case:
 
 
 @pytest.mark.parametrize("again", [SUBMIT, BESIDE])
-async def test_a_model_is_told_once_and_may_do_something_else(again: Any) -> None:
+async def test_a_model_gets_one_correction_and_may_do_another_step(again: Any) -> None:
     case = Case(Program(), SUBMIT, again, SCROLL, DONE)
     assert (await work(case.walk)).text == "done"
     assert [type(gesture).__name__ for gesture in case.program.gestures if not isinstance(gesture, Pause)] == [
@@ -87,7 +87,7 @@ async def test_a_model_is_told_once_and_may_do_something_else(again: Any) -> Non
 
 
 @pytest.mark.parametrize("press", [SUBMIT, ENTER, TWICE])
-async def test_a_model_that_insists_ends_as_with_an_unknown_effect(press: Any) -> None:
+async def test_an_insistent_model_ends_with_an_unknown_effect(press: Any) -> None:
     case = Case(Program(activity=SENT), press)
     with pytest.raises(GaveUp, match="the program sent something, and the screen has not changed") as caught:
         await work(case.walk)
@@ -95,14 +95,14 @@ async def test_a_model_that_insists_ends_as_with_an_unknown_effect(press: Any) -
     assert (case.program.presses, len(case.model.bodies)) == (1, 3)
 
 
-async def test_it_insists_also_after_something_that_shows_nothing() -> None:
+async def test_a_step_without_a_visible_effect_does_not_reset_the_rule() -> None:
     case = Case(Program(), SUBMIT, SUBMIT, SCROLL, SUBMIT, DONE)
     with pytest.raises(GaveUp):
         await work(case.walk)
     assert case.program.presses == 2
 
 
-async def test_an_effect_that_comes_late_is_shown_to_the_model() -> None:
+async def test_a_late_effect_is_shown_to_the_model() -> None:
     case = Case(Program(late=4), SUBMIT, SUBMIT, DONE)
     assert (await work(case.walk)).text == "done"
     assert case.program.presses == 1
@@ -112,7 +112,7 @@ async def test_an_effect_that_comes_late_is_shown_to_the_model() -> None:
     assert case.walk.seen.frame.rgb == (await case.program.look()).rgb
 
 
-async def test_a_press_of_which_nothing_came_is_repeated_once_without_a_word() -> None:
+async def test_a_press_without_any_effect_may_be_repeated_once() -> None:
     case = Case(Program(activity=NOTHING), SUBMIT, SUBMIT, SUBMIT, DONE)
     assert (await work(case.walk)).text == "done"
     assert case.program.presses == 2
@@ -120,24 +120,24 @@ async def test_a_press_of_which_nothing_came_is_repeated_once_without_a_word() -
 
 
 @pytest.mark.parametrize("activity", [UNKNOWN, NOTHING, SENT])
-async def test_buttons_whose_effect_shows_are_pressed_as_often_as_wanted(activity: Activity) -> None:
+async def test_buttons_with_a_visible_effect_may_be_pressed_repeatedly(activity: Activity) -> None:
     pages = ("menu", "form", "record")
     turns = Program(lambda screen, gesture: pages[(pages.index(screen) + 1) % 3], activity=activity)
     case = Case(turns, *[SUBMIT] * 7, DONE)
     assert (await work(case.walk)).text == "done"
     assert case.program.presses == 7
     assert case.recorder.of("correction") == case.recorder.of("looked_again") == []
-    assert not [gesture for gesture in turns.gestures if isinstance(gesture, Pause)], "and nobody waits"
+    assert not [gesture for gesture in turns.gestures if isinstance(gesture, Pause)], "without a wait"
 
 
-async def test_there_and_back_is_no_repeat() -> None:
+async def test_a_press_after_going_there_and_back_is_allowed() -> None:
     other = {"form": "record", "record": "form"}
     case = Case(Program(lambda screen, gesture: other[screen]), *[SUBMIT] * 6, DONE)
     assert (await work(case.walk)).text == "done"
     assert case.program.presses == 6
 
 
-async def test_what_was_declared_safe_to_click_again_stays_so() -> None:
+async def test_a_press_declared_safe_may_be_repeated() -> None:
     case = Case(Program(), SUBMIT, SUBMIT, SUBMIT, DONE)
     case.walk.safe_to_repeat = ("*",)
     assert (await work(case.walk)).text == "done"
@@ -145,7 +145,7 @@ async def test_what_was_declared_safe_to_click_again_stays_so() -> None:
     assert case.recorder.of("correction") == []
 
 
-async def test_a_click_into_a_field_may_be_made_again() -> None:
+async def test_a_click_into_a_field_may_be_repeated() -> None:
     class Fields:
         async def __call__(self, frame: Frame, where: Point | Box) -> str:
             return ""
@@ -159,7 +159,7 @@ async def test_a_click_into_a_field_may_be_made_again() -> None:
     assert case.program.presses == 3
 
 
-async def test_after_a_person_was_asked_it_is_pressed_again() -> None:
+async def test_a_press_may_be_repeated_after_a_persons_answer() -> None:
     class Helper:
         async def help(self, walk: Walk, question: str) -> str:
             return "Press it again."
@@ -171,7 +171,7 @@ async def test_after_a_person_was_asked_it_is_pressed_again() -> None:
 
 
 @pytest.mark.parametrize("not_done", [True, False])
-async def test_who_can_look_for_the_effect_is_asked_before_it_is_given_up(not_done: bool) -> None:
+async def test_the_probe_is_asked_before_giving_up(not_done: bool) -> None:
     async def look() -> bool:
         return not_done
 
@@ -188,7 +188,7 @@ async def test_who_can_look_for_the_effect_is_asked_before_it_is_given_up(not_do
     assert case.program.presses == (2 if not_done else 1)
 
 
-async def test_a_press_that_was_declared_once_is_left_to_its_own_rule() -> None:
+async def test_a_press_once_button_follows_its_own_rule() -> None:
     async def reads(frame: Frame, where: Point | Box) -> str:
         return "Submit"
 
@@ -207,7 +207,7 @@ async def test_a_press_that_was_declared_once_is_left_to_its_own_rule() -> None:
     assert "the screen has not changed" not in case.told
 
 
-async def test_the_next_layer_does_not_press_it_either() -> None:
+async def test_the_next_layer_does_not_repeat_the_press() -> None:
     case = Case(Program(), SUBMIT, DONE)
     await work(case.walk)
     case.walk = replace(case.walk, transcript=replace(case.walk.transcript, entries=()), seen=None)
@@ -217,7 +217,7 @@ async def test_the_next_layer_does_not_press_it_either() -> None:
     assert "‘Submit’ was pressed before" in case.told
 
 
-async def test_hands_raise_what_a_script_is_told() -> None:
+async def test_a_scripts_repeated_press_raises_an_error() -> None:
     program = Program()
     recorder = MemoryRecorder()
 
@@ -232,7 +232,7 @@ async def test_hands_raise_what_a_script_is_told() -> None:
 
 
 class Page(PaintedDesktop):
-    """A page with some large letters on it; nothing ever changes."""
+    """A page with large letters that never changes."""
 
     async def look(self, *, after_action: bool = False) -> Frame:
         image = Image.new("RGB", (480, 240), "#d8d8d8")
@@ -241,9 +241,7 @@ class Page(PaintedDesktop):
 
 
 @pytest.mark.parametrize(("safe", "presses"), [(False, 1), (True, 3)])
-async def test_a_playbook_that_presses_again_is_held_back_unless_it_says_that_this_is_safe(
-    safe: bool, presses: int
-) -> None:
+async def test_a_playbooks_repeated_press_is_withheld_unless_declared_safe(safe: bool, presses: int) -> None:
     written = f"""
 name: orders
 goals:

@@ -75,7 +75,7 @@ FORM = painted()
     ],
     ids=["the look of the button", "a ring around another field", "a ring around the button", "a caret", "a tool tip"],
 )
-def test_marks_of_a_press_are_no_effect(now: Frame) -> None:
+def test_feedback_of_a_press_is_not_an_effect(now: Frame) -> None:
     assert not effect_tiles(FORM, now, [AT])
     assert not effect_tiles(now, FORM, [AT])
 
@@ -91,24 +91,24 @@ def test_marks_of_a_press_are_no_effect(now: Frame) -> None:
     ],
     ids=["a message", "a digit below the button", "another label", "a lamp", "a panel"],
 )
-def test_what_a_person_would_call_an_effect_is_one(now: Frame) -> None:
+def test_visible_changes_count_as_an_effect(now: Frame) -> None:
     assert effect_tiles(FORM, now, [AT])
 
 
-def test_a_tick_at_the_very_point_that_was_pressed_is_an_effect() -> None:
+def test_a_tick_at_the_pressed_point_is_an_effect() -> None:
     empty = painted(box((60, 200, 74, 214), outline="black"))
     tick: Draw = lambda draw: draw.line((62, 207, 66, 212, 73, 202), fill="black", width=2)  # noqa: E731
     assert effect_tiles(empty, painted(box((60, 200, 74, 214), outline="black"), tick), [Point(67, 207)])
 
 
-def test_another_page_and_another_size_are_large() -> None:
+def test_another_page_and_another_size_are_large_effects() -> None:
     page = Frame(bytes([40]) * len(FORM.rgb), SIZE, ":1")
     other = Frame(bytes(30 * 20 * 3), Size(30, 20), ":1")
     assert is_large(effect_tiles(FORM, page, [AT]), page)
     assert is_large(effect_tiles(FORM, other, [AT]), other)
 
 
-def test_text_that_was_written_before_a_key_is_no_effect_of_the_key() -> None:
+def test_text_typed_before_a_key_is_not_an_effect_of_the_key() -> None:
     now = painted(text((30, 84), "fourteen"))
     assert not effect_tiles(FORM, now, [], Point(100, 92))
     assert effect_tiles(FORM, now, [])
@@ -148,12 +148,12 @@ def kind_of(gesture: Gesture) -> str:
         (HoldAndTap(("shift",), ("down", "down")), ""),
     ],
 )
-def test_what_counts_as_a_press(gesture: Gesture, kind: str) -> None:
+def test_gestures_are_classified_as_presses(gesture: Gesture, kind: str) -> None:
     assert kind_of(gesture) == kind
 
 
 def pressed_on(before: Frame, *after: Frame, gesture: Gesture = CLICK) -> MadePresses:
-    """Return what is remembered after a press and some looks."""
+    """Return the recorded presses after one press and some captures."""
     presses = MadePresses()
     presses.record(gesture, before, 100.0)
     for frame in after:
@@ -177,7 +177,7 @@ async def never() -> bool:
 
 
 class Driven:
-    """Answers a check until it ends or gives up; ``looks`` is what the glances show, the last one again and again."""
+    """Answers a check until it ends or gives up; ``looks`` are the captured screens, the last one repeated."""
 
     def __init__(self, presses: MadePresses, *looks: Frame, at_s: float = 100.2, harmless: bool = False, **how: Any):
         self.asked: list[type[Instruction]] = []
@@ -219,7 +219,7 @@ class Driven:
         (Activity(known=True, computed=True), "the program worked on it"),
     ],
 )
-def test_the_same_press_is_refused_with_its_reason_and_then_given_up(activity: Activity, said: str) -> None:
+def test_a_repeated_press_is_refused_with_a_reason_and_then_gives_up(activity: Activity, said: str) -> None:
     now = painted(color="#e8e8ff", activity=activity)
     presses = pressed_on(FORM, now)
     first = Driven(presses, now)
@@ -233,14 +233,14 @@ def test_the_same_press_is_refused_with_its_reason_and_then_given_up(activity: A
     assert (again.result, said in again.gave_up) == (None, True)
 
 
-def test_who_insists_later_is_not_kept_waiting() -> None:
+def test_a_late_repetition_is_refused_without_a_wait() -> None:
     presses = pressed_on(FORM, FORM)
     driven = Driven(presses, FORM, at_s=110.0)
     assert (driven.waited_s, driven.asked.count(Glance)) == (0.0, 1)
     assert driven.result is not None
 
 
-def test_where_the_effect_is_certainly_not_there_it_begins_again() -> None:
+def test_a_denied_effect_resets_the_rule() -> None:
     presses = pressed_on(FORM, FORM)
     Driven(presses, FORM)
     again = Driven(presses, FORM, at_s=110.0, not_done=True)
@@ -249,7 +249,7 @@ def test_where_the_effect_is_certainly_not_there_it_begins_again() -> None:
     assert presses.made == []
 
 
-def test_what_certainly_had_no_effect_is_repeated_once_and_then_does_nothing() -> None:
+def test_a_press_without_effect_is_repeated_once_and_then_refused() -> None:
     now = painted(activity=NOTHING)
     presses = pressed_on(FORM, now)
     assert Driven(presses, now).result is None
@@ -271,7 +271,7 @@ def test_a_repeated_press_that_sent_something_counts_as_sent() -> None:
     assert "the program sent something" in refused.result.why
 
 
-def test_a_screen_that_changes_while_it_waits_goes_to_who_decides() -> None:
+def test_a_change_during_the_wait_returns_to_the_layer() -> None:
     presses = pressed_on(FORM, FORM)
     driven = Driven(presses, FORM, FORM, painted(text((20, 250), "Saved")))
     assert driven.result is not None
@@ -280,14 +280,14 @@ def test_a_screen_that_changes_while_it_waits_goes_to_who_decides() -> None:
 
 
 @pytest.mark.parametrize("activity", [UNKNOWN, replace(SENT, sent=False)])
-def test_an_effect_that_shows_lets_the_next_press_pass_at_once(activity: Activity) -> None:
+def test_a_visible_effect_allows_the_next_press_at_once(activity: Activity) -> None:
     now = painted(text((AT.x, AT.y + 30), "1"), activity=activity)
     presses = pressed_on(FORM, now)
     driven = Driven(presses, now)
     assert (driven.result, driven.gave_up, driven.waited_s, presses.made) == (None, "", 0.0, [])
 
 
-def test_where_something_was_sent_a_small_change_is_watched_once_only() -> None:
+def test_after_sent_data_a_small_change_is_watched_only_once() -> None:
     one, two = (painted(text((AT.x, AT.y + 30), said), activity=SENT) for said in ("1", "2"))
     presses = pressed_on(FORM, one)
     first = Driven(presses, one)
@@ -298,10 +298,10 @@ def test_where_something_was_sent_a_small_change_is_watched_once_only() -> None:
     assert presses.shows_effect(presses.made[-1], two) is True
 
 
-def test_a_clock_beside_a_form_that_was_sent_is_no_effect() -> None:
+def test_a_clock_next_to_a_sent_form_is_not_an_effect() -> None:
     ticks = [painted(text((400, 290), f"12:00:{second:02}"), activity=SENT) for second in range(1, 60)]
     presses = pressed_on(painted(text((400, 290), "12:00:00")), ticks[0])
-    seconds = [tick for tick in ticks for _ in range(3)]  # a look every third of a second
+    seconds = [tick for tick in ticks for _ in range(3)]  # a capture every third of a second
     driven = Driven(presses, *seconds)
     assert driven.result is not None
     assert "the screen has not changed" in driven.result.why
@@ -310,7 +310,7 @@ def test_a_clock_beside_a_form_that_was_sent_is_no_effect() -> None:
     assert again.gave_up
 
 
-def test_a_screen_that_looked_otherwise_in_between_is_no_repeat() -> None:
+def test_a_different_screen_in_between_ends_the_rule() -> None:
     ticked = painted(box((60, 200, 74, 214), fill="black"))
     presses = pressed_on(FORM, ticked, FORM)
     assert Driven(presses, FORM).result is None
@@ -318,7 +318,7 @@ def test_a_screen_that_looked_otherwise_in_between_is_no_repeat() -> None:
 
 
 @pytest.mark.parametrize("more", [0, 1, 9])
-async def test_another_page_in_between_is_an_effect_whatever_was_looked_at_since(more: int) -> None:
+async def test_another_page_in_between_is_an_effect_after_any_number_of_captures(more: int) -> None:
     page = Frame(bytes([40]) * len(FORM.rgb), SIZE, ":1")
     looks = [look for _ in range(more) for look in (FORM, painted(CARET))]
     presses = pressed_on(FORM, page, *looks, FORM)
@@ -332,7 +332,7 @@ async def test_a_harmless_press_passes_without_a_wait() -> None:
     assert (driven.result, driven.gave_up, driven.asked) == (None, "", [Ask])
 
 
-async def test_after_a_person_had_the_screen_a_press_is_a_new_one() -> None:
+async def test_a_press_after_a_persons_work_is_a_new_one() -> None:
     held = replace(FORM, holds=1)
     assert await repeated(pressed_on(FORM, held), CLICK, held, scene()) is None
 
@@ -363,13 +363,13 @@ async def test_the_same_press_is_near_and_of_the_same_kind(gesture: Gesture, sam
         ("canvas", Click(Point(AT.x + 50, AT.y)), False),
     ],
 )
-async def test_a_program_tells_that_two_points_are_on_one_control(role: str, gesture: Gesture, same: bool) -> None:
+async def test_two_points_on_one_element_are_the_same_press(role: str, gesture: Gesture, same: bool) -> None:
     presses, tree = pressed_on(FORM, FORM), tree_of((role, "Submit", BUTTON))
     assert (await repeated(presses, gesture, FORM, scene(tree=tree)) is not None) is same
 
 
 class Reads:
-    """Reads the same words on each control, or what it is told to."""
+    """Reads the same given text on each control."""
 
     def __init__(self, said: str = "Submit", field: Box | None = None) -> None:
         self.said, self.field = said, field
@@ -388,7 +388,7 @@ class Reads:
     ("said", "dx", "dy", "same"),
     [("Submit", 30, 0, True), ("", 30, 0, False), ("Submit", 30, 20, False), ("Submit", 70, 0, False)],
 )
-async def test_without_elements_two_points_in_a_row_with_the_same_words_are_on_one_control(
+async def test_two_points_on_one_line_with_the_same_text_are_the_same_press(
     said: str, dx: int, dy: int, same: bool
 ) -> None:
     there = Click(Point(AT.x + dx, AT.y + dy))
@@ -406,7 +406,7 @@ async def test_without_elements_two_points_in_a_row_with_the_same_words_are_on_o
         ([Click(Point(30, 90))], True),
     ],
 )
-async def test_enter_is_the_same_press_while_the_keyboard_stays(between: list[Gesture], same: bool) -> None:
+async def test_enter_is_the_same_press_while_the_focus_stays(between: list[Gesture], same: bool) -> None:
     presses = MadePresses()
     for gesture in (Click(Point(30, 90)), Hotkey(("enter",)), *between):
         presses.record(gesture, FORM, 100.0)
@@ -427,13 +427,13 @@ async def test_enter_is_the_same_press_while_the_keyboard_stays(between: list[Ge
         (CLICK, scene(), ("*",), True),
     ],
 )
-async def test_a_field_and_what_was_declared_safe_may_be_pressed_again(
+async def test_a_press_on_a_field_or_declared_safe_is_harmless(
     gesture: Gesture, there: Scene, safe: tuple[str, ...], harmless: bool
 ) -> None:
     assert await is_harmless(MadePresses(), gesture, there, safe) is harmless
 
 
-async def test_what_cannot_be_read_is_not_harmless() -> None:
+async def test_an_unreadable_target_is_not_harmless() -> None:
     class Broken(Reads):
         async def field_at(self, frame: Frame, at: Point) -> Box | None:
             raise RuntimeError("no model")
@@ -453,7 +453,7 @@ def test_enter_after_another_text_is_another_press_and_a_bare_enter_is_the_same(
     assert may_be_same(one, bare)
 
 
-def test_an_effect_that_was_seen_once_is_not_forgotten() -> None:
+def test_a_seen_effect_is_remembered() -> None:
     presses = pressed_on(painted())
     (made,) = presses.made
     made.follow(Activity(known=True, computed=True, repainted=True))

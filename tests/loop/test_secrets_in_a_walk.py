@@ -146,7 +146,7 @@ async def test_the_masker_learns_of_a_typed_secret_that_shows_nowhere(text: str,
 
 
 class Labels:
-    """Reads a label beside everything in the left half."""
+    """Reads a label next to every point in the left half."""
 
     async def __call__(self, frame: Frame, where: Point | Box) -> str:
         return ""

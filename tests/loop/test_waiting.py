@@ -1,4 +1,4 @@
-"""What the model and the trace are told of a program that was still working when the patience was over."""
+"""Messages to the model and to the trace about a program that was still working after the settle time."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def seen(activity: Activity) -> Seen:
     return Seen(frame, shot(1), frame, frame)
 
 
-def test_the_model_is_told_in_a_sentence_and_not_which_server_it_is() -> None:
+def test_the_model_gets_the_waiting_time_without_the_servers_address() -> None:
     told = told_of("Nothing changed.", seen(Activity()), seen(WAITING))
     assert told == "Nothing changed. The program has been waiting for its server for 15 s."
     assert told_of("It changed.", seen(WAITING), seen(Activity())) == "It changed."
 
 
-def test_the_trace_says_which_server_it_is_and_what_cannot_be_seen() -> None:
+def test_the_trace_contains_the_servers_address_and_unseen_signs() -> None:
     frame = seen(WAITING).frame
     event = frame_taken(frame, shot(1), RedactedFrame(frame))
     assert (event.waiting_for, event.waited_us) == ("its server (10.0.0.5:443)", 15_000_000)
