@@ -1,4 +1,4 @@
-"""A program's API among the layers of a sub-goal: what is taken for one, what it answers, what a kill leaves of it."""
+"""A program's API as a layer of a sub-goal: accepted functions, their answers, and the state after a kill."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Filed(BaseModel):
 
 
 class Looks(PaintedDesktop):
-    """Counts how often it is looked at."""
+    """Counts its captures."""
 
     looks = 0
 
@@ -61,7 +61,7 @@ class Looks(PaintedDesktop):
 
 
 class Worked:
-    """A flow with an agent around some work: what it came to, and what was seen of it."""
+    """A flow with an agent around some work, and its results."""
 
     def __init__(self, folder: Path, *said: Any) -> None:
         self.folder, self.desktop, self.model = folder, Looks(), ScriptedModel(list(said) or [DONE])
@@ -93,7 +93,7 @@ async def not_there(reference: str) -> str:
     raise GaveUp(f"There is no API for {reference}.")
 
 
-async def test_an_async_function_without_hands_answers_in_the_place_of_the_screen(tmp_path: Path) -> None:
+async def test_an_async_function_without_hands_replaces_the_screen(tmp_path: Path) -> None:
     @subgoal(layers=[by_api, "model"])
     async def read_it(reference: str, amount: int = 3) -> str:
         return str(await pursue("Read it."))
@@ -112,13 +112,13 @@ async def test_an_async_function_without_hands_answers_in_the_place_of_the_scree
     assert "API: by api" in page.read_text()
 
 
-async def test_one_that_gives_up_leaves_the_turn_to_the_next_which_is_told_why_as_data(tmp_path: Path) -> None:
+async def test_an_api_that_gives_up_passes_its_reason_to_the_next_layer_as_data(tmp_path: Path) -> None:
     @subgoal(key="{reference}", layers=[not_there, "model"])
     async def file_it(reference: str) -> str:
         return str(await pursue("File it."))
 
     worked = await Worked(tmp_path, DONE).by(lambda: file_it("TX-1 <b>"))
-    assert worked.value == "by model", "giving up says that nothing was done, so nobody has to look"
+    assert worked.value == "by model", "giving up means that the API did not act, so no check is needed"
     (changed,) = worked.kinds("layer_changed")
     assert (changed.source, changed.target, changed.reason) == ("api", "model", "There is no API for TX-1 <b>.")
     task = str(worked.model.requests[0]["messages"][1]["content"])
@@ -127,7 +127,7 @@ async def test_one_that_gives_up_leaves_the_turn_to_the_next_which_is_told_why_a
     assert [event.reason for event in worked.kinds("action_failed")] == ["it gave up: There is no API for TX-1 <b>."]
 
 
-async def test_what_it_returns_is_read_as_the_goal_wants_it(tmp_path: Path) -> None:
+async def test_the_return_value_is_converted_to_the_goals_type(tmp_path: Path) -> None:
     async def model_of() -> Filed:
         return Filed(number=4)
 
@@ -160,7 +160,7 @@ async def test_what_it_returns_is_read_as_the_goal_wants_it(tmp_path: Path) -> N
     [(None, None), (NOT_DONE, {"number": 7}), ("found", "found")],
     ids=["unknown", "not done", "done"],
 )
-async def test_one_that_has_acted_and_answers_nonsense_is_looked_after_before_anybody_else_acts(
+async def test_after_an_invalid_answer_the_effect_is_probed_before_the_next_layer(
     tmp_path: Path, probe: Any, value: Any
 ) -> None:
     async def nonsense(item: str) -> str:
@@ -180,7 +180,7 @@ async def test_one_that_has_acted_and_answers_nonsense_is_looked_after_before_an
         assert "The program's API was called" in str(worked.error)
 
 
-async def test_what_it_raises_travels_and_is_looked_for_when_the_item_is_worked_on_again(tmp_path: Path) -> None:
+async def test_an_exception_propagates_and_the_next_attempt_checks_the_effect(tmp_path: Path) -> None:
     called: list[str] = []
 
     async def cut_off(item: str) -> str:
@@ -199,7 +199,7 @@ async def test_what_it_raises_travels_and_is_looked_for_when_the_item_is_worked_
     assert (called, again.model.requests) == (["I-1"], [])
 
 
-async def test_an_api_that_only_looks_is_not_written_down_and_is_called_again(tmp_path: Path) -> None:
+async def test_an_api_without_effect_is_not_journaled_and_may_be_called_again(tmp_path: Path) -> None:
     called: list[str] = []
 
     async def cut_off_once(item: str) -> str:
@@ -216,7 +216,7 @@ async def test_an_api_that_only_looks_is_not_written_down_and_is_called_again(tm
     assert (await Worked(tmp_path).by(lambda: read_it("I-1"))).value == "read"
 
 
-async def test_it_counts_as_an_action_and_stops_at_a_deadline(tmp_path: Path) -> None:
+async def test_an_api_call_counts_as_an_action_and_stops_at_a_deadline(tmp_path: Path) -> None:
     async def slow(item: str) -> str:
         await asyncio.sleep(60)
         return "late"
@@ -237,9 +237,7 @@ async def test_it_counts_as_an_action_and_stops_at_a_deadline(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("recorded")
-async def test_a_layer_that_gave_up_before_leaves_the_api_its_turn_and_it_shows_in_prefect(
-    tmp_path: Path, prefect_url: str
-) -> None:
+async def test_an_api_after_another_layer_is_shown_in_prefect(tmp_path: Path, prefect_url: str) -> None:
     @subgoal(layers=["model", by_api])
     async def read_it(reference: str) -> str:
         return str(await pursue("Read it."))
@@ -292,7 +290,7 @@ def plain(reference: str) -> str:
         ([nobody_knows], r"takes 'it', and ‘read it’ has no such argument \(it has: reference\)"),
     ],
 )
-def test_nothing_else_is_taken_for_an_api(layers: list[Any], told: str) -> None:
+def test_unsuitable_functions_are_refused_as_an_api(layers: list[Any], told: str) -> None:
     with pytest.raises(InvalidUsage, match=told):
 
         @subgoal(layers=layers)
@@ -300,7 +298,7 @@ def test_nothing_else_is_taken_for_an_api(layers: list[Any], told: str) -> None:
             return ""
 
 
-async def test_a_plain_function_makes_a_script_unless_it_is_said_to_be_an_api(tmp_path: Path) -> None:
+async def test_a_plain_function_is_refused_and_api_declares_a_callable_as_an_api(tmp_path: Path) -> None:
     @subgoal(layers=[plain])
     async def read_it(reference: str) -> str:
         return str(await pursue("Read it."))
@@ -318,7 +316,7 @@ async def test_a_plain_function_makes_a_script_unless_it_is_said_to_be_an_api(tm
     assert (await Worked(tmp_path).by(lambda: read_well("TX-1"))).value == "by api: TX-1"
 
 
-async def test_a_pursue_has_no_arguments_for_an_api(tmp_path: Path) -> None:
+async def test_an_api_in_pursue_is_refused_without_arguments(tmp_path: Path) -> None:
     async def work() -> Any:
         return await pursue("Read it.", options=SubgoalOptions(layers=[by_api]))
 
@@ -328,7 +326,7 @@ async def test_a_pursue_has_no_arguments_for_an_api(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("probe", few(["", "done", "not done"], first=1))
-def test_a_kill_between_its_effect_and_the_record_doubles_nothing(tmp_path: Path, prefect_url: str, probe: str) -> None:
+def test_a_kill_between_effect_and_record_causes_no_second_effect(tmp_path: Path, prefect_url: str, probe: str) -> None:
     script = tmp_path / "filing.py"
     script.write_text(
         textwrap.dedent(

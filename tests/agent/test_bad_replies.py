@@ -1,4 +1,4 @@
-"""Bad replies of a model, and bad answers of its server, over real HTTP: what is got over, at what price."""
+"""A model's bad replies and its server's bad answers, over real HTTP: the survivable ones, and their cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
-PRICE_MICRO = 340  # of a scripted model's reply
+PRICE_MICRO = 340  # price of a scripted model's reply
 DONE = step("answer", content="done")
 FENCED = "Here it is:\n```json\n{}\n```\nShall I go on?"
 EMPTY = Answer(body=b"")
@@ -41,7 +41,7 @@ def reasons(run: Run, kind: str) -> list[str]:
     return [event.reason for event in events(run.trace) if event.kind == kind]  # type: ignore[union-attr]
 
 
-async def test_one_bad_reply_after_another_at_one_step_ends_no_run(tmp_path: Path) -> None:
+async def test_a_run_survives_several_bad_replies_at_one_step(tmp_path: Path) -> None:
     bad = [
         FENCED,
         Answer(status=500, body=b"{}"),
@@ -58,9 +58,9 @@ async def test_one_bad_reply_after_another_at_one_step_ends_no_run(tmp_path: Pat
         assert part in said
     assert all(said.isprintable() for said in faults)
     assert len(reasons(run, "correction")) == 2
-    assert "<error" in str(model.requests[-5]["messages"]), "what was wrong is still told after the faults"
-    assert run.guard.spent_micro == 10 * PRICE_MICRO, "eight steps and two replies that were sent back"
-    assert run.guard.held_micro > 0, "who sends a 500 or rubbish may have been at work"
+    assert "<error" in str(model.requests[-5]["messages"]), "the correction is still sent after the faults"
+    assert run.guard.spent_micro == 10 * PRICE_MICRO, "eight steps and two corrected replies"
+    assert run.guard.held_micro > 0, "a server may have worked before a 500 or an invalid answer"
 
 
 @pytest.mark.parametrize("last", ["Garbage.", ""])
@@ -73,7 +73,7 @@ async def test_a_model_is_corrected_three_times_at_each_step(tmp_path: Path, las
     assert run.guard.spent_micro == 12 * PRICE_MICRO
 
 
-async def test_what_came_last_is_told_in_words_that_a_terminal_can_show(tmp_path: Path) -> None:
+async def test_the_last_reply_is_quoted_in_printable_characters(tmp_path: Path) -> None:
     came = "I press \x1b[2Jthe\nbutton. \u202e" + "Really. " * 200
     desktop_folder = tmp_path / "a"
     with ScriptedModel([came]) as model, pytest.raises(ModelFailed, match="button") as caught:
@@ -86,13 +86,13 @@ async def test_what_came_last_is_told_in_words_that_a_terminal_can_show(tmp_path
     assert len(model.requests) == 1
 
 
-async def test_a_number_of_corrections_that_is_none_is_refused(tmp_path: Path) -> None:
+async def test_an_invalid_number_of_corrections_is_refused(tmp_path: Path) -> None:
     for value in (-1, 21, True, 1.5):
         with ScriptedModel([DONE]) as model, pytest.raises(InvalidUsage, match="max_corrections"):
             await worked(model, tmp_path, max_corrections=value)
 
 
-async def test_no_correction_is_asked_for_that_a_limit_does_not_allow(tmp_path: Path) -> None:
+async def test_a_correction_beyond_a_limit_is_not_requested(tmp_path: Path) -> None:
     dear = Answer("Garbage.", usage={"prompt_tokens": 20_000, "completion_tokens": 50})
     for limits, limit in (
         (Limits(max_calls_per_5_minutes=2), "max_calls_per_5_minutes"),
@@ -104,7 +104,7 @@ async def test_no_correction_is_asked_for_that_a_limit_does_not_allow(tmp_path: 
         assert 0 < len(model.requests) <= 3
 
 
-async def test_a_deadline_is_not_slept_over_after_an_empty_answer(tmp_path: Path) -> None:
+async def test_a_retry_delay_does_not_exceed_the_deadline(tmp_path: Path) -> None:
     @subgoal
     @cost_guardrail(timeout_seconds=1.2)
     async def hurried() -> str:

@@ -47,7 +47,7 @@ async def test_a_region_is_a_part_of_the_monitor(tmp_path: Path) -> None:
             assert await localize("the corner", region=part) == Point(part.left, part.top)
 
 
-async def test_the_agents_monitor_counts_more_than_the_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_agents_monitor_overrides_the_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[Any] = []
 
     async def start(**options: Any) -> PaintedDesktop:

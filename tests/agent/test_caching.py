@@ -1,4 +1,4 @@
-"""A decision is reused where everything that it rests on is the same, and nowhere else."""
+"""A decision is reused only if all its inputs are the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCRIPT = [CLICK, CLICK, step("answer", content="done")]
 
 @pytest.fixture(autouse=True)
 def _results(prefect: str, tmp_path: Path) -> Iterator[None]:
-    """Prefect keeps results in a folder of this test alone. To make all settings anew takes as long as some tests."""
+    """Keep Prefect's results in a folder of this test alone. Creating all settings anew would take longer."""
     entered = get_settings_context()
     results = entered.settings.results.model_copy(update={"local_storage_path": tmp_path / "results"})
     with entered.model_copy(update={"settings": entered.settings.model_copy(update={"results": results})}):
@@ -38,7 +38,7 @@ def _results(prefect: str, tmp_path: Path) -> Iterator[None]:
 
 
 class Sign(PaintedDesktop):
-    """Shows a text, too."""
+    """Shows a text in addition."""
 
     def __init__(self, text: str = "", *, changed: Callable[[int], bool] | None = None) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Sign(PaintedDesktop):
 
 
 class Visit:
-    """One run with cached decisions, and what came of it."""
+    """One run with cached decisions, and its results."""
 
     def __init__(self, model: ScriptedModel, folder: Path, **options: Any) -> None:
         self.model, self.folder = model, folder
@@ -66,7 +66,7 @@ class Visit:
         self.run: Run
 
     async def __call__(self, desktop: PaintedDesktop | None = None, goal: str = "Press OK.") -> tuple[str, int, int]:
-        """Return the answer, how many gestures were made and how many calls."""
+        """Return the answer, the number of gestures and the number of calls."""
         screen, before = desktop or Sign(), len(self.model.requests)
 
         @subgoal
@@ -80,12 +80,12 @@ class Visit:
 
 
 def by_turn(number: int, body: dict[str, Any]) -> Any:
-    """Reply by how far the conversation is: two clicks, then an answer."""
+    """Reply by the length of the conversation: two clicks, then an answer."""
     done = sum(message["role"] == "assistant" for message in body["messages"])
     return SCRIPT[min(done, 2)]
 
 
-async def test_a_second_run_over_the_same_screens_asks_nothing_and_still_acts(tmp_path: Path) -> None:
+async def test_a_second_run_on_the_same_screens_acts_without_model_calls(tmp_path: Path) -> None:
     with ScriptedModel(by_turn) as model:
         visit = Visit(model, tmp_path)
         assert await visit() == ("done", 2, 3)
@@ -104,14 +104,14 @@ async def test_a_second_run_over_the_same_screens_asks_nothing_and_still_acts(tm
     assert timed == [0, 0]
 
 
-async def test_nothing_is_reused_unless_it_is_asked_for(tmp_path: Path) -> None:
+async def test_decisions_are_not_reused_by_default(tmp_path: Path) -> None:
     with ScriptedModel(by_turn) as model:
         assert (await Visit(model, tmp_path)())[2] == 3
         assert (await Visit(model, tmp_path, cache_decisions=False)())[2] == 3
 
 
-async def test_what_the_decision_rests_on_makes_another_one_and_what_does_not_does_not(tmp_path: Path) -> None:
-    """One after the other, as they are all held against what the first visit was told: no two of them are alike."""
+async def test_only_inputs_of_a_decision_are_part_of_its_cache_key(tmp_path: Path) -> None:
+    """The visits run in sequence: each is compared with the first one, and no two are alike."""
 
     def holo(**changes: Any) -> Profile:
         return profile_for("holo3-1-35b-a3b", **changes)
@@ -137,20 +137,21 @@ async def test_what_the_decision_rests_on_makes_another_one_and_what_does_not_do
 
 
 async def test_another_endpoint_is_another_model(tmp_path: Path) -> None:
-    with ScriptedModel(by_turn) as one, ScriptedModel(by_turn) as other:  # at once: a port that is free is given again
+    # Both at once, because a free port is given again
+    with ScriptedModel(by_turn) as one, ScriptedModel(by_turn) as other:
         for model in (one, other):
             assert await Visit(model, tmp_path)() == ("done", 2, 3)
 
 
-async def test_a_screen_that_changes_half_way_is_asked_about_from_there(tmp_path: Path) -> None:
+async def test_after_a_changed_screen_the_model_is_asked_again(tmp_path: Path) -> None:
     with ScriptedModel(by_turn) as model:
         visit = Visit(model, tmp_path)
         assert await visit(Sign()) == ("done", 2, 3)
-        assert await visit(Sign(changed=lambda look: look == 4)) == ("done", 2, 1)  # the third is a glance
+        assert await visit(Sign(changed=lambda look: look == 4)) == ("done", 2, 1)  # the third capture is a glance
         assert await visit(Sign(changed=lambda look: look == 2)) == ("done", 2, 2)
 
 
-async def test_what_the_policy_refuses_is_refused_from_the_cache_too(tmp_path: Path) -> None:
+async def test_the_policy_also_refuses_cached_decisions(tmp_path: Path) -> None:
     with ScriptedModel(by_turn) as model:
         await Visit(model, tmp_path)()
         desktop = Sign()
@@ -170,7 +171,7 @@ async def test_a_decision_that_failed_is_not_kept(tmp_path: Path) -> None:
         assert await visit() == ("done", 2, 3)
 
 
-async def test_the_last_word_at_the_step_limit_is_kept_apart(tmp_path: Path) -> None:
+async def test_the_final_answer_at_the_step_limit_has_its_own_cache_key(tmp_path: Path) -> None:
     with ScriptedModel(by_turn) as model:
         for calls in (3, 0):
             visit = Visit(model, tmp_path, max_steps=2)
@@ -182,8 +183,8 @@ async def test_the_last_word_at_the_step_limit_is_kept_apart(tmp_path: Path) -> 
         assert await Visit(model, tmp_path)() == ("done", 2, 1)
 
 
-async def test_a_decision_on_a_second_look_is_not_taken_for_one_on_the_first(tmp_path: Path) -> None:
-    """A model that was unsure is shown the screen again: what it decides then rests on that screen."""
+async def test_a_decision_on_a_second_capture_is_not_reused_for_the_first(tmp_path: Path) -> None:
+    """An unsure model gets the screen again: its second decision depends on that screen."""
     flat = {"element_type": "button", "action": "click", "x": 0.5, "y": 0.5, "text": None, "reasoning": "OK"}
     sure, unsure = {**flat, "confidence": 0.9}, {**flat, "confidence": 0.2}
     done = {**sure, "action": "answer", "text": "done"}
@@ -193,17 +194,17 @@ async def test_a_decision_on_a_second_look_is_not_taken_for_one_on_the_first(tmp
         assert await Visit(model, tmp_path, **options)(first) == ("done", 1, 3)
         assert (await Visit(model, tmp_path, **options)(second))[2] > 0
         (gesture,) = second.gestures
-    assert gesture != first.gestures[0], "what was decided on the changed screen is not done on the unchanged one"
+    assert gesture != first.gestures[0], "a decision on the changed screen is not reused on the unchanged one"
 
 
 def numbers(value: int) -> Frame:
-    """A small screen that shows a number."""
+    """Return a small screen that shows a number."""
     image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
     ImageDraw.Draw(image).text((20, 20), f"Invoice 2024-{value:05}: 1,{value % 1000:03}.50 EUR", fill="black")
     return Frame(rgb=image.tobytes(), size=SIZE, display=":painted")
 
 
-async def test_a_hundred_pairs_of_screens_that_differ_in_one_digit_are_all_different_situations() -> None:
+async def test_screens_that_differ_in_one_digit_have_different_cache_keys() -> None:
     found: list[str] = []
     model = as_model(MemoryModel([]))
 
@@ -232,7 +233,7 @@ async def test_a_hundred_pairs_of_screens_that_differ_in_one_digit_are_all_diffe
         ("holo3-1-35b-a3b", {"dialects": ("tools",), "thinking": "default", "preserve_thinking": True}),
     ],
 )
-async def test_what_a_reply_is_read_by_is_part_of_the_situation(model: str, changes: dict[str, Any]) -> None:
+async def test_settings_for_parsing_a_reply_are_part_of_the_cache_key(model: str, changes: dict[str, Any]) -> None:
     async def situation(**changes: Any) -> tuple[str, dict[str, Any]]:
         walk = walk_of(as_model(MemoryModel([]), profile_for(model, **changes)))
         await walk.look()
@@ -244,7 +245,7 @@ async def test_what_a_reply_is_read_by_is_part_of_the_situation(model: str, chan
     assert one != other
 
 
-async def test_the_history_the_quality_the_dialect_and_the_profile_are_part_of_the_situation() -> None:
+async def test_history_quality_dialect_and_profile_are_part_of_the_cache_key() -> None:
     async def situation(
         *notes: str, quality: Tier = "default", dialect: str = "auto", final: bool = False, **profile: Any
     ) -> str:

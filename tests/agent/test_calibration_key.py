@@ -1,4 +1,4 @@
-"""What a calibration is kept by: another setting is measured anew, the same one is not, whatever run asks for it."""
+"""The cache key of a calibration: another setting is measured, the same setting is not, in any run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from holo_tasks.desktop.x11.windows import Window
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.safety.policy import Rules
 
-calibrating = importlib.import_module("holo_tasks.agent.screen.calibrate")  # the package names its function so
+# The package exports a function of the same name
+calibrating = importlib.import_module("holo_tasks.agent.screen.calibrate")
 HERE = Setting(
     display="virtual",
     area=(0, 0, 800, 500),
@@ -41,7 +42,7 @@ ELSEWHERE: dict[str, Any] = {
 
 
 def key(setting: Setting, rules: str = "rules", **context: Any) -> str | None:
-    """Return what a measurement is kept by; it is told plain values, as a task is."""
+    """Return the cache key of a measurement for plain values, as a task gets them."""
     told = TypeAdapter(Setting).dump_python(setting, mode="json")
     found: str | None = calibrating.SAME_SETTING.compute_key(
         context.get("run"), {"setting": told, "rules": rules}, context
@@ -50,11 +51,11 @@ def key(setting: Setting, rules: str = "rules", **context: Any) -> str | None:
 
 
 @pytest.mark.parametrize("part", [one.name for one in fields(Setting)])
-def test_another_setting_is_measured_anew(part: str) -> None:
+def test_another_setting_has_another_key(part: str) -> None:
     assert key(replace(HERE, **{part: ELSEWHERE[part]})) != key(HERE)
 
 
-def test_the_same_setting_is_not_and_other_rules_are_another_setting() -> None:
+def test_the_same_setting_has_the_same_key_unless_the_rules_differ() -> None:
     assert key(HERE) is not None
     assert key(replace(HERE)) == key(HERE, run="another run", of="another flow")
     assert key(HERE, rules="others") != key(HERE)
@@ -63,7 +64,7 @@ def test_the_same_setting_is_not_and_other_rules_are_another_setting() -> None:
 
 
 class Shown:
-    """A desktop that is always the same."""
+    """A desktop that never changes."""
 
     async def setting(self) -> Setting:
         return replace(HERE, model="", quality="")
@@ -77,13 +78,13 @@ class Shown:
 
 @dataclass
 class Measuring:
-    """Stands for the task that measures: notes by what its result is kept, and whether it is to be measured anew."""
+    """Stands for the measuring task: records the cache keys, and whether a new measurement was requested."""
 
     keys: list[str | None] = field(default_factory=list)
     anew: list[bool] = field(default_factory=list)
     refresh_cache: bool = False
     found: tuple[str, ...] = ()
-    """The notes of what it found before."""
+    """Notes of its earlier result."""
 
     def with_options(self, *, refresh_cache: bool) -> Measuring:
         return replace(self, refresh_cache=refresh_cache)
@@ -105,7 +106,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> Measuring:
 async def calibrated(
     monkeypatch: pytest.MonkeyPatch, *, name: str = "holo", quality: Tier = "default", **how: bool
 ) -> Setting:
-    """Calibrate in a run of its own with a model of this name; return the setting that was measured."""
+    """Calibrate in a separate run with a model of this name; return the measured setting."""
     run_with(monkeypatch, name, quality)
     found: Calibration = await calibrating.calibrate(**how)
     return found.setting
@@ -118,7 +119,7 @@ async def found_on(monkeypatch: pytest.MonkeyPatch, desktop: Shown) -> Calibrati
 
 
 async def left_by(monkeypatch: pytest.MonkeyPatch, before: Correction, *, model: bool) -> Any:
-    """Return what a run works with that had this correction when it was calibrated."""
+    """Return a run's surroundings after a calibration that began with this correction."""
     run = run_with(monkeypatch)
     run.outside.correction = before
     await calibrating.calibrate(model=model)
@@ -127,7 +128,7 @@ async def left_by(monkeypatch: pytest.MonkeyPatch, before: Correction, *, model:
 
 @dataclass
 class Outside:
-    """As far as a calibration knows it, what a run works with."""
+    """The part of a run's surroundings that a calibration uses."""
 
     model: Any
     encoder: Any
@@ -136,7 +137,7 @@ class Outside:
 
 
 def run_with(monkeypatch: pytest.MonkeyPatch, name: str = "holo", quality: Tier = "default") -> Any:
-    """Have a calibration be one of a run of its own."""
+    """Run a calibration as part of a separate run."""
 
     @asynccontextmanager
     async def alone() -> Any:
@@ -149,7 +150,7 @@ def run_with(monkeypatch: pytest.MonkeyPatch, name: str = "holo", quality: Tier 
     return run
 
 
-async def test_a_model_and_its_pictures_count_only_where_the_model_is_asked(
+async def test_model_and_quality_are_part_of_the_key_only_with_a_model(
     measuring: Measuring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = await calibrated(monkeypatch, model=True)
@@ -168,16 +169,14 @@ async def test_a_model_and_its_pictures_count_only_where_the_model_is_asked(
     assert unasked not in measuring.keys[:5]
 
 
-async def test_it_is_measured_anew_where_that_is_asked_for(
-    measuring: Measuring, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_refresh_measures_again(measuring: Measuring, monkeypatch: pytest.MonkeyPatch) -> None:
     for refresh in (False, True):
         await calibrated(monkeypatch, refresh=refresh)
     assert measuring.anew == [False, True]
     assert measuring.keys[0] == measuring.keys[1]
 
 
-async def test_what_something_lay_above_is_measured_again(
+async def test_a_measurement_below_another_window_is_repeated(
     measuring: Measuring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measuring.found = (f"A click at (1, 2) was not seen to land: {calibrating.ABOVE}",)
@@ -189,7 +188,7 @@ async def test_what_something_lay_above_is_measured_again(
     assert measuring.anew == [False]
 
 
-async def test_a_model_that_is_found_not_to_be_off_is_corrected_no_more(
+async def test_a_correction_ends_if_the_model_has_no_error(
     measuring: Measuring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = Correction(x=Axis(offset=100))
@@ -198,7 +197,7 @@ async def test_a_model_that_is_found_not_to_be_off_is_corrected_no_more(
         assert outside.correction == after
 
 
-async def test_a_model_that_is_away_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_model_raises_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
     async def away(*_: Any) -> Any:
         raise TransientModelFault("503")
 
@@ -209,7 +208,7 @@ async def test_a_model_that_is_away_is_no_finding(monkeypatch: pytest.MonkeyPatc
 
 
 class Programs(Shown):
-    """A desktop with programs that tell of their windows; two of one title are told apart by nobody."""
+    """A desktop with programs that report their windows; two windows of the same title are ambiguous."""
 
     def __init__(self, *titles: str) -> None:
         self.titles = titles
@@ -226,7 +225,7 @@ class Programs(Shown):
         return ElementTree(tuple(told), (Application("form", 7, "Qt", "cache"),))
 
 
-async def test_what_programs_tell_is_looked_at_each_time(measuring: Measuring, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_toolkits_are_measured_each_time(measuring: Measuring, monkeypatch: pytest.MonkeyPatch) -> None:
     (toolkit,) = (await found_on(monkeypatch, Programs("One"))).toolkits
     assert (toolkit.application, toolkit.factor) == ("form", 1)
     twice = await found_on(monkeypatch, Programs("One", "One"))

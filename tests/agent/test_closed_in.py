@@ -1,4 +1,4 @@
-"""What a program reaches is said by the desktop's block, or by the agent instead."""
+"""The network access of a program, set by the desktop's block or overridden by the agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step
 
 
-async def test_the_agents_network_counts_more_than_the_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_agents_network_overrides_the_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[Any] = []
 
     async def start(**options: Any) -> PaintedDesktop:
@@ -39,6 +39,6 @@ async def test_the_agents_network_counts_more_than_the_blocks(monkeypatch: pytes
     assert HoloDesktop(app="portal").network == "host"
 
 
-async def test_a_display_of_somebody_elses_closes_nothing_in() -> None:
+async def test_a_borrowed_display_cannot_isolate_programs() -> None:
     with pytest.raises(InvalidUsage, match="on which it starts no program"):
         await HoloDesktop(display=":99", network="none").start({})

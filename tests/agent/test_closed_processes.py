@@ -1,4 +1,4 @@
-"""Other programs of the same user read nothing out of the processes that hold keys."""
+"""Other programs of the same user cannot read the memory of processes with keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OURS = {"holo-tasks", "holo_tasks.desktop.session.host", "holo_tasks.prefect_ser
 
 
 @pytest.mark.desktop
-def test_the_command_the_desktops_host_and_the_temporary_server_are_closed(cli: CommandLine) -> None:
+def test_command_desktop_process_and_temporary_server_are_unreadable(cli: CommandLine) -> None:
     with ScriptedModel([Answer("", delay_s=120)]) as model:
         command = ("run", "Go.", "--json", "--base-url", model.base_url, "--app", "xterm")
         running = cli.start(*command, env={"PREFECT_API_URL": None}, by=PLAIN)
@@ -33,19 +33,19 @@ def test_the_command_the_desktops_host_and_the_temporary_server_are_closed(cli: 
             found = until(lambda: by_name(running.process.pid, {*OURS, "xterm", "openbox"}))
             for name in OURS:
                 until(lambda one=found[name]: not can_be_read(one))
-            assert can_be_read(found["openbox"]), "or this test looks in the wrong way"
+            assert can_be_read(found["openbox"]), "a control for this test's method"
         finally:
             running.signal(signal.SIGTERM)
 
 
-def test_what_watches_over_a_borrowed_display_is_closed() -> None:
+def test_the_keymap_process_of_a_borrowed_display_is_unreadable() -> None:
     command = [*PLAIN, sys.executable, "-P", "-m", "holo_tasks.desktop.session.restore_keymap", ":98765"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as mender:
         until(lambda: not can_be_read(mender.pid))
         assert mender.poll() is None
 
 
-async def test_an_agent_closes_the_process_it_works_in_and_has_it_use_memory_again(
+async def test_an_agent_protects_its_process_and_reuses_its_memory(
     monkeypatch: pytest.MonkeyPatch, prefect: str
 ) -> None:
     done: list[str] = []
@@ -59,7 +59,7 @@ async def test_an_agent_closes_the_process_it_works_in_and_has_it_use_memory_aga
 
 
 def by_name(pid: int, names: set[str]) -> dict[str, int]:
-    """Return processes below one, and it, once all of these are there and have begun with what they are for."""
+    """Return a process and its descendants by name, once all these names have been started."""
     found = {}
     for each in (pid, *descendants(pid)):
         try:

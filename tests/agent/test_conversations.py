@@ -1,4 +1,4 @@
-"""Ten steps on a real desktop in every dialect, held to the contract on real HTTP, also with a fault at each step."""
+"""Ten steps on a real desktop in every dialect, checked against the contract over real HTTP, also with faults."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.replies import Meaning
 pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop, pytest.mark.slow]
 
 SIZE = Size(1000, 1000)
-"""So that thousandths are pixels, and the test reads plainly."""
+"""With this size, thousandths are pixels, which keeps the test simple."""
 TYPED = {"entry": "Größe", "themed": "二つ目", "text": "line one"}
 WAYS: dict[str, tuple[Profile, str, Terms]] = {
     "structured": (profile_for("holo3-1-35b-a3b"), "structured", Terms()),
@@ -59,7 +59,7 @@ WAYS: dict[str, tuple[Profile, str, Terms]] = {
 
 
 class Fields:
-    """Three fields in a window; they say what they hold and where they are."""
+    """Three fields in a window that report their contents and positions."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -85,7 +85,7 @@ async def screen(tmp_path: Path) -> AsyncIterator[tuple[VirtualDesktop, Fields]]
 
 
 def ten_steps(fields: Fields, dialect: str) -> list[Meaning]:
-    """Fill three fields in ten steps: a click and what is typed for each, looking around in between."""
+    """Fill three fields in ten steps: a click and a text for each, and other steps in between."""
     steps: list[Meaning] = []
     for name, text in TYPED.items():
         place = {"element": f"{name} field", **fields.at(name)}
@@ -104,7 +104,7 @@ def ten_steps(fields: Fields, dialect: str) -> list[Meaning]:
 async def converse(
     screen: tuple[VirtualDesktop, Fields], way: str, folder: Path, faults: dict[int, str], *, patience_s: float = 120
 ) -> ConformanceServer:
-    """Hold the conversation and check what came of it in the program itself."""
+    """Run the conversation and check its effects in the program itself."""
     desktop, fields = screen
     profile, dialect, terms = WAYS[way]
 
@@ -125,7 +125,7 @@ async def converse(
     return model
 
 
-# In the others these ten steps are gone with a fault at each, below.
+# The other ones run these ten steps with a fault at each, below.
 WITHOUT_FAULTS = ["response_format", "tools, auto"]
 
 
@@ -139,7 +139,7 @@ async def test_ten_steps_break_no_rule(screen: tuple[VirtualDesktop, Fields], wa
 
 
 def survivable(terms: Terms) -> list[str]:
-    """Name the faults after which the work goes on."""
+    """Return the faults after which the work continues."""
     return [name for name, fault in ALL_FAULTS[terms.dialect].items() if fault.sequels != ("terminal",)]
 
 
@@ -152,11 +152,11 @@ ROUNDS = [
 
 
 @pytest.mark.parametrize(("way", "start"), ROUNDS)
-async def test_a_fault_at_every_step_changes_nothing_that_is_done(
+async def test_a_fault_at_every_step_does_not_change_the_effects(
     screen: tuple[VirtualDesktop, Fields], way: str, start: int, tmp_path: Path
 ) -> None:
     names = survivable(WAYS[way][2])
-    # A coordinate can only be wrong where there is one: those faults come first, on the steps that act.
+    # A wrong coordinate needs a step with one: those faults come first, on the steps that act.
     round_ = sorted((names[(start + turn) % len(names)] for turn in range(10)), key=lambda name: name not in OF_ACTIONS)
     model = await converse(screen, way, tmp_path, dict(enumerate(round_)), patience_s=3)
     assert sorted(model.injected) == sorted(round_)

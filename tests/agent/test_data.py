@@ -1,4 +1,4 @@
-"""What comes from outside reaches the model as data, on the wire, and no name is made of it as it is."""
+"""External data reaches the model marked as data, and names made from data are cleaned."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def working(
     in_flow: bool = False,
     **options: Any,
 ) -> tuple[Any, str, str]:
-    """Do some work with an open agent; return what came of it, the id of the flow run it is in and the trace."""
+    """Do some work with an open agent; return its result, the id of its flow run and the trace."""
     ids: list[str] = []
 
     async def around() -> Any:
@@ -61,7 +61,7 @@ def task(request: dict[str, Any]) -> str:
     return str(request["messages"][1]["content"])
 
 
-async def test_a_mails_words_stay_data_and_leave_the_goal_alone(tmp_path: Path) -> None:
+async def test_text_of_a_mail_is_passed_as_data_and_not_in_the_goal(tmp_path: Path) -> None:
     with ScriptedModel([DONE]) as model:
 
         async def work() -> None:
@@ -70,12 +70,12 @@ async def test_a_mails_words_stay_data_and_leave_the_goal_alone(tmp_path: Path) 
 
         _, parent, trace = await working(model, tmp_path, work, in_flow=True)
     goal, data = apart(task(model.requests[0]))
-    assert goal == "File a flag on TX-1 with the note.\n\nProgress: step 1 of 2", "no title made of data, either"
+    assert goal == "File a flag on TX-1 with the note.\n\nProgress: step 1 of 2", "and no title made of data"
     assert data == {"note": CLEANED, "more": [CLEANED]}
-    assert task(model.requests[0]).count(CLOSE) == 2, "what the marks are is said, then they are used"
+    assert task(model.requests[0]).count(CLOSE) == 2, "the marks are explained once and used once"
     assert f"{OPEN} and {CLOSE}" in model.requests[0]["messages"][0]["content"]
     (opened,) = [event for event in events(trace) if event.kind == "subgoal_opened"]
-    assert json.dumps(CLEANED[:20], ensure_ascii=False)[1:-1] in opened.goal, "the evidence says what it was told"
+    assert json.dumps(CLEANED[:20], ensure_ascii=False)[1:-1] in opened.goal, "the evidence contains the data"
     async with get_client() as client:
         (child,) = await client.read_flow_runs(
             flow_run_filter=FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=[parent]))
@@ -85,7 +85,7 @@ async def test_a_mails_words_stay_data_and_leave_the_goal_alone(tmp_path: Path) 
     assert child.name.isprintable()
 
 
-async def test_names_made_of_arguments_are_one_line_and_bounded(tmp_path: Path) -> None:
+async def test_titles_made_of_arguments_are_one_short_line(tmp_path: Path) -> None:
     @subgoal(title="{receipt.reference} · {receipt.merchant}")
     async def audit(receipt: Receipt) -> str:
         return str(await pursue("Look."))
@@ -109,9 +109,7 @@ COPIES = ("{{secret:portal}}", "Cafe {{secret:portal}}", "{{secret:other}}", "((
 
 
 @pytest.mark.parametrize("names_it", [True, False])
-async def test_a_model_that_copies_a_placeholder_from_data_or_screen_has_nothing_typed(
-    tmp_path: Path, names_it: bool
-) -> None:
+async def test_a_placeholder_copied_from_data_or_screen_is_not_typed(tmp_path: Path, names_it: bool) -> None:
     goal = "Sign on with {{secret:portal}}, then write the note." if names_it else "Write the note."
 
     @subgoal(data=("note",))
@@ -129,7 +127,7 @@ async def test_a_model_that_copies_a_placeholder_from_data_or_screen_has_nothing
     assert said.count("none of those that the task names") == (1 if names_it else 2)
 
 
-async def test_an_argument_may_not_bring_a_secret_into_the_goal(tmp_path: Path) -> None:
+async def test_a_placeholder_in_an_argument_of_the_goal_is_refused(tmp_path: Path) -> None:
     @subgoal
     async def note_down(reference: str, receipt: Receipt) -> str:
         return str(await pursue(f"Write {receipt.merchant} down for {reference}. The PIN: {{{{secret:portal}}}}"))
@@ -145,7 +143,7 @@ async def test_an_argument_may_not_bring_a_secret_into_the_goal(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("outside", [(), ("receipt",)])
-async def test_where_the_author_gives_the_secrets_an_argument_names_none_and_the_work_is_done(
+async def test_with_declared_secrets_a_placeholder_in_an_argument_names_no_secret(
     tmp_path: Path, outside: tuple[str, ...]
 ) -> None:
     @subgoal(secrets=("portal",), data=outside)
@@ -161,7 +159,7 @@ async def test_where_the_author_gives_the_secrets_an_argument_names_none_and_the
     assert "'other' is none of those that the task names" in json.dumps(model.requests[-1]["messages"])
 
 
-async def test_data_that_stand_in_the_goal_after_all_name_no_secret_either(tmp_path: Path) -> None:
+async def test_data_inside_the_goal_is_refused(tmp_path: Path) -> None:
     @subgoal(data=("note",))
     async def note_down(note: str) -> str:
         return str(await pursue(f"Write {note} down."))
@@ -170,7 +168,7 @@ async def test_data_that_stand_in_the_goal_after_all_name_no_secret_either(tmp_p
         await working(model, tmp_path, lambda: note_down("{{secret:portal}}"))
 
 
-async def test_who_calls_with_the_whole_goal_is_its_author(tmp_path: Path) -> None:
+async def test_a_goal_passed_as_a_whole_may_name_secrets(tmp_path: Path) -> None:
     @subgoal
     async def pursue_goal(goal: str) -> str:
         return str(await pursue(goal))
@@ -181,7 +179,7 @@ async def test_who_calls_with_the_whole_goal_is_its_author(tmp_path: Path) -> No
     assert typed(desktop) == ["{{secret:portal}}"]
 
 
-async def test_secrets_that_are_given_are_those_that_may_be_typed(tmp_path: Path) -> None:
+async def test_only_declared_secrets_may_be_typed(tmp_path: Path) -> None:
     @subgoal(secrets=("portal",))
     async def sign_on() -> str:
         return str(await pursue("Sign on."))
@@ -203,7 +201,7 @@ async def test_secrets_that_are_given_are_those_that_may_be_typed(tmp_path: Path
             await working(model, tmp_path, lambda: pursue_goal("Write {{secret:other}}."))
 
 
-async def test_a_script_is_given_no_secret_by_a_value(tmp_path: Path) -> None:
+async def test_a_placeholder_in_a_scripts_value_is_refused(tmp_path: Path) -> None:
     async def fill_in(hands: Hands, note: str) -> None:
         await hands.write("{{secret:portal}}")
         await hands.write(note)
@@ -218,17 +216,17 @@ async def test_a_script_is_given_no_secret_by_a_value(tmp_path: Path) -> None:
             return await pursue("Fill in.", options=SubgoalOptions(layers=script))
 
         await working(model, tmp_path, work, desktop=desktop, in_flow=True)
-    assert typed(desktop) == ["{{secret:portal}}", "plain"], "it names its own"
+    assert typed(desktop) == ["{{secret:portal}}", "plain"], "it names its own secret"
 
 
-async def test_data_names_arguments_that_there_are() -> None:
+async def test_data_names_only_existing_arguments() -> None:
     with pytest.raises(InvalidUsage, match="'merchant' is not one"):
 
         @subgoal(data=("note", "merchant"))
         async def file(note: str) -> None: ...
 
 
-async def test_facts_and_places_are_told_as_data_too(tmp_path: Path) -> None:
+async def test_facts_and_localize_data_are_passed_as_data(tmp_path: Path) -> None:
     verdict = {"reason": "So it is.", "verdict": "yes"}
     with ScriptedModel([verdict, {"x": 500, "y": 500}, {"x": 500, "y": 500}]) as model:
 

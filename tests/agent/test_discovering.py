@@ -1,4 +1,4 @@
-"""An agent that finds out what there is: told first, as data, the same in every conversation, and recorded."""
+"""An agent with an inventory: sent first, as data, the same in every conversation, and recorded."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def opening(body: dict[str, Any]) -> str:
     return str(body["messages"][1]["content"])
 
 
-async def test_it_is_told_first_as_data_and_the_same_all_along(programs: Path) -> None:
+async def test_the_inventory_comes_first_as_data_and_never_changes(programs: Path) -> None:
     said = [step("click", element="OK", x=500, y=500), DONE, DONE]
     with ScriptedModel(said) as model:
         discover = Discover(recent=(str(programs / "work"),))
@@ -86,7 +86,7 @@ async def test_it_is_told_first_as_data_and_the_same_all_along(programs: Path) -
     assert event.took_us < 2_500_000
 
 
-async def test_nobody_is_told_who_did_not_ask_and_recent_files_only_where_allowed(programs: Path) -> None:
+async def test_the_inventory_is_sent_on_request_and_recent_files_only_if_allowed(programs: Path) -> None:
     with ScriptedModel([DONE, DONE]) as model:
         async with agent(model, PaintedDesktop(), programs):
             await pursue("Look.")
@@ -97,10 +97,10 @@ async def test_nobody_is_told_who_did_not_ask_and_recent_files_only_where_allowe
 
 
 @pytest.mark.desktop
-async def test_menus_are_told_unopened_unless_the_screen_is_redacted_and_kept_for_the_next_run(
+async def test_unopened_menus_are_sent_unless_redacted_and_cached_for_the_next_run(
     programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(discovery, "MOST_S", 60.0)  # to read a screen for the first time takes a while
+    monkeypatch.setattr(discovery, "MOST_S", 60.0)  # the first OCR of a screen takes a while
     seen = []
     async with VirtualDesktop(size=Size(800, 500), app=["/usr/bin/python3", str(APPS / "form_gtk3.py")]) as desktop:
         before = await desktop.look()
@@ -118,7 +118,7 @@ async def test_menus_are_told_unopened_unless_the_screen_is_redacted_and_kept_fo
 
 
 @pytest.mark.desktop
-async def test_windows_are_told_unless_they_are_masked(programs: Path) -> None:
+async def test_window_titles_are_sent_unless_masked(programs: Path) -> None:
     script = programs / "two.py"
     script.write_text(TWO)
     async with VirtualDesktop(size=Size(800, 500), app=[tk_python(), str(script)]) as desktop:
@@ -143,7 +143,7 @@ LEFT, WINDOW = Box(0, 0, 800, 600), Window(1, "A title", 0, Box(100, 100, 400, 3
     ("window", "masks", "told"),
     [
         (WINDOW, [], True),
-        (replace(WINDOW, box=Box(750, 100, 400, 300)), [], False),  # most of it is on another monitor
+        (replace(WINDOW, box=Box(750, 100, 400, 300)), [], False),  # mostly on another monitor
         (replace(WINDOW, box=Box(900, 100, 400, 300)), [], False),
         (WINDOW, [Box(100, 250, 400, 40)], True),
         (
@@ -152,14 +152,14 @@ LEFT, WINDOW = Box(0, 0, 800, 600), Window(1, "A title", 0, Box(100, 100, 400, 3
             False,
         ),
         (WINDOW, [Box(150, 70, 40, 20)], False),  # on its frame
-        (WINDOW, [Box(150, 110, 40, 20)], False),  # where programs draw titles themselves
+        (WINDOW, [Box(150, 110, 40, 20)], False),  # on the area where programs draw their own titles
     ],
 )
-def test_a_window_is_told_if_it_is_seen_and_not_masked(window: Window, masks: list[Box], told: bool) -> None:
+def test_a_title_is_sent_if_the_window_is_visible_and_unmasked(window: Window, masks: list[Box], told: bool) -> None:
     assert may_be_told(window.box, LEFT, [Mask("a rule", box) for box in masks]) is told
 
 
-async def test_a_secret_is_looked_for_before_a_title_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secrets_are_removed_before_a_title_is_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "correct-horse-battery-staple"
     title, name = f"{'x' * 70} {secret}", f"{'y' * 30} {secret}"
 
@@ -177,7 +177,7 @@ async def test_a_secret_is_looked_for_before_a_title_is_cut(monkeypatch: pytest.
 
 
 class OnOneMonitor(PaintedDesktop):
-    """A desktop whose agent is bound to the left half, with a window on either."""
+    """A desktop whose agent is bound to the left half, with a window on each half."""
 
     async def look(self, *, after_action: bool = False) -> Frame:
         frame = await super().look(after_action=after_action)
@@ -189,7 +189,7 @@ class OnOneMonitor(PaintedDesktop):
         return [Window(1, name, 0, box, False) for name, box in zip(("Mine", "Somebody elses"), boxes, strict=True)]
 
 
-async def test_nothing_is_told_of_what_another_monitor_shows(programs: Path) -> None:
+async def test_windows_of_another_monitor_are_not_sent(programs: Path) -> None:
     with ScriptedModel([DONE]) as model:
         async with agent(model, OnOneMonitor(), programs, discover=True):
             await pursue("Look.")
@@ -198,7 +198,7 @@ async def test_nothing_is_told_of_what_another_monitor_shows(programs: Path) -> 
 
 
 class Hung(PaintedDesktop):
-    """A desktop that never answers one question, as where a program has the X server."""
+    """A desktop that never answers one call, as when a program has grabbed the X server."""
 
     def __init__(self, asked: str) -> None:
         super().__init__()
@@ -218,8 +218,8 @@ class Hung(PaintedDesktop):
 
 
 @pytest.mark.parametrize("asked", ["windows", "look"])
-async def test_what_hangs_is_left_out_in_time(programs: Path, monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
-    """The picture that says what is masked counts, too."""
+async def test_a_hung_source_is_omitted_in_time(programs: Path, monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
+    """The capture for the masks counts as well."""
     assert discovery.MOST_S <= 2.0
     monkeypatch.setattr(discovery, "MOST_S", 1.0)
     desktop = Hung(asked)
@@ -227,10 +227,10 @@ async def test_what_hangs_is_left_out_in_time(programs: Path, monkeypatch: pytes
         async with asyncio.timeout(60), agent(model, desktop, programs, discover=True):
             await pursue("Look at it.")
     assert desktop.asked == "", "it was asked"
-    assert r"Meridian \u003cLedger>" in opening(model.requests[0]), "what was found out is told all the same"
+    assert r"Meridian \u003cLedger>" in opening(model.requests[0]), "the other findings are sent nevertheless"
 
 
-def test_menus_of_before_are_told_of_a_program_that_tells_of_none_now(tmp_path: Path) -> None:
+def test_cached_menus_are_used_for_a_program_without_a_tree(tmp_path: Path) -> None:
     menus.save_menus(tmp_path, menus.version_of(os.getpid()), ["File > Save"])
     run: Any = SimpleNamespace(home=tmp_path)
     found = discovery.Discovery(Discover())

@@ -1,4 +1,4 @@
-"""The page about files, done: a download of a real Chromium, and dialogs of a real program."""
+"""The how-to page about files as a test: a download in a real Chromium, and file dialogs of a real program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """What the page says, as a reader copies it."""
+    """The code of the page, as a reader copies it."""
     (text,) = [block.text for block in blocks("python", pages=[DOCS / "how-to" / "files.md"]) if block.title]
     path = tmp_path / "invoices.py"
     path.write_text(text, encoding="utf-8")
@@ -71,9 +71,7 @@ def portal() -> Iterator[int]:
 
 
 @pytest.mark.skipif(not has_gtk("3.0"), reason="needs the Debian packages python3-gi and gir1.2-gtk-3.0")
-async def test_an_invoice_is_fetched_by_a_browser_and_becomes_a_letter(
-    page: ModuleType, portal: int, tmp_path: Path
-) -> None:
+async def test_an_invoice_is_downloaded_and_becomes_a_letter(page: ModuleType, portal: int, tmp_path: Path) -> None:
     browser = ["chromium", *shlex.split(FLAGS), "--user-data-dir=/tmp/profile", f"--app=http://127.0.0.1:{portal}/"]
     writer = [DEBIAN_PYTHON, str(APPS / "dialogs_gtk3.py")]
     with ScriptedModel([]) as served:

@@ -29,7 +29,7 @@ DONE = step("answer", content="done")
 pytestmark = pytest.mark.usefixtures("prefect")
 
 
-async def test_limits_hold_for_a_block_of_code_and_for_what_is_around_it(tmp_path: Path) -> None:
+async def test_inner_and_outer_limits_of_code_blocks_both_apply(tmp_path: Path) -> None:
     desktop = PaintedDesktop()
 
     async def acting(most: int) -> None:
@@ -45,7 +45,7 @@ async def test_limits_hold_for_a_block_of_code_and_for_what_is_around_it(tmp_pat
     assert len(desktop.gestures) == 1 + 2
 
 
-async def test_what_hangs_in_a_block_is_stopped_at_its_deadline() -> None:
+async def test_a_hung_block_is_stopped_at_its_deadline() -> None:
     with pytest.raises(LimitReached, match="‘a nap’") as caught:
         async with limits(timeout_seconds=0.05, name="a nap"):
             await asyncio.sleep(3600)
@@ -57,7 +57,7 @@ async def test_what_hangs_in_a_block_is_stopped_at_its_deadline() -> None:
         guard.check_time(time.monotonic() + 60)
 
 
-async def test_each_block_of_a_business_item_has_a_budget_of_its_own_and_keeps_it_over_re_runs(tmp_path: Path) -> None:
+async def test_each_block_of_an_item_keeps_its_own_budget_over_re_runs(tmp_path: Path) -> None:
     desktop = PaintedDesktop()
 
     @subgoal(key="{item}", effect=None)
@@ -85,7 +85,7 @@ def test_limits_without_a_limit_are_refused() -> None:
         limits(max_actions=0.5)  # type: ignore[arg-type]
 
 
-async def test_limits_of_a_sub_goal_hold_over_its_re_runs(tmp_path: Path) -> None:
+async def test_limits_of_a_sub_goal_apply_over_its_re_runs(tmp_path: Path) -> None:
     desktop = PaintedDesktop()
 
     @subgoal(key="{item}", effect=None, limits=Limits(max_actions=3))
@@ -125,7 +125,7 @@ async def runs_inside(flow_run_id: str) -> list[Any]:
         return await client.read_flow_runs(flow_run_filter=among)
 
 
-async def test_prefects_own_options_of_a_flow_reach_it_and_its_key_stays_known(tmp_path: Path) -> None:
+async def test_prefects_options_of_a_flow_are_passed_on_and_its_key_is_kept(tmp_path: Path) -> None:
     ended: list[str] = []
 
     def note(flow: Any, flow_run: Any, state: Any) -> None:
@@ -174,7 +174,9 @@ async def looked() -> None: ...
         (lambda: agent_step(acts=False, nonsense=1), "has no option nonsense="),
     ],
 )
-def test_an_option_that_would_break_a_promise_is_refused_with_the_reason(made: Callable[[], Any], why: str) -> None:
+def test_an_option_that_conflicts_with_a_guarantee_is_refused_with_the_reason(
+    made: Callable[[], Any], why: str
+) -> None:
     with pytest.raises(InvalidUsage, match=why):
         made()
 
@@ -186,7 +188,7 @@ def test_prefect_knows_every_option_that_is_passed_on_to_it() -> None:
     assert taken - {"version"} <= inspect.signature(Task.with_options).parameters.keys()
 
 
-def test_prefects_own_options_of_a_task_reach_it() -> None:
+def test_prefects_options_of_a_task_are_passed_on() -> None:
     looking: Any = agent_step(acts=False, tags=["look"], retry_delay_seconds=1, timeout_seconds=9)(looked)
     assert (looking.tags, looking.retries, looking.retry_delay_seconds) == ({"look"}, 4, 1)
     acting: Any = agent_step(acts=True, tags=["act"], log_prints=True)(looked)

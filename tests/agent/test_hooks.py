@@ -1,4 +1,4 @@
-"""What a flow subscribes to is told of steps, limits, hand-offs and items, and never holds up or stops the run."""
+"""Hooks of a flow get steps, limits, hand-offs and items, and never delay or stop the run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def send(item: str) -> str:
 
 
 class Heard:
-    """Hooks that keep what they are told."""
+    """Hooks that record their values."""
 
     def __init__(self) -> None:
         self.told: list[Any] = []
@@ -64,7 +64,7 @@ class Heard:
         return [value for value in self.told if isinstance(value, kind)]
 
 
-async def test_hooks_are_told_of_steps_limits_and_items(tmp_path: Path) -> None:
+async def test_hooks_get_steps_limits_and_items(tmp_path: Path) -> None:
     heard = Heard()
 
     @flow(name="subscribed", persist_result=False)
@@ -90,7 +90,7 @@ async def test_hooks_are_told_of_steps_limits_and_items(tmp_path: Path) -> None:
     assert failed.reason == hit.message
 
 
-async def test_a_hook_is_told_of_a_hand_off_before_it_is_answered(tmp_path: Path) -> None:
+async def test_a_hook_gets_a_hand_off_before_its_answer(tmp_path: Path) -> None:
     heard: list[HandOffOpened] = []
     handoffs = Handoffs(store_at(tmp_path / "holo"))
 
@@ -109,7 +109,7 @@ async def test_a_hook_is_told_of_a_hand_off_before_it_is_answered(tmp_path: Path
     assert (opened.question, opened.choices) == ("Go on?", ("yes", "no"))
 
 
-async def test_hooks_that_fail_are_logged_once_and_the_run_goes_on(
+async def test_failing_hooks_are_logged_once_and_the_run_continues(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(taken: StepTaken) -> None:
@@ -133,6 +133,6 @@ async def test_hooks_that_fail_are_logged_once_and_the_run_goes_on(
     assert "canary" not in str(said)
 
 
-def test_what_is_no_function_is_refused() -> None:
+def test_a_hook_must_be_a_function() -> None:
     with pytest.raises(InvalidUsage, match="on_step= is a function that takes one value, not 'print'"):
         Hooks(on_step="print")  # type: ignore[arg-type]

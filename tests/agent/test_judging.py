@@ -1,4 +1,4 @@
-"""A question of judgement goes to the model that was named for it, at its own place, price and budget."""
+"""A question of judgement goes to the named model, with its own endpoint, price and budget."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Work = Callable[[], Awaitable[Any]]
 
 
 class Court:
-    """A clerk, who works on the screen, and a wise model somewhere else, who is asked."""
+    """A clerk model for the screen, and a wise model at another endpoint for questions."""
 
     def __init__(self, wise: Sequence[Any] | Callable[..., Any], folder: Path, **price: Any) -> None:
         self.clerk, self.wise = ScriptedModel([DONE]), ScriptedModel(wise)
@@ -65,7 +65,7 @@ class Court:
         return str(self.wise.requests[number]["messages"][0]["content"][-1]["text"])
 
 
-async def test_the_advisor_is_asked_at_its_own_place_and_billed_at_its_own_price(tmp_path: Path) -> None:
+async def test_the_advisor_is_asked_at_its_endpoint_and_billed_at_its_price(tmp_path: Path) -> None:
     spent: list[int] = []
 
     @subgoal(advisor="wise")
@@ -96,7 +96,7 @@ async def test_the_advisor_is_asked_at_its_own_place_and_billed_at_its_own_price
 
 
 @pytest.mark.parametrize(("names", "wanted", "asked"), [(("a", "b"), "b", 1), (("a",), None, 1), ((), None, 0)])
-async def test_without_a_name_the_only_advisor_is_asked_or_else_the_agents_own_model(
+async def test_without_a_name_the_only_advisor_or_the_agents_model_is_asked(
     tmp_path: Path, names: tuple[str, ...], wanted: str | None, asked: int
 ) -> None:
     court = Court([YES], tmp_path)
@@ -105,7 +105,7 @@ async def test_without_a_name_the_only_advisor_is_asked_or_else_the_agents_own_m
     assert (len(court.wise.requests), len(court.clerk.requests)) == (asked, 1 - asked)
 
 
-async def test_an_advisor_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
+async def test_an_unknown_advisor_is_refused_by_name(tmp_path: Path) -> None:
     @subgoal(advisor="nobody")
     async def settle() -> str:
         return str(await judge("Equal?"))
@@ -119,7 +119,7 @@ async def test_an_advisor_that_is_not_there_is_refused_by_name(tmp_path: Path) -
         await Court([YES], tmp_path).hear(lambda: judge("  "))
 
 
-async def test_what_is_shown_is_the_screen_its_region_or_nothing(tmp_path: Path) -> None:
+async def test_a_question_contains_the_screen_a_region_or_no_picture(tmp_path: Path) -> None:
     court = Court([YES], tmp_path)
 
     async def work() -> None:
@@ -134,7 +134,7 @@ async def test_what_is_shown_is_the_screen_its_region_or_nothing(tmp_path: Path)
     assert [len(event.shots) for event in told if event.kind == "request"] == [1, 1, 0]
 
 
-async def test_a_question_about_a_frame_is_about_that_very_picture(tmp_path: Path) -> None:
+async def test_a_question_about_a_frame_sends_that_frame(tmp_path: Path) -> None:
     court = Court([YES], tmp_path)
 
     async def work() -> bool:
@@ -150,7 +150,7 @@ async def test_a_question_about_a_frame_is_about_that_very_picture(tmp_path: Pat
     assert "Is a list shown?" in court.text()
 
 
-async def test_a_budget_for_the_question_alone_is_held_before_it_is_asked(tmp_path: Path) -> None:
+async def test_a_budget_for_one_question_is_reserved_before_it_is_asked(tmp_path: Path) -> None:
     court = Court([YES], tmp_path)
 
     async def work() -> None:
@@ -164,7 +164,7 @@ async def test_a_budget_for_the_question_alone_is_held_before_it_is_asked(tmp_pa
     assert (court.run.guard.spent_micro, court.run.guard.held_micro) == (COST, 0)
 
 
-async def test_the_guardrails_around_hold_too(tmp_path: Path) -> None:
+async def test_outer_guardrails_apply_to_a_question(tmp_path: Path) -> None:
     @cost_guardrail(max_cost_usd=0.0001)
     async def cheaply() -> Any:
         return await judge("Equal?", returns=bool)
@@ -176,7 +176,7 @@ async def test_the_guardrails_around_hold_too(tmp_path: Path) -> None:
         assert court.wise.requests == []
 
 
-async def test_an_advisor_without_a_price_is_refused_where_money_is_limited(tmp_path: Path) -> None:
+async def test_an_advisor_without_a_price_is_refused_under_a_cost_limit(tmp_path: Path) -> None:
     @cost_guardrail(max_cost_usd=5)
     async def limited() -> Any:
         return await judge("Equal?")
@@ -208,7 +208,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda value: ascii(getattr(value, "content", value)))
-async def test_a_verdict_of_another_shape_is_sent_back(tmp_path: Path, wrong: Any) -> None:
+async def test_a_verdict_of_a_wrong_type_is_sent_back(tmp_path: Path, wrong: Any) -> None:
     court = Court([wrong, {"reason": "r", "verdict": "yes"}], tmp_path)
     assert await court.hear(lambda: judge("Paid?", returns=Literal["yes", "no"])) == "yes"
     assert len(court.wise.requests) == 2
@@ -216,7 +216,7 @@ async def test_a_verdict_of_another_shape_is_sent_back(tmp_path: Path, wrong: An
     assert court.run.guard.spent_micro == 2 * COST
 
 
-async def test_four_verdicts_of_another_shape_are_the_end(tmp_path: Path) -> None:
+async def test_the_fourth_verdict_of_a_wrong_type_fails_the_question(tmp_path: Path) -> None:
     court = Court([WRONG[0]], tmp_path)
     with pytest.raises(ModelFailed, match=r"corrected 3 times.*verdict"):
         await court.hear(lambda: judge("Paid?", returns=Literal["yes", "no"]))
@@ -224,24 +224,24 @@ async def test_four_verdicts_of_another_shape_are_the_end(tmp_path: Path) -> Non
     assert [event.kind for event in events(court.run.trace)].count("correction") == 4
 
 
-async def test_a_fault_that_passes_is_retried(tmp_path: Path) -> None:
+async def test_a_transient_fault_is_retried(tmp_path: Path) -> None:
     court = Court([Answer(status=503, body=b"{}"), Answer(drop=True), YES], tmp_path)
     assert await court.hear(lambda: judge("Equal?", returns=bool))
     assert len(court.wise.requests) == 3
     court = Court([Answer(status=429, headers={"retry-after": "600"}, body=b"{}")], tmp_path)
     with pytest.raises(TransientModelFault):
         await court.hear(lambda: judge("Equal?", returns=bool))
-    assert len(court.wise.requests) == 1, "a rest that long is not waited for"
+    assert len(court.wise.requests) == 1, "such a long delay is not awaited"
 
 
-async def test_a_verdict_is_sent_back_no_more_often_where_the_endpoint_fails_in_between(tmp_path: Path) -> None:
+async def test_faults_in_between_do_not_add_corrections_of_a_verdict(tmp_path: Path) -> None:
     court = Court([WRONG[0], Answer(status=503, body=b"{}"), WRONG[0], YES], tmp_path)
     with pytest.raises(ModelFailed, match="corrected 1 time:"):
         await court.hear(lambda: judge("Equal?", returns=bool), max_corrections=1)
     assert len(court.wise.requests) == 3
 
 
-async def test_a_strict_type_is_given_what_json_can_say(tmp_path: Path) -> None:
+async def test_a_strict_type_is_parsed_from_json(tmp_path: Path) -> None:
     class Invoice(BaseModel):
         model_config = ConfigDict(strict=True)
 
@@ -256,7 +256,7 @@ async def test_a_strict_type_is_given_what_json_can_say(tmp_path: Path) -> None:
 
 
 async def test_the_time_for_a_question_covers_its_retries(tmp_path: Path) -> None:
-    """Five attempts, each with the full time, would be five times as long."""
+    """Five attempts with the full time each would take five times as long."""
     court = Court([Answer(status=503, body=b"{}")], tmp_path)
     with pytest.raises(LimitReached) as caught:
         await court.hear(lambda: judge("Equal?", returns=bool, timeout_seconds=1.5))

@@ -1,4 +1,4 @@
-"""`@step`: what a flow does beside the screen is done once for each key, whatever becomes of the process."""
+"""`@step`: a flow's work off the screen is done once per key, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ async def in_flow(work: Callable[[], Awaitable[Any]]) -> Any:
 
 async def test_a_step_is_done_once_for_each_key_and_its_result_is_kept() -> None:
     assert [await in_flow(lambda item=item: pay(item)) for item in ("a", "b", "a")] == [1, 2, 1]
-    assert await in_flow(lambda: pay("a", note_only="says nothing of the work")) == 1
+    assert await in_flow(lambda: pay("a", note_only="is not about the work")) == 1
     with pytest.raises(TokenConflict):
         await in_flow(lambda: pay("a", 6))
     assert sent == ["a", "b"]
 
 
-async def test_inside_an_agent_it_is_in_the_same_ledger_and_told_with_what_is_skipped(tmp_path: Path) -> None:
+async def test_inside_an_agent_a_step_uses_the_same_ledger_and_is_listed_as_skipped(tmp_path: Path) -> None:
     async def work() -> tuple[int, str]:
         with ScriptedModel([]) as model:
             async with agent(model, PaintedDesktop(), tmp_path) as run:
@@ -105,7 +105,7 @@ async def test_inside_an_agent_it_is_in_the_same_ledger_and_told_with_what_is_sk
     assert [(one.token, one.goal) for one in skipped.items] == [("a", "pay")]
 
 
-async def test_one_that_failed_is_not_done_again_before_somebody_has_looked(home: Path) -> None:
+async def test_a_failed_step_is_not_repeated_before_a_person_has_checked(home: Path) -> None:
     fails.append("a")
     with pytest.raises(ConnectionError):
         await in_flow(lambda: pay("a"))
@@ -120,7 +120,7 @@ async def test_one_that_failed_is_not_done_again_before_somebody_has_looked(home
     assert (sent, items.all()) == (["a", "a"], [])
 
 
-async def test_a_persons_word_for_the_result_is_taken(home: Path) -> None:
+async def test_a_persons_result_is_accepted(home: Path) -> None:
     fails.append("a")
     with pytest.raises(ConnectionError):
         await in_flow(lambda: pay("a"))
@@ -130,7 +130,7 @@ async def test_a_persons_word_for_the_result_is_taken(home: Path) -> None:
 
 
 @pytest.mark.parametrize(("item", "times", "found"), [("there", 1, 7), ("not there", 2, 2), ("who knows", 1, None)])
-async def test_a_probe_says_what_came_of_one_that_was_interrupted(item: str, times: int, found: int | None) -> None:
+async def test_a_probe_finds_the_result_of_an_interrupted_step(item: str, times: int, found: int | None) -> None:
     fails.append(item)
     with pytest.raises(ConnectionError):
         await in_flow(lambda: create(item))
@@ -143,17 +143,17 @@ async def test_a_probe_says_what_came_of_one_that_was_interrupted(item: str, tim
     assert sent == [item] * times
 
 
-async def test_one_that_may_be_repeated_is_simply_done_again(home: Path) -> None:
+async def test_a_repeatable_step_is_repeated(home: Path) -> None:
     fails.append("a")
     with pytest.raises(ConnectionError):
         await in_flow(lambda: write_row("a"))
-    assert [item.goal for item in Items(store_at(home)).all()] == ["write row"], "somebody should know"
+    assert [item.goal for item in Items(store_at(home)).all()] == ["write row"], "a person should know"
     fails.clear()
     assert [await in_flow(lambda: write_row("a")) for _ in range(2)] == [2, 2]
     assert (sent, Items(store_at(home)).all()) == (["a", "a"], [])
 
 
-async def test_a_key_of_nothing_is_no_key() -> None:
+async def test_an_empty_key_is_refused_and_none_means_no_key() -> None:
     @step(key="{item}")
     async def greet(item: str | None) -> int:
         return await note("greeting")
@@ -163,7 +163,7 @@ async def test_a_key_of_nothing_is_no_key() -> None:
         await in_flow(lambda: greet(""))
 
 
-async def test_of_two_at_once_one_does_it() -> None:
+async def test_of_two_simultaneous_calls_one_does_the_work() -> None:
     @step(key="{item}")
     async def slow(item: str) -> int:
         await asyncio.sleep(0.05)
@@ -174,7 +174,7 @@ async def test_of_two_at_once_one_does_it() -> None:
     assert 1 in both
 
 
-async def test_a_step_of_a_sub_goals_own_item_is_on_the_list_as_that_item(tmp_path: Path) -> None:
+async def test_a_failed_step_is_listed_under_its_sub_goals_item(tmp_path: Path) -> None:
     @subgoal(key="{item}")
     async def settle_bill(item: str) -> int:
         return await pay(item)
@@ -197,7 +197,7 @@ async def test_a_step_of_a_sub_goals_own_item_is_on_the_list_as_that_item(tmp_pa
     assert (sent, items.all()) == (["a", "a"], [])
 
 
-async def test_a_deadline_that_cuts_a_step_is_told_as_that(home: Path) -> None:
+async def test_a_step_stopped_by_a_deadline_is_listed_with_the_limit(home: Path) -> None:
     @step(key="{item}")
     async def wait(item: str) -> None:
         await asyncio.sleep(60)
@@ -212,7 +212,7 @@ async def test_a_deadline_that_cuts_a_step_is_told_as_that(home: Path) -> None:
     assert [(item.token, item.status) for item in Items(store_at(home)).all()] == [("a", "limit")]
 
 
-async def test_nothing_is_begun_in_a_run_that_is_being_stopped(tmp_path: Path) -> None:
+async def test_a_suspending_run_starts_no_step(tmp_path: Path) -> None:
     async def work() -> None:
         with ScriptedModel([]) as model:
             async with agent(model, PaintedDesktop(), tmp_path) as run:
@@ -224,7 +224,7 @@ async def test_nothing_is_begun_in_a_run_that_is_being_stopped(tmp_path: Path) -
     assert sent == []
 
 
-async def test_a_result_that_is_known_is_kept_whoever_is_cancelled_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_known_result_is_stored_despite_a_cancellation(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go = asyncio.Event(), threading.Event()
     finish = Ledger.finish
 
@@ -246,7 +246,7 @@ async def test_a_result_that_is_known_is_kept_whoever_is_cancelled_meanwhile(mon
     assert sent == ["a"]
 
 
-async def test_a_stored_result_that_fits_no_more_is_a_sentence_and_no_item(home: Path) -> None:
+async def test_a_stored_result_of_an_old_type_raises_an_error_without_an_item(home: Path) -> None:
     def version(returns: Any) -> Any:
         async def tell(item: str) -> Any:
             return await note(item)
@@ -260,7 +260,7 @@ async def test_a_stored_result_that_fits_no_more_is_a_sentence_and_no_item(home:
     assert Items(store_at(home)).all() == []
 
 
-def test_a_plain_function_and_a_key_that_cannot_be_filled_in_are_refused_where_they_stand() -> None:
+def test_invalid_step_declarations_are_refused_at_declaration() -> None:
     def plain(item: str) -> int:
         return 1
 
@@ -279,7 +279,7 @@ def test_a_plain_function_and_a_key_that_cannot_be_filled_in_are_refused_where_t
         step(key="{item}", repeatable=True, probe=look)
 
 
-def test_a_process_that_is_killed_in_the_middle_leaves_the_step_to_a_person(tmp_path: Path, prefect_url: str) -> None:
+def test_a_step_of_a_killed_process_is_left_to_a_person(tmp_path: Path, prefect_url: str) -> None:
     script = tmp_path / "chain.py"
     script.write_text(
         textwrap.dedent(

@@ -1,4 +1,4 @@
-"""Who works on a sub-goal when another has given up, what is looked at in between, and where it can be seen."""
+"""The layers of a sub-goal: which one follows after giving up, probes in between, and their display in Prefect."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ENTER, LOST = Script(press_enter), Script(give_up)
 
 
 class Worked:
-    """A flow with an agent around some work: what it came to, and all that was seen of it."""
+    """A flow with an agent around some work, its results and its events."""
 
     def __init__(self, folder: Path, said: Sequence[Any], desktop: PaintedDesktop | None = None) -> None:
         self.folder, self.desktop = folder, desktop or PaintedDesktop()
@@ -118,11 +118,11 @@ async def test_a_layer_that_gives_up_hands_over_to_the_next(
     assert worked.closed == [("answered", layer)]
     assert worked.run.layers == {layer: 1}
     if layers[0] != "model":
-        assert len(worked.model.requests) == len(changes), "a script costs no call"
+        assert len(worked.model.requests) == len(changes), "a script needs no model call"
         assert ("gave up: I do not know this screen." in str(worked.model.requests)) == bool(changes)
 
 
-async def test_with_the_model_alone_it_ends_as_it_always_did(tmp_path: Path) -> None:
+async def test_with_the_model_alone_giving_up_ends_the_sub_goal(tmp_path: Path) -> None:
     worked = await Worked(tmp_path, [ASK]).by(lambda: pursue("Press OK."), in_flow=True)
     assert isinstance(worked.error, NeedsPerson)
     assert str(worked.error) == "The agent needs a person: Which one?"
@@ -130,7 +130,7 @@ async def test_with_the_model_alone_it_ends_as_it_always_did(tmp_path: Path) -> 
     assert worked.changes == []
 
 
-async def test_refusals_and_limits_are_for_no_other_layer(tmp_path: Path) -> None:
+async def test_after_a_refusal_or_a_limit_no_other_layer_follows(tmp_path: Path) -> None:
     async def work() -> Any:
         return await pursue("Press OK.", options=SubgoalOptions(layers=["model", ENTER]))
 
@@ -152,7 +152,7 @@ def filing(probe: Any, layers: Sequence[Any] = ("model", ENTER)) -> Callable[[st
     return file_it
 
 
-async def test_between_layers_the_effect_is_looked_for_and_the_next_acts_only_if_it_is_not_there(
+async def test_between_layers_the_probe_decides_whether_the_next_one_acts(
     tmp_path: Path,
 ) -> None:
     asked: list[str] = []
@@ -181,7 +181,7 @@ async def test_between_layers_the_effect_is_looked_for_and_the_next_acts_only_if
         assert "nothing was repeated" in str(runs[name].error)
 
 
-async def test_what_did_nothing_is_not_looked_for(tmp_path: Path) -> None:
+async def test_without_an_action_no_probe_is_made(tmp_path: Path) -> None:
     worked = Worked(tmp_path, [ASK])
     await worked.by(lambda: filing(None)("I-1"))
     assert worked.value == "by script!"
@@ -224,7 +224,7 @@ async def test_a_person_is_the_last_layer(
 
 
 class Person:
-    """Answers ‘done’ as often as they are asked, each time after doing something; ``asked`` is what they were asked."""
+    """Answers ‘done’ to each question after an action; ``asked`` are the questions."""
 
     def __init__(self, folder: Path, *does: Callable[[], Any]) -> None:
         self._handoffs, self._does = Handoffs(store_at(folder / "holo")), does
@@ -246,7 +246,7 @@ class Person:
             self._handoffs.answer(found[0].id, "done", by="ada")
 
 
-async def test_a_person_who_leaves_another_screen_than_the_work_may_end_on_is_asked_again(tmp_path: Path) -> None:
+async def test_a_person_who_leaves_a_wrong_screen_is_asked_again(tmp_path: Path) -> None:
     program = ColouredProgram("form")
     known = Screens([state("form"), state("filed")], timeout_seconds=0.1)
 
@@ -267,10 +267,10 @@ async def test_a_person_who_leaves_another_screen_than_the_work_may_end_on_is_as
     ]
     told = [(event.state, event.how) for event in worked.events if event.kind == "state" and event.wanted == "filed"]
     assert told == [("form", "not there"), ("filed", "")]
-    assert len(worked.model.requests) == 2, "nothing was read off the wrong screen"
+    assert len(worked.model.requests) == 2, "no answer was read from the wrong screen"
 
 
-async def test_what_the_probe_says_counts_more_than_what_a_person_says(tmp_path: Path) -> None:
+async def test_the_probe_overrides_a_persons_answer(tmp_path: Path) -> None:
     found: list[Any] = [NOT_DONE, "filed by hand"]
 
     async def probe() -> Any:
@@ -285,11 +285,11 @@ async def test_what_the_probe_says_counts_more_than_what_a_person_says(tmp_path:
         await worked.by(file_it)
     assert (worked.value, worked.closed) == ("filed by hand", [("answered", "person")])
     assert person.asked[1:] == ["File it. After ‘done’: It is not there: it was looked for."]
-    assert len(worked.model.requests) == 1, "what the probe has read is not read again"
+    assert len(worked.model.requests) == 1, "the probe's result is not read again"
 
 
 @pytest.mark.usefixtures("recorded")
-async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> None:
+async def test_layers_are_shown_in_prefect(tmp_path: Path, prefect_url: str) -> None:
     @subgoal(layers=("model", ENTER))
     async def press_it() -> str:
         return str(await pursue("Press it."))
@@ -329,7 +329,7 @@ goals:
 
 
 @pytest.mark.parametrize("declared", [True, False])
-async def test_what_a_playbook_says_is_pressed_once_is_not_pressed_by_the_model_after_it(
+async def test_press_once_of_a_playbook_also_applies_to_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: bool
 ) -> None:
     monkeypatch.setattr(press_once, "PATIENCE_S", 0)
@@ -349,7 +349,7 @@ async def test_what_a_playbook_says_is_pressed_once_is_not_pressed_by_the_model_
 
 
 @pytest.mark.parametrize("retried", [("Save",), ("Enter",)])
-async def test_what_a_playbook_presses_once_is_nothing_to_click_again(tmp_path: Path, retried: tuple[str, ...]) -> None:
+async def test_press_once_and_retry_click_of_one_button_are_refused(tmp_path: Path, retried: tuple[str, ...]) -> None:
     @subgoal(layers=(Script(parse_playbook(ONCE)), "model"), effect=Effect(retry_click=retried))
     async def press_it() -> str:
         return str(await pursue("Press it."))
@@ -371,7 +371,7 @@ goals:
 
 
 @pytest.mark.parametrize(("left", "read_by"), [("filed", "by playbook"), ("record", "by model")])
-async def test_what_a_person_has_done_is_read_off_by_the_playbook_else_by_the_model(
+async def test_the_result_of_a_persons_work_is_read_by_the_playbook_or_the_model(
     tmp_path: Path, left: str, read_by: str
 ) -> None:
     program = ColouredProgram("form")
@@ -431,7 +431,7 @@ async def test_a_replayed_playbook_is_one_task_in_prefect(tmp_path: Path, prefec
 
 
 @pytest.mark.usefixtures("recorded")
-async def test_a_playbook_that_gives_up_is_no_failed_task(tmp_path: Path, prefect_url: str) -> None:
+async def test_a_playbook_that_gives_up_is_not_a_failed_task(tmp_path: Path, prefect_url: str) -> None:
     lost = "{name: p, goals: {g: {rules: [{id: ask, do: [{ask_human: Who, thought: Ask.}]}]}}}"
 
     @subgoal(layers=Script(parse_playbook(lost)))
@@ -452,7 +452,7 @@ async def test_a_playbook_that_gives_up_is_no_failed_task(tmp_path: Path, prefec
 
 
 async def test_an_interruption_may_be_cleared_by_a_whole_sub_goal(tmp_path: Path) -> None:
-    """Signing on again, while the sub-goal that was interrupted has the screen."""
+    """Signing in again while the interrupted sub-goal has the screen."""
     program = ColouredProgram("sign on", lambda screen, gesture: "menu" if isinstance(gesture, Click) else None)
 
     @subgoal
@@ -473,11 +473,11 @@ async def test_an_interruption_may_be_cleared_by_a_whole_sub_goal(tmp_path: Path
     assert opened == [(1, "read it"), (2, "sign on")]
     assert [event.name for event in worked.events if event.kind == "interruption"] == ["session"]
     closed = {event.subgoal: event.cost_micro_usd for event in worked.events if event.kind == "subgoal_closed"}
-    assert sum(cost or 0 for cost in closed.values()) == worked.run.guard.spent_micro, "nothing is counted twice"
+    assert sum(cost or 0 for cost in closed.values()) == worked.run.guard.spent_micro, "no cost is counted twice"
     assert "‘session’ had come up" in str(worked.model.requests[-1])
 
 
-async def test_what_is_inside_is_charged_to_the_guardrails_around(tmp_path: Path) -> None:
+async def test_an_inner_sub_goal_is_charged_to_the_outer_guardrails(tmp_path: Path) -> None:
     @subgoal
     async def sign_on() -> str:
         return str(await pursue("Sign on."))
@@ -495,7 +495,7 @@ async def test_what_is_inside_is_charged_to_the_guardrails_around(tmp_path: Path
     assert len(worked.desktop.gestures) == 2
 
 
-async def test_a_flow_may_have_the_program_brought_to_a_state(tmp_path: Path) -> None:
+async def test_recover_to_brings_the_program_to_a_state(tmp_path: Path) -> None:
     program = ColouredProgram("record")
     known = Screens([state("record"), state("menu")], ways=[Way(program.going("menu"), "menu")])
 
@@ -535,7 +535,7 @@ MENU = Screens([state("menu")])
         (lambda: subgoal(limits=0.5), r"limits= is Limits\(max_cost_usd=…"),
     ],
 )
-def test_what_does_not_fit_together_is_refused_as_it_is_declared(declared: Callable[[], Any], told: str) -> None:
+def test_conflicting_options_are_refused_at_declaration(declared: Callable[[], Any], told: str) -> None:
     with pytest.raises(InvalidUsage, match=told):
         declared()
 
@@ -551,7 +551,7 @@ def test_what_does_not_fit_together_is_refused_as_it_is_declared(declared: Calla
         ({"script": ENTER}, r"write layers=\[…, Script\(…\)\]"),
     ],
 )
-async def test_an_old_name_is_answered_with_the_new_one(old: dict[str, Any], new: str) -> None:
+async def test_an_old_option_name_is_refused_with_the_new_one(old: dict[str, Any], new: str) -> None:
     with pytest.raises(InvalidUsage, match=new):
         subgoal(**old)
     if "token" not in old and "probe" not in old:
@@ -559,13 +559,13 @@ async def test_an_old_name_is_answered_with_the_new_one(old: dict[str, Any], new
             await pursue("Press OK.", **old)
 
 
-def test_a_single_label_is_not_taken_for_its_letters() -> None:
+def test_a_single_label_is_not_split_into_letters() -> None:
     found = Effect(retry_click="Refresh", press_once="Submit")
     assert (found.retry_click, found.press_once) == (("Refresh",), ("Submit",))
     assert SubgoalOptions(layers="model", secrets="password").secrets == ("password",)
 
 
-def test_options_are_filled_in_by_those_around() -> None:
+def test_missing_options_come_from_the_outer_ones() -> None:
     around = SubgoalOptions(MENU.route(begins="menu"), ["model", "person"], Effect(press_once="Save"), "password")
     inner = SubgoalOptions().inside(around)
     assert (inner.known_screens, inner.begins, inner.ends) == (MENU, "menu", ())
@@ -580,7 +580,7 @@ def test_options_are_filled_in_by_those_around() -> None:
     )
 
 
-def test_a_script_is_made_of_the_arguments_and_pursue_has_none() -> None:
+def test_a_script_factory_gets_the_arguments_and_is_refused_in_pursue() -> None:
     options = SubgoalOptions(layers=["model", lambda item: ENTER if item == "I-1" else None])
     assert options.called(("I-1",), {}).script is ENTER
     with pytest.raises(InvalidUsage, match="makes a Script of the sub-goal's arguments, not None"):

@@ -49,7 +49,7 @@ def budgets(folder: Path) -> Budgets:
 
 
 @pytest.mark.usefixtures("recorded")
-async def test_a_flow_ends_in_a_state_named_after_its_limit_and_says_so_to_automations(tmp_path: Path) -> None:
+async def test_a_flows_state_is_named_after_its_limit_and_emits_an_event(tmp_path: Path) -> None:
     @flow(name="guarded flow", persist_result=False)
     @cost_guardrail(max_cost_usd=0.005)
     async def nightly() -> None:
@@ -69,7 +69,7 @@ async def test_a_flow_ends_in_a_state_named_after_its_limit_and_says_so_to_autom
     assert "has spent" in payload["message"]
 
 
-async def test_a_sub_goals_state_is_named_after_its_limit_too(tmp_path: Path) -> None:
+async def test_a_sub_goals_state_is_named_after_its_limit(tmp_path: Path) -> None:
     names: list[str] = []
 
     async def around() -> None:
@@ -82,12 +82,12 @@ async def test_a_sub_goals_state_is_named_after_its_limit_too(tmp_path: Path) ->
     assert names == ["Limit: max_actions"]
 
 
-async def test_a_sub_goals_limit_is_told_of_the_deployment_that_it_is_part_of(
+async def test_the_event_of_a_sub_goals_limit_names_the_deployment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[dict[str, Any]] = []
     monkeypatch.setattr(final_states, "emit_event", lambda **event: told.append(event))
-    monkeypatch.setattr(open_agent, "deployment_id", lambda: "d-1")  # as of a flow run that a deployment has started
+    monkeypatch.setattr(open_agent, "deployment_id", lambda: "d-1")  # as for a flow run of a deployment
 
     async def around() -> None:
         async with agent(model, PaintedDesktop(), tmp_path):
@@ -100,7 +100,7 @@ async def test_a_sub_goals_limit_is_told_of_the_deployment_that_it_is_part_of(
     assert (event["event"], event["related"]) == (LIMIT_EVENT, [deployment])
 
 
-async def test_a_limit_of_a_business_item_holds_over_re_runs(tmp_path: Path) -> None:
+async def test_a_limit_of_an_item_applies_over_re_runs(tmp_path: Path) -> None:
     desktop = PaintedDesktop()
 
     async def around() -> None:
@@ -117,7 +117,7 @@ async def test_a_limit_of_a_business_item_holds_over_re_runs(tmp_path: Path) -> 
     assert len(desktop.gestures) == 4
 
 
-async def test_a_limit_of_a_flow_run_holds_over_its_retries(tmp_path: Path) -> None:
+async def test_a_limit_of_a_flow_run_applies_over_its_retries(tmp_path: Path) -> None:
     tries: list[int] = []
 
     @flow(name="tried thrice", persist_result=False, retries=2, retry_delay_seconds=0)
@@ -130,13 +130,13 @@ async def test_a_limit_of_a_flow_run_holds_over_its_retries(tmp_path: Path) -> N
     with ScriptedModel([CLICK] * 3 + [Answer(status=401, body=b"{}")] + [CLICK]) as model, pytest.raises(LimitReached):
         await around()
     assert len(tries) == 3
-    assert len(model.requests) > 5, "the second try went on where the first was cut off"
+    assert len(model.requests) > 5, "the second try continued after the first"
     billed = sum(1 for number in range(len(model.requests)) if number != 3)
     assert billed * (1000 * 0.25 + 50 * 1.8) <= 6_000
 
 
 @pytest.mark.parametrize("retries", [0, 2])
-async def test_a_guarded_flow_is_tried_again_as_often_as_it_says_and_then_named(tmp_path: Path, retries: int) -> None:
+async def test_a_guarded_flow_keeps_its_retries_and_its_state_name(tmp_path: Path, retries: int) -> None:
     tries: list[int] = []
 
     @flow(name="guarded and tried again", persist_result=False, retries=retries, retry_delay_seconds=0)
@@ -185,7 +185,7 @@ async def test_prefect_knows_the_types_of_a_guarded_flow(tmp_path: Path) -> None
     assert nightly.parameters.properties["folder"]["format"] == "path"
 
 
-def test_a_flow_that_is_served_can_be_sent_to_the_process_that_runs_it() -> None:
+def test_a_guarded_flow_can_be_pickled() -> None:
     @subgoal(key="{item}", advisor="wise")
     @cost_guardrail(max_actions=1)
     async def work(item: str) -> str:
@@ -203,7 +203,7 @@ def test_a_flow_that_is_served_can_be_sent_to_the_process_that_runs_it() -> None
     assert cloudpickle.dumps(whole)
 
 
-def test_a_guardrail_that_would_guard_nothing_is_refused() -> None:
+def test_a_guardrail_without_effect_is_refused() -> None:
     guard = cost_guardrail(max_actions=1)
 
     async def agenerator() -> Any:
@@ -219,7 +219,7 @@ def test_a_guardrail_that_would_guard_nothing_is_refused() -> None:
         guard(coroutine_in_disguise)()
 
 
-async def test_a_synchronous_flow_inside_another_is_named_after_its_limit_too() -> None:
+async def test_a_synchronous_inner_flow_is_named_after_its_limit() -> None:
     @flow(name="synchronous", persist_result=False)
     @cost_guardrail(max_actions=1)
     def inner() -> None:
@@ -233,7 +233,7 @@ async def test_a_synchronous_flow_inside_another_is_named_after_its_limit_too() 
     assert await outer() == "Limit: max_actions"
 
 
-async def test_a_deadline_that_falls_into_an_action_is_named_after_its_scope(tmp_path: Path) -> None:
+async def test_a_deadline_during_an_action_is_named_after_its_scope(tmp_path: Path) -> None:
     class Late(PaintedDesktop):
         async def do(self, gesture: Any, **options: Any) -> Any:
             raise LimitReached("The deadline passed before the gesture was complete.", limit="deadline")
@@ -248,7 +248,7 @@ async def test_a_deadline_that_falls_into_an_action_is_named_after_its_scope(tmp
     assert (caught.value.limit, caught.value.scope) == ("timeout_seconds", "‘work’")
 
 
-async def test_calls_are_counted_where_nothing_is_kept_too(tmp_path: Path) -> None:
+async def test_calls_are_also_counted_outside_a_flow(tmp_path: Path) -> None:
     @cost_guardrail(max_calls_per_5_minutes=2)
     async def script() -> None:
         async with agent(model, PaintedDesktop(), tmp_path):
@@ -319,7 +319,7 @@ def test_calls_older_than_five_minutes_do_not_count(tmp_path: Path, monkeypatch:
     kept.hold([scope], 0)
 
 
-def test_what_nobody_settled_stays_held(tmp_path: Path) -> None:
+def test_an_unsettled_reservation_stays_held(tmp_path: Path) -> None:
     scope = Guard("s", Limits(max_cost_usd=0.001), 0, key="s")
     orphan = budgets(tmp_path).hold([scope], 600)
     again = budgets(tmp_path)

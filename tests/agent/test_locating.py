@@ -1,4 +1,4 @@
-"""`localize` on a real screen: a place, a numbered mark, a region, and what is charged for it."""
+"""`localize` on a real screen: a point, a numbered mark, a region, and its cost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.command_line import until
 from tests.support.conformance import ConformanceServer
 from tests.support.scripted_model import Answer, ScriptedModel
 
-# One loop for all, as the desktop belongs to one: it is only looked at.
+# One event loop for all tests, as the desktop belongs to one; the desktop is only captured.
 pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
 ASKED = Terms(dialect="localize")
@@ -50,7 +50,7 @@ async def located(model: Any, desktop: VirtualDesktop, folder: Path, options: di
         return await localize("the entry field", **given), run.trace
 
 
-async def test_a_place_on_the_picture_is_a_pixel_of_the_screen(
+async def test_a_point_on_the_picture_becomes_a_pixel_of_the_screen(
     screen: tuple[VirtualDesktop, Fields], tmp_path: Path
 ) -> None:
     desktop, _ = screen
@@ -61,7 +61,7 @@ async def test_a_place_on_the_picture_is_a_pixel_of_the_screen(
     assert (said.point, said.description) == ([250, 799], "the entry field")
 
 
-async def test_a_region_is_all_that_is_sent_and_places_are_still_the_screens(
+async def test_only_the_region_is_sent_and_points_are_screen_pixels(
     screen: tuple[VirtualDesktop, Fields], tmp_path: Path
 ) -> None:
     desktop, _ = screen
@@ -75,7 +75,7 @@ async def test_a_region_is_all_that_is_sent_and_places_are_still_the_screens(
     assert "the entry field" in page
 
 
-async def test_what_is_masked_is_black_in_what_is_sent_and_named_in_the_trace(
+async def test_masked_areas_are_black_in_the_picture_and_named_in_the_trace(
     screen: tuple[VirtualDesktop, Fields], tmp_path: Path
 ) -> None:
     desktop, _ = screen
@@ -99,17 +99,17 @@ async def test_a_marks_number_is_resolved_to_the_element(screen: tuple[VirtualDe
         nonlocal number
         async with agent(model, desktop, tmp_path):
             for number in range(1, 30):
-                # In other words each time, as nothing is asked twice.
+                # With another description each time, because equal questions are cached.
                 point = await localize(f"the entry field ({number})", marks=True)
                 if left <= point.x <= left + 640 and top <= point.y <= top + 30:
                     return True
         return False
 
     with ConformanceServer(lambda turn: {"number": number}, ASKED) as model:
-        assert await on_the_entry(), "no mark is on the entry field"
+        assert await on_the_entry(), "the entry field has no mark"
 
 
-async def test_no_mark_is_no_place(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:
+async def test_an_unknown_mark_fails_the_model(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:
     number = 0
 
     @flow(name="locating", persist_result=False)
@@ -125,7 +125,7 @@ async def test_no_mark_is_no_place(screen: tuple[VirtualDesktop, Fields], tmp_pa
         await nowhere()
 
 
-async def test_every_fault_ends_in_the_place_that_was_meant(
+async def test_after_every_fault_the_right_point_is_returned(
     screen: tuple[VirtualDesktop, Fields], tmp_path: Path
 ) -> None:
     faults = ["fenced", "prose", "x1001", "ranges", "status503", "dropped", "null_usage"]
@@ -146,7 +146,7 @@ async def test_every_fault_ends_in_the_place_that_was_meant(
 
 
 @pytest.mark.parametrize("marks", [False, True])
-async def test_a_place_is_asked_for_no_more_often_where_the_endpoint_fails_in_between(
+async def test_faults_in_between_do_not_add_corrections_of_a_point(
     screen: tuple[VirtualDesktop, Fields], tmp_path: Path, marks: bool
 ) -> None:
     with ScriptedModel(["There.", Answer(status=503, body=b"{}"), "There.", {"x": 1, "y": 1}]) as model:
@@ -155,14 +155,14 @@ async def test_a_place_is_asked_for_no_more_often_where_the_endpoint_fails_in_be
         assert len(model.requests) == 3
 
 
-async def test_a_place_is_paid_for_under_the_same_limits(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:
+async def test_limits_apply_to_localize(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:
     with ScriptedModel([{"x": 1, "y": 1}]) as model:
         with pytest.raises(LimitReached):
             await located(model, screen[0], tmp_path, {"limits": Limits(max_cost_usd=0.0001)})
         assert model.requests == []
 
 
-async def test_there_is_no_place_without_words_or_off_the_screen(
+async def test_an_empty_description_or_an_outside_region_is_refused(
     screen: tuple[VirtualDesktop, Fields], tmp_path: Path
 ) -> None:
     wrong: list[Callable[[], Any]] = [

@@ -1,4 +1,4 @@
-"""The page about log-ins, done: a program with a second step, a session that ends, and codes that come by mail."""
+"""The how-to page about log-ins as a test: a program with a second factor, an expiring session, and mailed codes."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ APPS = Path(__file__).parents[1] / "apps"
 SEED = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXQ"
 SECRET = "hunter2-harbour"
 CODES, BEFORE = ["402917", "583164"], "771305"
-"""What the program mails, one after the other, and what came before: the same in each run, so that it is known."""
+"""Codes that the program mails in order, and one from before: fixed, so that the tests know them."""
 
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """What the page says, as a reader copies it."""
+    """The code of the page, as a reader copies it."""
     texts = [block.text for block in blocks("python", pages=[DOCS / "how-to" / "log-ins.md"])]
     path = tmp_path / "portal_page.py"
     path.write_text("\n\n".join(texts), encoding="utf-8")
@@ -55,7 +55,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 class Portal:
-    """The program, its blocks, and what it says of codes."""
+    """The program, its blocks, and its log of codes."""
 
     def __init__(self, folder: Path, *, look_ups: int, maildir: Path | None = None) -> None:
         self.folder = folder / "portal"
@@ -87,7 +87,7 @@ def model() -> Iterator[HoloModel]:
         yield HoloModel(base_url=served.base_url, model="holo3-1-35b-a3b")
 
 
-async def test_a_session_that_ends_is_signed_on_again_and_no_code_is_told(
+async def test_an_expired_session_is_signed_in_again_and_no_code_leaks(
     page: ModuleType, tmp_path: Path, model: HoloModel, caplog: pytest.LogCaptureFixture, prefect: str
 ) -> None:
     portal = Portal(tmp_path, look_ups=1)
@@ -109,11 +109,11 @@ async def test_a_session_that_ends_is_signed_on_again_and_no_code_is_told(
     assert not [text for text in private if text in caplog.text]
     assert not [text for text in private if text in await said_by_prefect(str(state.state_details.flow_run_id))]
     texts = shown(portal.evidence)
-    assert any("SECOND STEP" in text for text in texts), "the pictures are those of that program"
+    assert any("SECOND STEP" in text for text in texts), "the pictures show that program"
     assert not [text for text in texts if any(code in text.replace(" ", "") for code in taken)]
 
 
-async def test_a_code_that_comes_by_mail_is_taken_once_and_kept_private(
+async def test_a_mailed_code_is_used_once_and_kept_private(
     page: ModuleType, tmp_path: Path, model: HoloModel, mail: Callable[..., ImapAccount]
 ) -> None:
     account = mail("plain")
@@ -158,7 +158,7 @@ def account_home(mail: Callable[..., ImapAccount]) -> Path:
 
 
 def came_before(maildir: Path, code: str) -> None:
-    """Put a letter with a code into a mailbox: it is as those that count are, but for that it is there already."""
+    """Put a valid letter with a code into a mailbox before the log-in begins."""
     letter = EmailMessage()
     letter["From"], letter["To"] = "Harbour Portal <codes@portal.example>", "anna@localhost"
     letter["Date"], letter["Subject"], letter["Message-ID"] = localtime(), "Your code", make_msgid()
@@ -169,7 +169,7 @@ def came_before(maildir: Path, code: str) -> None:
 
 
 async def said_by_prefect(flow_run_id: str) -> str:
-    """Return all that the server can tell of a run."""
+    """Return all data of a run on the server."""
     told: list[Any] = []
     api = PrefectAPI(str(get_client().api_url).rstrip("/"))
     told += [api.flow_run(flow_run_id), api.post("/task_runs/filter", {}), api.post("/artifacts/filter", {})]
@@ -182,9 +182,9 @@ async def said_by_prefect(flow_run_id: str) -> str:
 
 
 def shown(evidence: Path) -> set[str]:
-    """Return the lines that can be read in the pictures of a run."""
+    """Return the lines that OCR reads in the pictures of a run."""
     reader, lines = Reader(), set()
-    # One after the other as they were taken: of each, only what is new in it has to be read.
+    # In order of time: only the changed regions of each picture must be read.
     for picture in sorted(evidence.rglob("frames/*"), key=lambda path: path.stat().st_mtime_ns):
         lines |= {line.text for line in reader.read(Image.open(picture).convert("RGB")).sight.lines}
     return lines

@@ -1,4 +1,4 @@
-"""Codes that come by mail: which letter counts, and that a code is told to nobody, also where there is no secret."""
+"""Codes by mail: which letter is accepted, and that a code never leaks, even on a desktop without secrets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLLECTED = datetime.now(UTC)
 
 
 class Box:
-    """A mailbox with what is put into it."""
+    """A mailbox with given letters."""
 
     def __init__(self, *letters: Letter) -> None:
         self.held: list[Letter] = list(letters)
@@ -54,10 +54,10 @@ def letter(text: str, *, sender: str = FROM, late_s: float = 0.0, source: str = 
         ([letter(f"It is 1{CODE}.")], "No code came"),
     ],
 )
-async def test_which_letter_counts(came: list[Letter], said: str) -> None:
+async def test_only_a_matching_letter_is_accepted(came: list[Letter], said: str) -> None:
     box = Box(letter("It is 111111.", source="before"))
     async with mailed_codes(box, sender=FROM, within_seconds=0.001) as codes:
-        late = datetime.now(UTC) - COLLECTED  # letters were written as tests were collected, which may be long ago
+        late = datetime.now(UTC) - COLLECTED  # the letters were dated at collection, possibly long ago
         box.held += [replace(one, date=one.date + late) for one in came if one.date]
         if said == CODE:
             assert await codes.code() == CODE
@@ -68,7 +68,7 @@ async def test_which_letter_counts(came: list[Letter], said: str) -> None:
             await codes.code()
 
 
-async def test_nobody_looks_past_the_time_for_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_mailbox_is_not_polled_after_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     naps, nap = list[float](), asyncio.sleep
 
     async def short(seconds: float) -> None:
@@ -91,7 +91,7 @@ async def test_nobody_looks_past_the_time_for_a_code(monkeypatch: pytest.MonkeyP
         ({"within_seconds": 0}, "within_seconds= must be above 0"),
     ],
 )
-async def test_what_cannot_be_meant_is_refused(wrong: dict[str, object], why: str) -> None:
+async def test_invalid_arguments_are_refused(wrong: dict[str, object], why: str) -> None:
     asked: dict[str, object] = {"sender": FROM, **wrong}
     with pytest.raises(InvalidUsage, match=why):
         async with mailed_codes(Box(), **asked):  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ async def test_what_cannot_be_meant_is_refused(wrong: dict[str, object], why: st
 
 
 class Shows(PaintedDesktop):
-    """A screen with a code on it that nobody has typed here."""
+    """A screen with a code that was not typed here."""
 
     async def look(self, *, after_action: bool = False) -> Frame:
         size = Size(480, 200)
@@ -110,7 +110,7 @@ class Shows(PaintedDesktop):
         return Frame(rgb=image.tobytes(), size=size, display=self.display)
 
 
-async def test_a_code_is_told_to_nobody_where_the_desktop_has_no_secret(prefect: str, tmp_path: Path) -> None:
+async def test_a_code_does_not_leak_on_a_desktop_without_secrets(prefect: str, tmp_path: Path) -> None:
     box = Box()
     replies = [step("answer", content="before"), step("answer", content=f"the code is {CODE}")]
     with ScriptedModel(replies) as model:
@@ -123,7 +123,7 @@ async def test_a_code_is_told_to_nobody_where_the_desktop_has_no_secret(prefect:
             assert CODE not in str(await pursue(f"Say what {code} is."))
         asked = [json.dumps(body) for body in model.requests]
     first, second = (shown(each) for each in frames(run.trace))
-    assert any(CODE in line for line in first), "before it came it was a number as any other"
+    assert any(CODE in line for line in first), "before the letter it was an ordinary number"
     assert "SECOND STEP" in second
     assert not [line for line in second if CODE in line]
     assert CODE not in asked[1]
@@ -132,11 +132,11 @@ async def test_a_code_is_told_to_nobody_where_the_desktop_has_no_secret(prefect:
 
 
 def frames(trace: str) -> list[Path]:
-    """Return the pictures of a trace in their order."""
+    """Return the pictures of a trace in order."""
     order = [record.event.sha256 for record in open_trace(trace).records() if record.event.kind == "frame"]
     return [next(Path(trace).rglob(f"{sha256}.*")) for sha256 in dict.fromkeys(order)]
 
 
 def shown(picture: Path) -> list[str]:
-    """Return the lines that can be read in a picture."""
+    """Return the lines that OCR reads in a picture."""
     return [line.text for line in Reader().read(Image.open(picture).convert("RGB")).sight.lines]

@@ -1,4 +1,4 @@
-"""Several desktops in one flow process: one run and one trace, limits that all keep together, and what breaks alone."""
+"""Several desktops in one flow process: one run and one trace, common limits, and separate failures."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from tests.support.spending import PROFILE
 
 CLICK = step("click", element="OK button", x=500, y=500)
 PROFILE_CALL_MICRO = 340
-"""What the server bills for a call: a thousand tokens in, fifty out."""
+"""The server's bill for a call: a thousand tokens in, fifty out."""
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
 
 def clicks(count: int) -> Callable[[int, dict[str, Any]], Any]:
-    """Let each conversation click so often, and then answer with the last line of its task."""
+    """Let each conversation click this often, and then answer "done"."""
 
     def said(number: int, body: Mapping[str, Any]) -> Any:
         if sum(message["role"] == "assistant" for message in body["messages"]) < count:
@@ -52,7 +52,10 @@ def clicks(count: int) -> Callable[[int, dict[str, Any]], Any]:
 
 
 class Shop:
-    """Starts painted desktops; ``breaks`` says which of them break, by number from 1: as they are "seen", or "used"."""
+    """Starts painted desktops;
+
+    ``breaks`` lists the failing ones by number from 1: at a capture ("seen") or a gesture ("used").
+    """
 
     def __init__(self, breaks: Mapping[int, str] | None = None) -> None:
         self.all: list[PaintedDesktop] = []
@@ -93,7 +96,7 @@ async def look_up(item: str) -> str:
 
 
 async def press(item: str) -> str:
-    """No sub-goal, and no key: nothing is written down of it but how often it acted."""
+    """Neither a sub-goal nor keyed: only the number of its actions is recorded."""
     return str(await pursue(f"Press OK for {item}."))
 
 
@@ -101,7 +104,7 @@ def names(count: int) -> list[str]:
     return [f"I-{number}" for number in range(count)]
 
 
-async def test_all_desktops_are_one_run_and_each_item_is_a_sub_goal_of_its_own(tmp_path: Path) -> None:
+async def test_all_desktops_share_one_run_and_each_item_is_its_own_sub_goal(tmp_path: Path) -> None:
     shop, told = Shop(), []
 
     @flow(name="list", persist_result=False)
@@ -123,7 +126,7 @@ async def test_all_desktops_are_one_run_and_each_item_is_a_sub_goal_of_its_own(t
     recorded = events(trace)
     opened = [event for event in recorded if isinstance(event, SubgoalOpened)]
     closed = [event for event in recorded if isinstance(event, SubgoalClosed)]
-    # The last one is what was refused.
+    # The last one was refused.
     assert sorted(event.token for event in opened) == [*names(4), "I-9"]
     assert len({event.subgoal for event in opened}) == len({event.flow_run_id for event in opened}) == 5
     (end,) = (event for event in recorded if isinstance(event, RunClosed))
@@ -131,7 +134,7 @@ async def test_all_desktops_are_one_run_and_each_item_is_a_sub_goal_of_its_own(t
     assert {event.cost_micro_usd for event in closed if event.status == "answered"} == {end.cost_micro_usd // 4}
 
 
-async def test_what_is_done_starts_no_desktop(tmp_path: Path) -> None:
+async def test_finished_items_start_no_desktop(tmp_path: Path) -> None:
     shop = Shop()
 
     async def whole() -> list[str]:
@@ -153,8 +156,8 @@ async def test_what_is_done_starts_no_desktop(tmp_path: Path) -> None:
         ("max_calls_per_5_minutes", "no flow"),
     ],
 )
-async def test_ten_desktops_together_stay_within_a_limit_of_all(what: str, inside: str, tmp_path: Path) -> None:
-    """All of them ask at the same moment, so that each finds the room that only some of them can have."""
+async def test_ten_desktops_stay_within_a_common_limit(what: str, inside: str, tmp_path: Path) -> None:
+    """All ask at the same moment, so that each finds room for only some of them."""
     shop, told = Shop(), []
     most: dict[str, Any] = {"max_cost_usd": 0.02, "max_actions": 7, "max_calls_per_5_minutes": 13}
 
@@ -178,12 +181,12 @@ async def test_ten_desktops_together_stay_within_a_limit_of_all(what: str, insid
         assert shop.gestures == 7
     else:
         assert billed == 13
-    # None was begun after it was reached.
+    # No item began after the limit.
     assert all(isinstance(one.error, LimitReached) for one in told if one.error)
     assert len(told) < 20
 
 
-async def test_a_limit_of_one_item_is_that_items_own(tmp_path: Path) -> None:
+async def test_a_limit_of_one_item_does_not_affect_others(tmp_path: Path) -> None:
     async def work(item: str) -> str:
         async with limits(max_actions=1 if item == "I-1" else 5, name="one item"):
             return str(await pursue("Press OK."))
@@ -198,9 +201,7 @@ async def test_a_limit_of_one_item_is_that_items_own(tmp_path: Path) -> None:
     ("work", "breaks", "again"),
     [(file, "used", False), (press, "seen", True), (press, "used", False), (look_up, "used", True)],
 )
-async def test_only_the_item_on_a_desktop_that_broke_knows_of_it(
-    work: Any, breaks: str, again: bool, tmp_path: Path
-) -> None:
+async def test_a_broken_desktop_affects_only_its_item(work: Any, breaks: str, again: bool, tmp_path: Path) -> None:
     shop = Shop({1: breaks})
 
     async def whole() -> list[Outcome[str, str]]:
@@ -221,7 +222,7 @@ async def test_only_the_item_on_a_desktop_that_broke_knows_of_it(
     assert shop.gestures == (3 if again else 2)
 
 
-async def test_an_item_that_breaks_each_desktop_is_told_and_the_others_are_done(tmp_path: Path) -> None:
+async def test_an_item_that_breaks_every_desktop_fails_and_the_others_finish(tmp_path: Path) -> None:
     shop = Shop()
 
     async def work(item: str) -> str:
@@ -238,7 +239,7 @@ async def test_an_item_that_breaks_each_desktop_is_told_and_the_others_are_done(
     assert [told[name].outcome for name in names(5)[1:]] == ["done"] * 4
 
 
-async def test_where_no_desktop_comes_up_the_list_ends(tmp_path: Path) -> None:
+async def test_the_list_ends_if_no_desktop_starts(tmp_path: Path) -> None:
     async def start() -> PaintedDesktop:
         raise DesktopFailed("Xvfb is not installed.")
 
@@ -255,7 +256,7 @@ async def test_where_no_desktop_comes_up_the_list_ends(tmp_path: Path) -> None:
     assert len(told) <= 2
 
 
-async def test_a_claim_that_is_lost_stops_one_item_and_the_desktop_is_replaced(tmp_path: Path) -> None:
+async def test_a_lost_claim_stops_one_item_and_its_desktop_is_replaced(tmp_path: Path) -> None:
     shop = Shop()
 
     async def work(item: str) -> str:
@@ -277,7 +278,7 @@ async def test_a_claim_that_is_lost_stops_one_item_and_the_desktop_is_replaced(t
 @pytest.mark.parametrize(
     ("source", "reached"), [("command", "listening"), ("command", "at work on an outcome"), ("signal", "listening")]
 )
-async def test_a_kill_stops_all_items_and_begins_none(source: str, reached: str, tmp_path: Path) -> None:
+async def test_a_kill_stops_all_items_and_starts_no_more(source: str, reached: str, tmp_path: Path) -> None:
     shop, begun, stopped = Shop(), [], []
 
     async def work(item: str) -> str:
@@ -379,7 +380,7 @@ async def test_two_lists_at_once_share_the_desktops(tmp_path: Path) -> None:
             group.create_task(listen(opened, "B"))
     assert len(ended) == 8
     assert len(shop.all) == 2
-    # Neither waits for the other to be over.
+    # Neither list waits for the end of the other.
     assert {name[0] for name in ended[:4]} == {"A", "B"}
 
 
@@ -387,7 +388,7 @@ async def test_two_lists_at_once_share_the_desktops(tmp_path: Path) -> None:
     ("wrong", "told"),
     [({"desktops": 0}, "desktops= is from 1"), ({"spares": 3}, "spares= is from 0"), ({"fresh": "day"}, "fresh= is")],
 )
-async def test_what_cannot_be_is_refused(wrong: dict[str, Any], told: str, tmp_path: Path) -> None:
+async def test_invalid_options_are_refused(wrong: dict[str, Any], told: str, tmp_path: Path) -> None:
     with ScriptedModel([]) as model, pytest.raises(InvalidUsage, match=told):
         async with agents(model, Shop().start, tmp_path, **{"desktops": 2, **wrong}):
             raise AssertionError

@@ -35,7 +35,7 @@ goals:
 
 
 class Shop:
-    """Starts desktops with a program that counts how often its button was pressed."""
+    """Starts desktops with a program that counts the presses of its button."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,7 +49,7 @@ class Shop:
 
     @property
     def clicks(self) -> list[int]:
-        """How often the button was pressed, in each program that it was pressed in."""
+        """The number of presses in each program."""
         return sorted(int(path.read_text() or 0) for path in self.folder.glob("clicks-*"))
 
 
@@ -60,7 +60,7 @@ def name_of(process: int) -> str:
         return ""
 
 
-async def test_a_playbook_is_replayed_on_each_desktop_and_a_killed_x_server_costs_the_item_on_it(
+async def test_a_playbook_runs_on_each_desktop_and_a_killed_x_server_fails_one_item(
     tmp_path: Path,
 ) -> None:
     shop, together, on = Shop(tmp_path), asyncio.Barrier(2), {}
@@ -68,7 +68,7 @@ async def test_a_playbook_is_replayed_on_each_desktop_and_a_killed_x_server_cost
     @subgoal(key="press {number}", layers=Script(parse_playbook(PRESSING)))
     async def replay(number: str) -> str:
         await current_run().desktop.look()
-        await together.wait()  # so that each is on a desktop of its own
+        await together.wait()  # so that each is on its own desktop
         return str(await pursue("Press the button."))
 
     @subgoal(title="Press for {item}", key="{item}")

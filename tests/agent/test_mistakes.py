@@ -1,4 +1,4 @@
-"""What somebody gets wrong who is new here is said in a sentence, where it stands."""
+"""Typical mistakes of new users raise an error with one clear sentence at the place of the mistake."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from holo_tasks.safety.records.handoffs import Handoffs
 
 
 @pytest.mark.parametrize("said", ["yes", "Act", "", True, ["act"]])
-def test_what_may_be_done_is_read_or_act(said: Any) -> None:
+def test_allow_is_read_or_act(said: Any) -> None:
     with pytest.raises(InvalidUsage, match='"read" or "act", not'):
         Rules().under(said)
 
@@ -38,12 +38,12 @@ def test_what_may_be_done_is_read_or_act(said: Any) -> None:
         ("allow", "Act", '"read" or "act", not'),
     ],
 )
-def test_an_option_of_a_run_that_cannot_be_is_named(option: str, value: Any, words: str) -> None:
+def test_an_invalid_option_of_a_run_is_named(option: str, value: Any, words: str) -> None:
     with pytest.raises(InvalidUsage, match=words):
         RunOptions(**{option: value})
 
 
-def test_an_option_where_it_was_before_is_told_where_it_is_now() -> None:
+def test_a_moved_option_is_refused_with_its_new_place() -> None:
     nothing: Any = None
     terms = dict.fromkeys(("desktop", "endpoint", "profile", "destination"), nothing)
     with pytest.raises(InvalidUsage, match=r"no argument limits= any more: write options=RunOptions\(limits=…\)"):
@@ -71,13 +71,13 @@ async def awaited(name: str) -> str:
         (lambda: cost_guardrail(max_actions=1, budget="{day}")(awaited), "budget of 'awaited' names {day}"),
     ],
 )
-def test_a_decorator_says_where_it_stands_what_is_wrong(declare: Callable[[], Any], words: str) -> None:
+def test_a_decorator_refuses_mistakes_at_declaration(declare: Callable[[], Any], words: str) -> None:
     with pytest.raises(InvalidUsage) as raised:
         declare()
     assert words in str(raised.value)
 
 
-def test_an_agent_in_a_flow_that_is_not_async_says_how_it_is_opened(tmp_path: Path) -> None:
+def test_an_agent_in_a_synchronous_flow_raises_an_error_with_the_remedy(tmp_path: Path) -> None:
     blocks = {
         "model": HoloModel(base_url="http://127.0.0.1:9/v1"),
         "desktop": HoloDesktop(app="true"),
@@ -90,13 +90,13 @@ def test_an_agent_in_a_flow_that_is_not_async_says_how_it_is_opened(tmp_path: Pa
         pass
 
 
-async def test_a_block_of_a_type_that_is_not_registered_says_how_it_is(prefect: str) -> None:
+async def test_an_unregistered_block_type_raises_an_error_with_the_command(prefect: str) -> None:
     with pytest.raises(InvalidUsage, match="Run `prefect block register -m holo_blocks`"):
         await load_block(HoloModel, "nobody")
 
 
 @pytest.mark.parametrize("error", [TerminationSignal(15), asyncio.CancelledError(), KeyboardInterrupt()])
-def test_a_command_that_is_stopped_ends_with_a_line(
+def test_a_stopped_command_ends_with_one_line(
     error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stopped(given: list[str]) -> int:
@@ -107,7 +107,9 @@ def test_a_command_that_is_stopped_ends_with_a_line(
     assert capsys.readouterr().err == "holo-tasks: killed: The command was stopped from outside.\n"
 
 
-def test_whoever_answers_a_suspended_run_is_told_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_to_a_suspended_run_without_its_api_names_the_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path))
     monkeypatch.setattr("holo_tasks.cli.handoff.configured_api_url", lambda environ: None)
     handoffs = Handoffs(store_at(tmp_path))
@@ -119,7 +121,7 @@ def test_whoever_answers_a_suspended_run_is_told_where_it_is(tmp_path: Path, mon
         resume(asked.id)
 
 
-def test_text_in_another_encoding_is_told_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_with_encoding_errors_names_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.getfilesystemencoding", lambda: "ascii")
     with pytest.raises(InvalidUsage, match=r"locale says ascii: set LC_ALL=C\.UTF-8"):
         check_text("goal", "gr\udcfc\udcdfe")

@@ -1,4 +1,4 @@
-"""`localize` without a call: what is named by role and name is where its program says, if the picture agrees."""
+"""`localize` without a model call: an element named by role and name is located by the tree, if the picture agrees."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.support.scripted_model import ScriptedModel
 
 pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
 MODEL = Point(0, 0)
-"""Where the model says that everything is."""
+"""The model's answer for every element."""
 
 
 class Lying(VirtualDesktop):
-    """Tells of its programs' elements what ``lie`` makes of it."""
+    """Reports its programs' elements changed by ``lie``."""
 
     lie: Callable[[Element], Element] = staticmethod(lambda element: element)
 
@@ -41,13 +41,13 @@ class Lying(VirtualDesktop):
 
 Asked = tuple[str, dict[str, Any]]
 Answered = tuple[Point, str, int]
-"""Where something is, who said so, and how many requests that took."""
+"""The point, its source, and the number of requests."""
 
 
 async def located(
     desktop: VirtualDesktop, folder: Path, *asked: Asked, before: Callable[[], None] = lambda: None, **options: Any
 ) -> list[Answered]:
-    """Ask in one run where things are, one after the other; ``before`` is called ahead of each."""
+    """Locate elements in one run in order; ``before`` is called before each."""
 
     @flow(name="locating", persist_result=False)
     async def locating() -> tuple[list[Point], str]:
@@ -73,7 +73,7 @@ async def located(
     return found
 
 
-async def test_a_program_says_where_its_elements_are_and_no_model_is_asked(form: Any, tmp_path: Path) -> None:
+async def test_the_tree_locates_elements_without_a_model_call(form: Any, tmp_path: Path) -> None:
     async with Lying(app=form("gtk3", tmp_path / "done")) as desktop:
         tree = await until_there(desktop, "button", "Save")
         (save,), (name,) = tree.find("button", "Save"), tree.find("text field", "Name")
@@ -117,7 +117,7 @@ async def test_a_program_says_where_its_elements_are_and_no_model_is_asked(form:
             await located(desktop, tmp_path, ("the Save button", {"by": "text"}))
 
 
-async def test_where_a_program_tells_nothing_its_buttons_are_read(tmp_path: Path) -> None:
+async def test_without_a_tree_buttons_are_located_by_ocr(tmp_path: Path) -> None:
     async with VirtualDesktop(app=[tk_python(), str(APPS / "probe_counter.py")]) as desktop:
         (point, by, asked), other = await located(desktop, tmp_path, ("the Count button", {}), ("the Reset button", {}))
         assert (by, asked) == ("text", 0)

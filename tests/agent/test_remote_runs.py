@@ -1,4 +1,4 @@
-"""Whole runs on the screen of another machine, on real servers: the recipe of the docs, and a connection that drops."""
+"""Whole runs on the screen of another machine, on real servers: the recipe of the docs, and a dropped connection."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tests.support.doc_pages import DOCS, blocks
 from tests.support.remote_servers import PASSWORD, SIZE, RdpServer, Server, VncServer, await_true, serving
 from tests.support.scripted_model import ScriptedModel, step
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="an Xorg without a screen is root's to start")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can start an Xorg without a screen")
 pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
 BLOCK = HoloDesktop(width=SIZE.width, height=SIZE.height)
 
 
 def held(server: Server) -> dict[str, Any]:
-    """Return what the three fields of the program on a server hold, once it is up."""
-    await_true((server.folder / "state").exists, "the program does not come up")
+    """Return the contents of the three fields of a server's program, once the program is up."""
+    await_true((server.folder / "state").exists, "the program does not start")
     found: dict[str, Any] = json.loads((server.folder / "state").read_text())
     return found
 
 
 @needs_root
-async def test_the_recipe_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_recipe_of_the_how_to_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     page = tmp_path / "page_remote.py"
     page.write_text("\n\n".join(block.text for block in blocks("python", pages=[DOCS / "how-to" / "remote.md"])))
     monkeypatch.setenv("ERP_PASSWORD", PASSWORD)
@@ -59,7 +59,7 @@ async def test_the_recipe_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_
     assert not any(PASSWORD.encode() in content for content in kept)
 
 
-async def test_a_connection_that_drops_is_an_interruption(tmp_path: Path) -> None:
+async def test_a_dropped_connection_is_an_interruption(tmp_path: Path) -> None:
     with serving(VncServer) as server:
 
         def said(number: int, body: Any) -> Any:
@@ -88,7 +88,7 @@ async def test_a_connection_that_drops_is_an_interruption(tmp_path: Path) -> Non
     assert (dropped.name, dropped.times) == ("connection to the remote screen", 1)
 
 
-async def test_rules_that_need_to_know_windows_are_refused_before_anything_is_started(tmp_path: Path) -> None:
+async def test_rules_about_windows_are_refused_before_the_start(tmp_path: Path) -> None:
     audit, model = AuditBucket(local_folder=str(tmp_path)), HoloModel(base_url="http://127.0.0.1:9/v1")
     block = BLOCK.model_copy(update={"rules": Rules(programs=("ledger",))})
     with pytest.raises(InvalidUsage, match="are unknown here"):

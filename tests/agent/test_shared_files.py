@@ -1,4 +1,4 @@
-"""Files that a sub-goal is given and waits for: told by name, taken when whole, with the digest in the trace."""
+"""Files shared with a sub-goal: sent by name, accepted when complete, with the digest in the trace."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DONE = step("answer", content="done")
 
 
 class SharingDesktop(PaintedDesktop):
-    """A painted desktop with a folder; its programs are the threads of a test."""
+    """A painted desktop with a folder; threads of the test act as its programs."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ def desktop(tmp_path: Path) -> SharingDesktop:
 
 @contextlib.contextmanager
 def program(work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Have something done beside the agent, until it is told to end."""
+    """Run a thread next to the agent until it is stopped."""
     stop = threading.Event()
     thread = threading.Thread(target=work, args=(stop,))
     thread.start()
@@ -79,7 +79,7 @@ def verdict(run: Run, folder: Path) -> Verdict:
     return verify(open_bundle(run.trace), key, Heads(run.run_id))
 
 
-async def test_what_was_given_and_what_arrived_is_told_recorded_and_cleared_away(
+async def test_given_and_arrived_files_are_reported_recorded_and_removed(
     desktop: SharingDesktop, tmp_path: Path
 ) -> None:
     given = tmp_path / "{{secret:x}} letter.odt"
@@ -125,7 +125,7 @@ async def test_what_was_given_and_what_arrived_is_told_recorded_and_cleared_away
     assert "which is missing" in verdict(run, tmp_path).reason
 
 
-async def test_a_file_counts_once_and_again_when_it_has_changed(desktop: SharingDesktop, tmp_path: Path) -> None:
+async def test_a_file_is_returned_once_and_again_after_a_change(desktop: SharingDesktop, tmp_path: Path) -> None:
     (desktop.path / "old.txt").write_text("there before")
     given = tmp_path / "letter.txt"
     given.write_text("Dear Ada")
@@ -140,7 +140,7 @@ async def test_a_file_counts_once_and_again_when_it_has_changed(desktop: Sharing
         assert (await files.wait("*.txt", into=tmp_path / "mine")).path == tmp_path / "mine" / "old.txt"
 
 
-async def test_nobody_chooses_between_two_different_files(desktop: SharingDesktop, tmp_path: Path) -> None:
+async def test_two_different_matching_files_are_ambiguous(desktop: SharingDesktop, tmp_path: Path) -> None:
     async with opened(desktop, tmp_path), shared_files() as files:
         for name in ("a.csv", "b.csv"):
             (desktop.path / name).write_text("the same")
@@ -170,7 +170,7 @@ async def test_nobody_chooses_between_two_different_files(desktop: SharingDeskto
         ("x.PNG", "does not fit"),
     ],
 )
-async def test_what_is_not_whole_is_named_with_the_reason(
+async def test_an_incomplete_file_is_named_with_the_reason(
     desktop: SharingDesktop, tmp_path: Path, name: str, reason: str
 ) -> None:
     async with opened(desktop, tmp_path), shared_files() as files:
@@ -189,7 +189,7 @@ async def test_what_is_not_whole_is_named_with_the_reason(
         assert not list((tmp_path / "holo" / "files").rglob("*.*"))
 
 
-async def test_what_is_too_large_or_too_many_ends_the_wait_at_once(
+async def test_too_large_or_too_many_files_end_the_wait_at_once(
     desktop: SharingDesktop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holo_tasks.machine.foreign_folder.MOST_ENTRIES", 5)
@@ -206,7 +206,7 @@ async def test_what_is_too_large_or_too_many_ends_the_wait_at_once(
 
 async def test_a_limit_and_a_kill_end_the_wait(desktop: SharingDesktop, tmp_path: Path) -> None:
     async with opened(desktop, tmp_path), shared_files() as files:
-        with limits(timeout_seconds=0.3), pytest.raises(LimitReached):  # which by itself stops nothing that waits
+        with limits(timeout_seconds=0.3), pytest.raises(LimitReached):  # a deadline alone does not stop waiting code
             await files.wait(timeout_seconds=30)
 
     async def killed() -> None:
@@ -220,9 +220,7 @@ async def test_a_limit_and_a_kill_end_the_wait(desktop: SharingDesktop, tmp_path
     assert not list(desktop.path.iterdir())
 
 
-async def test_a_file_that_holds_a_secret_is_not_kept_with_the_evidence(
-    desktop: SharingDesktop, tmp_path: Path
-) -> None:
+async def test_a_file_with_a_secret_is_not_stored_as_evidence(desktop: SharingDesktop, tmp_path: Path) -> None:
     secrets = {"portal": Secret("portal", "hunter2-harbour")}
     async with opened(desktop, tmp_path, secrets=secrets) as run, shared_files() as files:
         (desktop.path / "hunter2-harbour.txt").write_bytes("pass: hunter2-harbour".encode("utf-16-le"))
@@ -242,13 +240,13 @@ async def test_one_sub_goal_at_a_time_uses_the_folder(desktop: SharingDesktop, t
     async with opened(desktop, tmp_path):
         beside = contextvars.copy_context()
         async with shared_files():
-            assert await use() == desktop.path, "inside it is a part of this"
+            assert await use() == desktop.path, "nested use is part of the outer one"
             with pytest.raises(InvalidUsage, match="Another sub-goal uses the folder"):
                 await asyncio.get_running_loop().create_task(use(), context=beside)
         assert await use() == desktop.path
 
 
-async def test_a_screen_of_another_machine_sees_no_folder_of_this_one(desktop: SharingDesktop, tmp_path: Path) -> None:
+async def test_a_remote_screen_cannot_share_a_folder(desktop: SharingDesktop, tmp_path: Path) -> None:
     desktop.far = "erp.example"
     async with opened(desktop, tmp_path):
         with pytest.raises(InvalidUsage, match="has no access to folders of this one"):

@@ -1,4 +1,4 @@
-"""Sub-goals as Prefect runs: names, fresh histories, tokens, budgets, and what is never done twice."""
+"""Sub-goals as Prefect runs: names, fresh histories, tokens, budgets, and actions that are never repeated."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def press_ok(times: int) -> str:
 
 
 @pytest.mark.usefixtures("recorded")
-async def test_a_sub_goal_reads_like_a_story_in_prefect(tmp_path: Path) -> None:
+async def test_a_sub_goals_runs_and_steps_have_readable_names_in_prefect(tmp_path: Path) -> None:
     with ScriptedModel([CLICK, step("answer", content='{"amount": 7}')]) as model:
 
         async def work() -> tuple[Total, str]:
@@ -201,7 +201,7 @@ async def _read_once(model: ScriptedModel, folder: Path) -> Total:
         ([Answer(status=400, body=b'{"error": {"message": "tools: [] is rejected"}}')], {}, ModelFailed),
     ],
 )
-async def test_what_goes_wrong_ends_in_a_typed_error_and_no_input(
+async def test_failures_raise_a_typed_error_without_input(
     tmp_path: Path, script: list[Any], options: dict[str, Any], error: type[Exception]
 ) -> None:
     desktop = PaintedDesktop()
@@ -233,7 +233,7 @@ async def test_a_wrong_coordinate_is_corrected_once_and_the_correction_is_not_re
     assert "1001" not in str([message for message in after if message["role"] == "assistant"])
 
 
-async def test_transient_faults_are_retried_as_prefect_retries(tmp_path: Path) -> None:
+async def test_transient_faults_are_retried_by_prefect(tmp_path: Path) -> None:
     faults = [
         Answer(status=503, body=b"{}"),
         Answer(drop=True),
@@ -252,7 +252,7 @@ async def test_transient_faults_are_retried_as_prefect_retries(tmp_path: Path) -
     assert kinds.count("call_failed") == 3
 
 
-async def test_what_hands_cannot_do_is_told_to_the_model(tmp_path: Path) -> None:
+async def test_an_impossible_gesture_is_reported_to_the_model(tmp_path: Path) -> None:
     def refuse(gesture: Gesture) -> None:
         if isinstance(gesture, Hotkey):
             raise InvalidUsage("There is no key named 'hyper'.")
@@ -268,7 +268,7 @@ async def test_what_hands_cannot_do_is_told_to_the_model(tmp_path: Path) -> None
     assert '<error tool="hotkey">\nThere is no key' in model.requests[1]["messages"][-2]["content"]
 
 
-async def test_the_model_is_told_when_nothing_changed(tmp_path: Path) -> None:
+async def test_the_model_learns_that_the_screen_did_not_change(tmp_path: Path) -> None:
     with ScriptedModel([CLICK, DONE]) as model:
 
         async def work() -> None:
@@ -279,7 +279,7 @@ async def test_the_model_is_told_when_nothing_changed(tmp_path: Path) -> None:
     assert "The screen did not change." in model.requests[1]["messages"][-2]["content"]
 
 
-async def test_limits_stop_the_work_and_say_which(tmp_path: Path) -> None:
+async def test_limits_stop_the_work_and_are_named(tmp_path: Path) -> None:
     @subgoal
     @cost_guardrail(max_actions=2)
     async def few_actions() -> str:
@@ -301,7 +301,7 @@ async def test_limits_stop_the_work_and_say_which(tmp_path: Path) -> None:
     desktop = PaintedDesktop()
 
     def dear(number: int, body: dict[str, Any]) -> Answer:
-        """Bills ten times what was estimated for the prompt, and every token it may write."""
+        """Bills ten times the estimate for the prompt, and every token that it may write."""
         return Answer(json.dumps(CLICK), usage={"prompt_tokens": 20_000, "completion_tokens": body["max_tokens"]})
 
     for work, script, limit in (
@@ -328,7 +328,7 @@ async def test_limits_stop_the_work_and_say_which(tmp_path: Path) -> None:
     assert len([g for g in desktop.gestures if isinstance(g, Click)]) >= 2
 
 
-async def test_at_the_step_limit_the_best_answer_so_far_is_asked_for(tmp_path: Path) -> None:
+async def test_at_the_step_limit_the_model_is_asked_for_a_final_answer(tmp_path: Path) -> None:
     def script(number: int, body: dict[str, Any]) -> Any:
         return CLICK if number < 2 else step("answer", content="half done")
 
@@ -437,7 +437,7 @@ async def test_a_step_that_acts_is_never_retried_and_one_that_asks_is(tmp_path: 
 
 
 async def test_the_same_step_twice_runs_twice(tmp_path: Path) -> None:
-    """Prefect's default cache would not run the second one."""
+    """Prefect's default cache would skip the second one."""
     ran: list[int] = []
 
     @agent_step(acts=True)

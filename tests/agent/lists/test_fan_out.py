@@ -1,4 +1,4 @@
-"""A list that runs of a deployment work through: begun once each, as many as there is work for, until all has ended."""
+"""A deployment's runs work through a list: enough runs for the ready items, each begun once, until all items ended."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def check(report: str) -> str:
 
 @flow(name="checking", persist_result=False)
 async def checking(work_list: str, most: int) -> None:
-    """What is deployed; the tests work in its place."""
+    """The deployed flow; the tests do its work themselves."""
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,7 @@ async def workers(name: str, batch: Batch) -> AsyncIterator[list[FlowRun]]:
                 await working
 
 
-async def test_runs_are_begun_for_what_is_ready_until_every_item_has_come_to_an_end() -> None:
+async def test_runs_are_started_for_ready_items_until_every_item_ended() -> None:
     reports = WorkList("some", check)
     await reports.add_rows([{"report": str(number)} for number in range(5)])
 
@@ -116,7 +116,7 @@ async def test_runs_are_begun_for_what_is_ready_until_every_item_has_come_to_an_
     assert rows["done"] == rows["done in the last hour"] == 5
 
 
-async def test_the_place_of_a_run_whose_machine_went_down_is_another_ones() -> None:
+async def test_a_run_on_a_dead_machine_is_replaced() -> None:
     reports = WorkList("dead", check)
     await reports.add_rows([{"report": str(number)} for number in range(2)])
 
@@ -125,7 +125,7 @@ async def test_the_place_of_a_run_whose_machine_went_down_is_another_ones() -> N
             return await worked(number, run)
         with Books.here().ledger.claim(new_worker(str(run.id)), GOAL) as claim:
             await asyncio.to_thread(_take, claim, "dead")
-        await asyncio.Event().wait()  # nobody tells Prefect of its end
+        await asyncio.Event().wait()  # its end is never reported to Prefect
         raise AssertionError
 
     async with workers("dead", dead_at_first) as had, asyncio.timeout(60):
@@ -137,8 +137,8 @@ async def test_the_place_of_a_run_whose_machine_went_down_is_another_ones() -> N
     assert state.is_crashed()
 
 
-async def test_a_run_that_died_has_another_in_its_place_as_long_as_items_are_ready() -> None:
-    """Less than a batch is ready by then, and one is under way: there is work for two all the same."""
+async def test_a_dead_run_is_replaced_while_items_are_ready() -> None:
+    """At that time less than a batch is ready and one item is in progress, which is still work for two runs."""
     reports = WorkList("places", check)
     await reports.add_rows([{"report": str(number)} for number in range(6)])
     half, again = asyncio.Event(), asyncio.Event()
@@ -154,7 +154,7 @@ async def test_a_run_that_died_has_another_in_its_place_as_long_as_items_are_rea
         if number == 2:
             return Crashed(message="The process was killed.")
         done = await worked(number, run)
-        again.set()  # not before: while this one had taken nothing yet, a fourth would find something ready
+        again.set()  # not earlier: before this run has taken an item, a fourth run would see one ready
         return done
 
     async with workers("places", one_dies) as had, asyncio.timeout(20):
@@ -166,7 +166,7 @@ def _take(claim: Any, name: str = "some") -> None:
     assert WorkItems(claim.ledger.store).take(name, claim) is not None
 
 
-async def test_a_run_that_is_tried_again_begins_no_batch_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_retried_run_starts_no_batch_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     reports = WorkList("twice", check)
     await reports.add({"report": "1"})
     monkeypatch.setattr(fan_out, "flow_run_id", lambda: "")
@@ -176,10 +176,10 @@ async def test_a_run_that_is_tried_again_begins_no_batch_twice(monkeypatch: pyte
         await reports.add({"report": "2"})
         with_old = asyncio.create_task(fan_out.fan_out("twice", "checking/twice"))
         await with_old
-    assert len(had) == 2  # its first batch is the one that it began before, and is over
+    assert len(had) == 2  # the first batch of the retry is the one that it began before, and is over
 
 
-async def test_batches_that_come_to_nothing_or_reach_a_limit_are_the_last() -> None:
+async def test_fruitless_or_limited_batches_end_the_fan_out() -> None:
     await WorkList("vain", check).add({"report": "1"})
 
     async def nothing(number: int, run: FlowRun) -> State[Any]:

@@ -1,4 +1,4 @@
-"""A list of work, worked through on desktops: what came of an item is noted, and decides whether it is tried again."""
+"""A work list processed on desktops: the outcome of an item is recorded, and decides whether it is retried."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def checked(reports: WorkList, **options: bool) -> dict[str, str]:
     }
 
 
-async def test_flows_work_through_a_list_on_their_desktops_and_each_item_once(tmp_path: Path) -> None:
+async def test_flows_process_each_item_of_a_list_once(tmp_path: Path) -> None:
     reports, shop = WorkList("reports", file, pause_s=0), Shop({2: "seen"})
     assert await reports.add_rows([{"report": f"R-{number}", "amount": "1.50"} for number in range(3)]) == 3
     assert not await reports.add({"report": "R-0", "amount": "1.50"})
@@ -94,7 +94,7 @@ async def test_flows_work_through_a_list_on_their_desktops_and_each_item_once(tm
     assert shop.gestures == 4
 
 
-async def test_what_came_of_an_item_decides_whether_it_is_tried_again(home: Path) -> None:
+async def test_the_outcome_of_an_item_decides_whether_it_is_retried(home: Path) -> None:
     reports = WorkList("reports", pause_s=0)
     for name in ("fine", "closed", "doubtful", "broken"):
         await reports.add({"report": name}, key=name, most_tries=2)
@@ -104,7 +104,7 @@ async def test_what_came_of_an_item_decides_whether_it_is_tried_again(home: Path
         "fine": "FINE", "closed": "BusinessFailure", "doubtful": "NeedsPerson", "broken": "NeedsPerson",
         "wrong": "UnfitItem",
     }  # fmt: skip
-    # The broken one was tried twice: the second try found that the first may have done something.
+    # The second try of "broken" found that the first may have had an effect.
     assert await reports.counts() == Counts(done=1, failed=2, person=2)
     waiting = {item.token for item in Books.here().items.all()}
     assert waiting == {"check-closed", "check-doubtful", "check-broken"}
@@ -115,7 +115,7 @@ async def test_what_came_of_an_item_decides_whether_it_is_tried_again(home: Path
     assert (await checked(reports))["doubtful"] == "DOUBTFUL"
 
 
-async def test_a_technical_failure_waits_for_its_next_try_and_for_no_person() -> None:
+async def test_a_technical_failure_waits_for_a_retry_without_a_person() -> None:
     reports, tries = WorkList("reports", pause_s=600), []
 
     @step(key="read-{report}", repeatable=True)
@@ -135,7 +135,7 @@ async def test_a_technical_failure_waits_for_its_next_try_and_for_no_person() ->
     assert tries == ["1"]
 
 
-async def test_a_limit_of_the_whole_run_sends_items_back_and_counts_no_try(tmp_path: Path) -> None:
+async def test_a_limit_of_the_run_returns_items_without_counting_a_try(tmp_path: Path) -> None:
     reports, shop = WorkList("reports", file, pause_s=0), Shop()
     await reports.add_rows([{"report": str(number)} for number in range(4)])
 
@@ -153,7 +153,7 @@ async def test_a_limit_of_the_whole_run_sends_items_back_and_counts_no_try(tmp_p
     assert first.tries == 0
 
 
-async def test_a_machine_that_is_drained_ends_what_it_has_and_leaves_the_rest(home: Path) -> None:
+async def test_a_drained_machine_finishes_its_items_and_takes_no_more(home: Path) -> None:
     reports, begun = WorkList("reports"), []
 
     @step(key="slowly-{report}")
@@ -175,7 +175,7 @@ async def test_a_machine_that_is_drained_ends_what_it_has_and_leaves_the_rest(ho
     assert await reports.counts() == Counts(done=6)
 
 
-def test_who_drains_a_machine_waits_for_its_runs_and_says_which_still_work(home: Path) -> None:
+def test_drain_waits_for_the_machines_runs_and_lists_them(home: Path) -> None:
     home.mkdir()
     working = Registration(home, Running.here("r-1", "File reports", "t", ""))
     assert drain(home, 0, off=False) == (
@@ -190,7 +190,7 @@ def test_who_drains_a_machine_waits_for_its_runs_and_says_which_still_work(home:
         drain(home, float("nan"), off=False)
 
 
-async def test_who_leaves_early_gives_back_what_is_not_begun() -> None:
+async def test_leaving_the_loop_early_returns_items_not_begun() -> None:
     reports = WorkList("reports", check)
     await reports.add_rows([{"report": str(number)} for number in range(9)])
     async for _ in reports.map(check):
@@ -200,7 +200,7 @@ async def test_who_leaves_early_gives_back_what_is_not_begun() -> None:
     assert await reports.counts() == Counts(done=9)
 
 
-async def test_what_fits_no_work_or_would_be_kept_of_a_secret_is_not_added() -> None:
+async def test_an_unfit_item_or_one_with_a_secret_is_not_added() -> None:
     reports = WorkList("reports", file)
     with pytest.raises(UnfitItem, match="amount"):
         await reports.add({"report": "1", "amount": "much"})
@@ -226,7 +226,7 @@ async def test_what_fits_no_work_or_would_be_kept_of_a_secret_is_not_added() -> 
         [one async for one in reports.map(plain)]
 
 
-def test_rows_are_read_from_a_table_that_somebody_saved(tmp_path: Path) -> None:
+def test_rows_are_read_from_csv_and_excel_files(tmp_path: Path) -> None:
     (tmp_path / "reports.csv").write_bytes("﻿report;amount\n17;1,50\n\n18;\n".encode())
     assert read_rows(tmp_path / "reports.csv") == [{"report": "17", "amount": "1,50"}, {"report": "18", "amount": ""}]
     book = Workbook()

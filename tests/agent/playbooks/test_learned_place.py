@@ -1,4 +1,4 @@
-"""Where a sub-goal learns that says no more than that it does, and how a version stands there from run to run."""
+"""The default folder of a learning sub-goal, and the status of its versions from run to run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KNOWN: Any = SimpleNamespace(goal="look up", same=SimpleNamespace(name="orders:l
 
 @pytest.fixture
 def differences(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Nothing is read: each run answered, each three are compiled into one playbook, and these are its differences."""
+    """Replace reading and compiling: each three runs give one playbook, with these differences to the model."""
     said: list[str] = []
 
     def found(self: Learning, note: _Note) -> Any:
@@ -48,7 +48,7 @@ def a_run(home: Path) -> Any:
 
 
 async def night(home: Path) -> Learning:
-    """Have a run answer one item, and learn of it as it is declared by ``learn=True``."""
+    """Answer one item in a run, and learn from it as ``learn=True`` declares."""
     run, learn = a_run(home), _learn_of(True, SubgoalOptions())
     assert learn is not None
     found = await learning_of(run, KNOWN, learn)
@@ -62,13 +62,13 @@ async def night(home: Path) -> Learning:
 
 
 def noted(home: Path) -> list[str]:
-    """Return the kinds of what is noted in the place where nothing else is said."""
+    """Return the kinds of the notes in the default folder."""
     notes = sorted(home.glob("learned/*/*.json"))
     assert {path.parent.name.rpartition("-")[0] for path in notes} <= {"look-up"}
     return [json.loads(path.read_bytes())["learned"]["kind"] for path in notes]
 
 
-async def test_versions_are_in_the_home_and_stand_before_the_model_after_three_runs_and_three_in_the_shadow(
+async def test_versions_are_kept_in_the_home_and_promoted_after_three_runs_and_three_shadows(
     tmp_path: Path, differences: list[str]
 ) -> None:
     for _ in range(2):
@@ -80,7 +80,7 @@ async def test_versions_are_in_the_home_and_stand_before_the_model_after_three_r
     assert (tmp_path / "learned").stat().st_mode & 0o777 == 0o700
     differences += ["it presses another button"]
     for _ in range(4):
-        assert (await night(tmp_path)).fitted == 0, "in the shadow nothing of it is done"
+        assert (await night(tmp_path)).fitted == 0, "a shadowed playbook does not act"
     assert noted(tmp_path) == ["version", *["shadow"] * 4, "promoted"], "it differed once, and agreed three times"
     acted = await night(tmp_path)
     assert (acted.version.status, acted.version.id) == ("promoted", file.name.partition(".")[0])
@@ -90,9 +90,7 @@ async def test_versions_are_in_the_home_and_stand_before_the_model_after_three_r
     assert [type(layer) for layer in options.in_order] == [Script, str]
 
 
-async def test_what_differs_three_times_is_dropped_and_another_version_is_made(
-    tmp_path: Path, differences: list[str]
-) -> None:
+async def test_a_version_with_three_differences_is_dropped_and_replaced(tmp_path: Path, differences: list[str]) -> None:
     differences += ["another button"] * 3
     for _ in range(9):
         await night(tmp_path)

@@ -1,4 +1,4 @@
-"""A sub-goal becomes a playbook by itself: compiled of runs, compared in its shadow, then before the model."""
+"""A sub-goal becomes a playbook automatically: compiled from runs, compared in shadow, then promoted."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ ORDERS = ("AB-1207", "CD-3391", "EF-5050", "GH-7777", "JK-2468", "LM-1357")
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is late on a painted program."""
+    """A painted program needs no waiting times."""
     monkeypatch.setattr(one_step, "UNKNOWN_SCREEN_S", 0.0)
     monkeypatch.setattr(one_step, "RESUME_S", 0.0)
     monkeypatch.setattr(rules, "LEAST_WAITS", 0)
 
 
 def says(order: str, *does: str) -> list[dict[str, Any]]:
-    """Return what a model says that saves the note of an order."""
+    """Return a model's replies that save the note of an order."""
     find, save = ("Look it up", "Put on file") if does else ("Start search", "Save note")
     return [
         step("click", element="Order number", **place("Order number", at="search")),
@@ -60,7 +60,7 @@ def saving(learn: Any = False, layers: Any = "model") -> Callable[[str], Any]:
 
 
 class Night:
-    """A run that works on some orders, and what it came to."""
+    """A run that works on some orders, and its results."""
 
     def __init__(self, folder: Path, work: Callable[[str], Any], *does: str) -> None:
         self.folder, self.work, self.does = folder, work, does
@@ -90,29 +90,29 @@ class Night:
 
 
 def told(place: Path) -> list[str]:
-    """Return the kinds of what is noted of a goal's versions, in order."""
+    """Return the kinds of the notes about a goal's versions, in order."""
     return [json.loads(path.read_bytes())["learned"]["kind"] for path in sorted(place.glob("*/*.json"))]
 
 
-async def test_after_equal_runs_and_as_many_in_its_shadow_the_playbook_stands_before_the_model(tmp_path: Path) -> None:
+async def test_after_equal_runs_and_shadows_the_playbook_is_promoted(tmp_path: Path) -> None:
     place = tmp_path / "playbooks"
     work = saving(Learn(into=place, after=2, shadow=1))
     first = await Night(tmp_path, work).over(*ORDERS[:2])
     assert (first.calls, told(place)) == (10, ["version"])
     shadowed = await Night(tmp_path, work).over(ORDERS[2])
-    assert (shadowed.calls, shadowed.opened) == (5, [""]), "nothing of it was done yet"
+    assert (shadowed.calls, shadowed.opened) == (5, [""]), "the playbook did not act yet"
     assert told(place) == ["version", "shadow", "promoted"]
     acting = await Night(tmp_path, work).over(ORDERS[3])
     assert (acting.found, acting.calls) == ([{"receipt": RECEIPT}], 0)
     (path,) = place.glob("*/*.playbook.yaml")
-    assert acting.opened == [f"save-note {path.name.partition('.')[0]}"], "the trace says which version it is"
+    assert acting.opened == [f"save-note {path.name.partition('.')[0]}"], "the trace names the version"
     assert acting.run.layers == {"playbook": 1}
     assert told(place)[3:] == ["acted"]
     assert not any(order in path.read_text() for order in ORDERS)
     by_layer = await Night(tmp_path, saving(layers=[learned(place, "save-note"), "model"])).over(ORDERS[4])
     assert (by_layer.found, by_layer.calls) == ([{"receipt": RECEIPT}], 0)
 
-    # What is not as it was signed is not used; where a sub-goal learns by itself, that never fails an item.
+    # A file that no longer matches its signature is not used; automatic learning never fails an item for that.
     signed = path.read_text()
     path.write_text(signed.replace("Start search", "Delete order"))
     refused = await Night(tmp_path, saving(layers=[learned(place), "model"])).over(ORDERS[5])
@@ -121,7 +121,7 @@ async def test_after_equal_runs_and_as_many_in_its_shadow_the_playbook_stands_be
     assert (quiet.found, quiet.calls) == ([{"receipt": RECEIPT}], 5)
     path.write_text(signed)
 
-    # A program that has changed: it gives up more often than it fits, and goes back behind the model.
+    # After a change of the program it gives up more often than it fits, and is demoted.
     other = [step("answer", content=json.dumps({"receipt": 1}))]
     changed = await Night(tmp_path, work, "another record").over(*ORDERS[:3], model=lambda order: other)
     assert changed.found == [{"receipt": 1}] * 3
@@ -132,7 +132,7 @@ async def test_after_equal_runs_and_as_many_in_its_shadow_the_playbook_stands_be
     assert "is promoted yet" in alone.found[0]
 
 
-def test_a_note_that_is_not_signed_or_is_of_another_goal_is_refused(tmp_path: Path) -> None:
+def test_a_note_with_a_wrong_signature_or_goal_is_refused(tmp_path: Path) -> None:
     own, strange = SigningKey.new(), SigningKey.new()
     versions = [
         Versions(shelf_at(tmp_path), name, PublicKey(own.public_pem.encode()), key)
@@ -151,7 +151,7 @@ def test_a_note_that_is_not_signed_or_is_of_another_goal_is_refused(tmp_path: Pa
         replace(versions[2], name="three").newest()
 
 
-async def test_a_playbook_that_differs_in_its_shadow_is_dropped(tmp_path: Path) -> None:
+async def test_a_playbook_that_differs_in_shadow_is_dropped(tmp_path: Path) -> None:
     place_, work = tmp_path / "playbooks", saving(Learn(into=tmp_path / "playbooks", after=1, shadow=1))
     await Night(tmp_path, work).over(ORDERS[0])
     assert told(place_) == ["version"]
@@ -172,12 +172,12 @@ async def test_a_playbook_that_differs_in_its_shadow_is_dropped(tmp_path: Path) 
         (lambda: learned(""), "takes the folder or s3://BUCKET/PREFIX"),
     ],
 )
-def test_what_cannot_be_learned_is_refused_as_it_is_declared(made: Callable[[], Any], said: str) -> None:
+def test_invalid_learn_options_are_refused_at_declaration(made: Callable[[], Any], said: str) -> None:
     with pytest.raises(InvalidUsage, match=said):
         made()
 
 
-async def test_desktops_that_begin_at_the_same_time_wait_for_the_one_look_at_the_versions(tmp_path: Path) -> None:
+async def test_desktops_that_start_together_share_one_look_at_the_versions(tmp_path: Path) -> None:
     looks = []
 
     class Slow(Learning):

@@ -1,4 +1,4 @@
-"""Playbooks as tools: what a model is offered in both dialects, and what is done and written down when it calls one."""
+"""Playbooks as tools: their declaration to a model in both dialects, and the actions and records of a call."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def working(tools: list[Any], options: SubgoalOptions | None = None, **how: Any)
 BOTH = [Script(BOOK, "count-it"), Script(BOOK, "lost")]
 
 
-async def test_a_call_does_the_whole_sequence_through_the_usual_doors_and_tells_its_answer(tmp_path: Path) -> None:
+async def test_a_call_runs_the_whole_sequence_and_returns_its_answer(tmp_path: Path) -> None:
     worked = await Worked(tmp_path, [count_it(), DONE]).by(working(BOTH))
     assert worked.value == "by the model"
     assert worked.desktop.gestures == [Write("Zoë"), Hotkey(("enter",))]
@@ -106,7 +106,7 @@ async def test_a_call_does_the_whole_sequence_through_the_usual_doors_and_tells_
     assert [event.steps for event in worked.events if event.kind == "subgoal_closed"] == [5]
 
 
-async def test_the_trace_says_which_version_of_a_playbook_the_model_may_call(tmp_path: Path) -> None:
+async def test_the_trace_names_the_version_of_each_callable_playbook(tmp_path: Path) -> None:
     file = tmp_path / "book.yaml"
     file.write_text("{name: book, goals: {look-on: {rules: [{id: end, do: [{answer: ok, thought: It is.}]}]}}}")
     worked = await Worked(tmp_path, [DONE]).by(working([Script(file), *BOTH]))
@@ -114,7 +114,7 @@ async def test_the_trace_says_which_version_of_a_playbook_the_model_may_call(tmp
     assert opened.macros == [f"look-on {hashlib.sha256(file.read_bytes()).hexdigest()}"]
 
 
-async def test_what_names_the_item_is_held_for_its_steps_and_not_for_the_models(
+async def test_the_items_text_must_stay_for_its_steps_but_not_for_the_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(playbook_brain, "item_boxes", lambda *_: (Box(1, 2, 30, 40),))
@@ -123,7 +123,7 @@ async def test_what_names_the_item_is_held_for_its_steps_and_not_for_the_models(
     assert [slip and slip.held for slip in worked.desktop.slips] == [(Box(1, 2, 30, 40),)] * 2 + [()]
 
 
-async def test_that_it_gives_up_is_told_with_its_step_and_the_model_goes_on(tmp_path: Path) -> None:
+async def test_a_macro_that_gives_up_is_reported_with_its_step_and_the_model_continues(tmp_path: Path) -> None:
     worked = await Worked(tmp_path, [step("lost"), DONE]).by(working(BOTH))
     assert worked.value == "by the model"
     told = json.dumps(worked.model.requests[1]["messages"])
@@ -143,21 +143,21 @@ async def test_that_it_gives_up_is_told_with_its_step_and_the_model_goes_on(tmp_
         (step("lost", who="Zoë"), "who: is not one of its parameters"),
     ],
 )
-def test_what_does_not_fit_is_no_step(call: dict[str, Any], said: str) -> None:
+def test_an_invalid_macro_call_is_refused(call: dict[str, Any], said: str) -> None:
     macros = [script.macro() for script in BOTH]
     with pytest.raises(UnusableReply) as error:
         Toolbox(macros=macros).read(call["tool_call"])
     assert said in error.value.correction
 
 
-async def test_a_wrong_call_is_sent_back_as_any_bad_reply(tmp_path: Path) -> None:
+async def test_an_invalid_macro_call_is_sent_back_for_correction(tmp_path: Path) -> None:
     worked = await Worked(tmp_path, [count_it(times="many"), count_it(), DONE]).by(working(BOTH))
     assert worked.value == "by the model"
     assert len(worked.desktop.gestures) == 2
     assert "times: " in json.dumps(worked.model.requests[1]["messages"][-2])
 
 
-async def test_its_actions_are_limited_and_refused_as_the_models_are(tmp_path: Path) -> None:
+async def test_limits_and_policy_apply_to_a_macros_actions(tmp_path: Path) -> None:
     limited = await Worked(tmp_path, [count_it()]).by(working(BOTH), limits=Limits(max_actions=1))
     assert isinstance(limited.error, LimitReached)
     assert limited.desktop.gestures == [Write("Zoë")]
@@ -165,18 +165,18 @@ async def test_its_actions_are_limited_and_refused_as_the_models_are(tmp_path: P
     assert isinstance(refused.error, PolicyRefused)
     assert refused.desktop.gestures == []
     patient = await Worked(tmp_path, [count_it(), DONE]).by(working(BOTH, max_steps=3))
-    assert isinstance(patient.error, LimitReached), "its steps are steps of the sub-goal"
+    assert isinstance(patient.error, LimitReached), "its steps count as steps of the sub-goal"
     assert "was not reached within 2 steps" in json.dumps(patient.model.requests[1]["messages"])
 
 
-async def test_what_is_pressed_once_is_so_over_the_model_and_its_macros(tmp_path: Path) -> None:
+async def test_press_once_applies_to_the_model_and_its_macros_together(tmp_path: Path) -> None:
     once = SubgoalOptions(effect=Effect(press_once=["Enter"]))
     worked = await Worked(tmp_path, [count_it(), step("hotkey", keys=["enter"]), DONE]).by(working(BOTH, once))
     assert worked.desktop.gestures.count(Hotkey(("enter",))) == 1
     assert "it was not pressed again" in str(worked.error)
 
 
-async def test_function_calling_declares_them_and_replays_the_call_as_it_was_made(tmp_path: Path) -> None:
+async def test_function_calling_declares_macros_and_replays_the_call(tmp_path: Path) -> None:
     said = [
         completion({"content": None, "tool_calls": [function_call("count_it", VALUES, "a")]}),
         completion({"content": None, "tool_calls": [function_call("answer", {"content": "7"}, "b")]}),
@@ -197,14 +197,14 @@ async def test_function_calling_declares_them_and_replays_the_call_as_it_was_mad
     assert "Zoë has counted 3 boxes" in told["content"]
 
 
-async def test_a_script_that_has_its_values_is_offered_without_parameters(tmp_path: Path) -> None:
+async def test_a_script_with_values_is_declared_without_parameters(tmp_path: Path) -> None:
     given = Script(BOOK, "count-it", **VALUES)
     assert given.macro().parameters == {}
     worked = await Worked(tmp_path, [step("count_it"), DONE]).by(working([given]))
     assert worked.desktop.gestures == [Write("Zoë"), Hotkey(("enter",))]
 
 
-def test_a_macro_is_offered_but_where_only_an_answer_is_wanted() -> None:
+def test_macros_are_not_offered_for_a_final_answer() -> None:
     toolbox = Toolbox(macros=[Script(BOOK, "lost").macro()])
     assert "Macro_lost" in toolbox.step_schema()["$defs"]
     assert list(toolbox.step_schema(answer_only=True)["$defs"]) == ["AnswerCall"]
@@ -232,12 +232,12 @@ async def _handy(hands: Hands) -> str:
         (lambda: Script(BOOK, "count-it", **VALUES).given({"who": "me"}), "has all its values"),
     ],
 )
-def test_what_cannot_be_offered_is_refused_as_it_is_declared(made: Callable[[], Any], said: str) -> None:
+def test_invalid_tools_are_refused_at_declaration(made: Callable[[], Any], said: str) -> None:
     with pytest.raises(InvalidUsage, match=said):
         made()
 
 
-async def test_tools_are_for_a_model_that_has_tools(tmp_path: Path) -> None:
+async def test_tools_need_a_model_layer_with_tool_support(tmp_path: Path) -> None:
     for tools, options, said in (
         ([Playbook], None, "holds Script"),
         ([Script(BOOK, "lost")], SubgoalOptions(layers=[Script(_handy)]), "add 'model'"),
@@ -249,7 +249,7 @@ async def test_tools_are_for_a_model_that_has_tools(tmp_path: Path) -> None:
     assert not any(isinstance(gesture, Click) for gesture in flat.desktop.gestures)
 
 
-async def test_an_effect_that_is_found_during_a_macro_is_the_result(tmp_path: Path) -> None:
+async def test_an_effect_found_during_a_macro_is_the_result(tmp_path: Path) -> None:
     async def there(item: str) -> str:
         return f"filed {item}"
 

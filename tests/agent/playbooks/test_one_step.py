@@ -1,4 +1,4 @@
-"""Where a playbook does not fit, the model does that one step, and nothing is done twice on the way."""
+"""If a playbook does not fit, the model does that one step, and no action is repeated."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ DONE = step("answer", content="done")
 
 
 class Replay:
-    """A run of the playbook on a program that may differ from the recorded one, with a model of few words."""
+    """A run of the playbook on a program that may differ from the recorded one, with a scripted model."""
 
     def __init__(self, folder: Path, *does: str, says: list[Any], script: Script | None = None) -> None:
         self.folder, self.program, self.model = folder, PagedProgram(*does), ScriptedModel(says)
@@ -108,7 +108,7 @@ class Replay:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is late on a painted program."""
+    """A painted program needs no waiting times."""
     monkeypatch.setattr(one_step, "UNKNOWN_SCREEN_S", 0.0)
     monkeypatch.setattr(one_step, "RESUME_S", 0.0)
     monkeypatch.setattr(rules, "LEAST_WAITS", 0)
@@ -117,7 +117,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 FITTED = [("fill-in", "fitted", "playbook")] * 2
 
 
-async def test_a_step_that_moved_is_the_models_and_costs_one_call(tmp_path: Path) -> None:
+async def test_a_moved_step_is_done_by_the_model_in_one_call(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, "renamed", says=[FOUND]).done()
     assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
     assert len(replay.model.requests) == 1
@@ -136,7 +136,7 @@ async def test_a_step_that_moved_is_the_models_and_costs_one_call(tmp_path: Path
     assert "Reading the receipt" not in said
 
 
-async def test_what_is_in_the_way_is_cleared_and_the_playbook_does_the_step_itself(tmp_path: Path) -> None:
+async def test_the_model_clears_an_obstacle_and_the_playbook_does_the_step(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, "tip", says=[CLOSED]).done()
     assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
     assert len(replay.model.requests) == 1
@@ -150,12 +150,12 @@ SEARCHED = step("click", element="Start search", **place("Start search", at="sea
 
 
 @pytest.mark.parametrize("says", [[CLOSED_NOTE], [SEARCHED, CLOSED_NOTE]], ids=["clears the way", "presses it, too"])
-async def test_a_step_that_changes_nothing_is_not_waited_for_again_and_again(tmp_path: Path, says: list[Any]) -> None:
+async def test_a_step_without_effect_goes_to_the_model(tmp_path: Path, says: list[Any]) -> None:
     replay = await Replay(tmp_path, "note", says=says, script=Script(LOOKS_AGAIN, order="AB-1207")).done()
     assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
     assert replay.program.orders.ignored == [
         "Start search"
-    ]  # once, and then the model was asked, which may not press it
+    ]  # only once: then the model is asked, which may not press it
     assert len(replay.model.requests) == len(says)
     assert "it changed nothing on the screen" in str(replay.model.requests[0])
     assert [one for one in replay.outcomes if one[0] == "find"] == [
@@ -166,7 +166,7 @@ async def test_a_step_that_changes_nothing_is_not_waited_for_again_and_again(tmp
 
 @dataclass
 class Still:
-    """A walk of a screen that does not change, as long as it is asked for no more than time and picture."""
+    """A walk on an unchanging screen, with a time and a picture only."""
 
     now_s: float
     digest: str = "the same"
@@ -176,7 +176,7 @@ class Still:
 
 
 def nothing_came(now_s: float = 109.0, waits: int = 2, presses: int = 1, **how: Any) -> str | None:
-    """Return what a brain says that has pressed Start search at 100 s, and waits."""
+    """Return the cause of a misfit in a brain that pressed Start search at 100 s and now waits."""
     brain = PlaybookBrain(how.get("playbook", LOOKS_AGAIN), "save-note", {"order": "AB-1207"}, Eyes())
     press = Turn("click", "Click Start search.", {"tool_name": "click"})
     brain._past = [press] * presses + [Turn("wait", "Waiting.", {"tool_name": "wait"})] * waits
@@ -187,23 +187,23 @@ def nothing_came(now_s: float = 109.0, waits: int = 2, presses: int = 1, **how: 
     return found.cause if found else None
 
 
-def test_a_step_counts_as_not_done_only_if_it_surely_did_nothing() -> None:
+def test_a_step_counts_as_not_done_only_if_it_certainly_had_no_effect() -> None:
     assert nothing_came() == "effect"
-    assert nothing_came(now_s=107.0) is None  # it may be late
-    assert nothing_came(waits=0) is None  # nobody has looked again
-    assert nothing_came(acted_s=None) is None  # the model has had the step since
+    assert nothing_came(now_s=107.0) is None  # the effect may be late
+    assert nothing_came(waits=0) is None  # the screen was not captured again
+    assert nothing_came(acted_s=None) is None  # the model has taken over the step meanwhile
     assert nothing_came(digest="another") is None
-    assert nothing_came(presses=3) is None  # as often as it may be done
-    assert nothing_came(playbook=PLAYBOOK) is None  # it is done once
-    assert nothing_came(late_s=None) is None  # there is no model
+    assert nothing_came(presses=3) is None  # the rule's maximum is reached
+    assert nothing_came(playbook=PLAYBOOK) is None  # the rule is done once
+    assert nothing_came(late_s=None) is None  # no model
     assert nothing_came(decided={"unmet": True}) is None
     patient = parse_playbook(TEXT.replace(ONCE, ONCE.replace("once: true", "max: 3\n        patience: 40")))
-    assert nothing_came(playbook=patient) is None  # the recorded program took its time, too
+    assert nothing_came(playbook=patient) is None  # the recorded program was slow as well
     waiting = parse_playbook(TEXT.replace(ONCE, ONCE.replace("once: true", "max: 3\n        waited: 4")))
     assert nothing_came(playbook=waiting) is None  # a rule begins after some waits
 
 
-async def test_what_says_which_item_it_is_must_look_the_same_when_something_is_pressed(tmp_path: Path) -> None:
+async def test_the_items_text_must_be_unchanged_at_a_press(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, says=[]).done()
     pressed = [
         (gesture.at, slip)
@@ -216,12 +216,12 @@ async def test_what_says_which_item_it_is_must_look_the_same_when_something_is_p
     assert box.contains(Point(210, 128))
 
 
-async def test_a_step_with_an_effect_that_moved_is_done_once(tmp_path: Path) -> None:
+async def test_a_moved_step_with_an_effect_is_done_once(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, "renamed save", says=[SAVED]).done()
     assert (replay.value, replay.saved, len(replay.model.requests)) == ({"receipt": 5012}, ["AB-1207"], 1), replay.error
 
 
-async def test_what_has_pressed_once_is_not_pressed_again_by_anybody(tmp_path: Path) -> None:
+async def test_a_press_once_button_is_not_pressed_again_by_any_layer(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, "effect lost", says=[AGAIN]).done()
     assert replay.saved == ["AB-1207"]
     assert isinstance(replay.error, NeedsPerson)
@@ -235,7 +235,7 @@ async def test_another_items_screen_is_not_a_step_for_the_model(tmp_path: Path) 
     assert "one of its steps" not in str(replay.model.requests)
 
 
-async def test_an_answer_that_cannot_be_read_is_the_models_and_so_is_the_layer(tmp_path: Path) -> None:
+async def test_an_unreadable_answer_is_given_by_the_model_layer(tmp_path: Path) -> None:
     answers = [step("answer", content="5012"), step("answer", content='{"receipt": 5012}')]
     replay = await Replay(tmp_path, "renamed receipt", says=answers).done()
     assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
@@ -244,7 +244,7 @@ async def test_an_answer_that_cannot_be_read_is_the_models_and_so_is_the_layer(t
     assert "A playbook did all of this but the answer" in str(replay.model.requests[0])
 
 
-async def test_what_of_an_answer_no_playbook_can_read_is_asked_of_the_model_and_is_no_misfit(tmp_path: Path) -> None:
+async def test_ask_model_values_come_from_the_model_without_a_misfit(tmp_path: Path) -> None:
     text = TEXT.replace('- answer: {receipt: "{receipt}"}', "- ask_model: receipt")
     script = Script(parse_playbook(text), order="AB-1207")
     replay = await Replay(tmp_path, says=[step("answer", content='{"receipt": 5012}')], script=script).done()
@@ -253,7 +253,7 @@ async def test_what_of_an_answer_no_playbook_can_read_is_asked_of_the_model_and_
     assert replay.outcomes[-1] == ("answer", "fitted", "model")
 
 
-async def test_a_look_alike_is_not_pressed_and_the_model_may_say_no(tmp_path: Path) -> None:
+async def test_a_similar_button_is_not_pressed_and_the_model_may_decline(tmp_path: Path) -> None:
     no = step("answer", content="There is only Save notes, which saves others, too.")
     replay = await Replay(tmp_path, "look-alike", says=[no, step("ask_human", question="Which one?")]).done()
     assert replay.saved == []
@@ -261,7 +261,7 @@ async def test_a_look_alike_is_not_pressed_and_the_model_may_say_no(tmp_path: Pa
     assert "Do only that one step" in str(replay.model.requests[0])
 
 
-async def test_the_models_word_that_it_is_done_is_taken_only_if_the_playbook_fits(tmp_path: Path) -> None:
+async def test_the_models_claim_of_success_counts_only_if_the_playbook_fits_again(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, "renamed", says=[DONE, step("ask_human", question="Where?")]).done()
     assert replay.saved == []
     assert "fits no more than before" in str(replay.error)
@@ -273,7 +273,7 @@ async def test_outcomes_name_steps_in_the_playbooks_own_words(tmp_path: Path) ->
     assert (replay.model.requests, replay.saved) == ([], ["AB-1207"])
 
 
-async def test_a_step_that_was_healed_and_verified_costs_no_call_the_next_time(tmp_path: Path) -> None:
+async def test_a_healed_and_verified_step_needs_no_call_the_next_time(tmp_path: Path) -> None:
     file = tmp_path / "orders.yaml"
     file.write_text(TEXT, encoding="utf-8")
     calls, known = [], [hashlib.sha256(file.read_bytes()).hexdigest()]
@@ -282,7 +282,7 @@ async def test_a_step_that_was_healed_and_verified_costs_no_call_the_next_time(t
         replay = await Replay(tmp_path, "renamed save", says=[SAVED], script=script).done()
         assert replay.saved == ["AB-1207"], replay.error
         (opened,) = (event for event in events(replay.run.trace) if isinstance(event, SubgoalOpened))
-        assert opened.playbook == f"save-note {known[-1]}", "the trace says which version of the file acted"
+        assert opened.playbook == f"save-note {known[-1]}", "the trace names the version of the file"
         known.append(hashlib.sha256(file.read_bytes()).hexdigest())
         calls.append(len(replay.model.requests))
         assert (file.read_text() == TEXT) == (heal == "propose")

@@ -1,4 +1,4 @@
-"""A person decides in Prefect's pages on what is proposed for a playbook; what is decided in a shell counts, too."""
+"""A person decides in Prefect's pages about proposals for a playbook; decisions in a shell count as well."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ IDS = {place: f"{place}" * 8 for place in OLD}
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A playbook, with something proposed for each of its steps."""
+    """A playbook with a proposal for each of its steps."""
     monkeypatch.setenv("HOLO_REPORTS", str(tmp_path))
     monkeypatch.setattr(reviewing, "POLL_S", 0.1)
     path = tmp_path / "orders.yaml"
@@ -69,7 +69,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Pages:
-    """Somebody before Prefect's pages."""
+    """A person in front of Prefect's pages."""
 
     def __init__(self, url: str) -> None:
         self.prefect = PrefectAPI(url)
@@ -85,7 +85,7 @@ class Pages:
         raise AssertionError(f"nobody was asked about {place}")
 
     def form(self, run: dict[str, Any]) -> tuple[dict[str, Any], str]:
-        """Return what the form asks, and what stands above it."""
+        """Return the form's schema, and the text above it."""
         keys = run["state"]["state_details"]["run_input_keyset"]
         schema, text = (
             self.prefect.get(f"/flow_runs/{run['id']}/input/{keys[name]}") for name in ("schema", "description")
@@ -97,7 +97,7 @@ class Pages:
         return status
 
 
-async def test_what_is_applied_gets_into_the_file_and_what_is_rejected_does_not(prefect: str, file: Path) -> None:
+async def test_applied_proposals_change_the_file_and_rejected_ones_do_not(prefect: str, file: Path) -> None:
     pages, review = Pages(prefect), review_playbook
     running = asyncio.create_task(review(file.name))
     first = await pages.paused("1 of 3")
@@ -127,14 +127,14 @@ async def test_what_is_applied_gets_into_the_file_and_what_is_rejected_does_not(
     assert re.search(r"```diff\n.*\n- Start search\n\+ Start search, or: Go and look\n```", page["data"])
 
 
-async def test_what_nobody_decides_on_stays_open(prefect: str, file: Path) -> None:
+async def test_an_undecided_proposal_stays_open(prefect: str, file: Path) -> None:
     settle(file, "reject", [IDS[1], IDS[2]], as_json=False)
     (told,) = await review_playbook(file.name, wait_hours=0.5 / 3600)
     assert (told["became"], HealingFolder(file).proposals[0].status) == ("left open", "open")
     assert file.read_text() == TEXT
 
 
-async def test_a_playbook_that_was_changed_meanwhile_is_left_as_it_is(prefect: str, file: Path) -> None:
+async def test_a_playbook_that_was_edited_meanwhile_is_unchanged(prefect: str, file: Path) -> None:
     settle(file, "reject", [IDS[1], IDS[2]], as_json=False)
     pages = Pages(prefect)
     running = asyncio.create_task(review_playbook(file.name))
@@ -146,6 +146,6 @@ async def test_a_playbook_that_was_changed_meanwhile_is_left_as_it_is(prefect: s
     assert HealingFolder(file).proposals[0].status == "open"
 
 
-async def test_without_a_flow_run_nobody_can_be_asked(file: Path) -> None:
+async def test_a_review_needs_a_flow_run(file: Path) -> None:
     with pytest.raises(InvalidUsage, match="pauses a flow run"):
         await reviewing.review_proposals(file)

@@ -1,4 +1,4 @@
-"""`calibrate` measures a real desktop through all doors, is cached by its setting, and corrects a model that is off."""
+"""`calibrate` measures a real desktop through all doors, is cached by its setting, and corrects a model's offset."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def nothing(hands: Hands) -> str:
 
 
 def off_by(factor: float, offset: float) -> Callable[[int, dict[str, Any]], Any]:
-    """Answer where marks are, off by so much across."""
+    """Answer with the marks' positions, shifted horizontally."""
 
     def answer(number: int, body: dict[str, Any]) -> Any:
         asked = re.search(r"cross number (\d)", str(body["messages"]))
@@ -52,7 +52,7 @@ def off_by(factor: float, offset: float) -> Callable[[int, dict[str, Any]], Any]
     return answer
 
 
-async def test_clicks_on_a_window_of_our_own_are_measured_through_all_doors(tmp_path: Path) -> None:
+async def test_clicks_on_the_projects_own_window_are_measured_through_all_doors(tmp_path: Path) -> None:
     @flow(name="calibrating", persist_result=False)
     async def measuring(*refresh: bool) -> tuple[list[Calibration], str]:
         with ScriptedModel([]) as model:
@@ -70,23 +70,25 @@ async def test_clicks_on_a_window_of_our_own_are_measured_through_all_doors(tmp_
     again, later = await measuring(False, True)
     assert again == [found, found]
     clicks = [event.kind for event in events(later)].count("action")
-    assert clicks == 5, "the same setting is not measured again, unless that is asked for"
+    assert clicks == 5, "the same setting is measured again only on request"
 
 
-async def test_who_may_not_click_measures_nothing_and_says_so(tmp_path: Path) -> None:
+async def test_a_read_only_run_does_not_measure_clicks_and_says_so(tmp_path: Path) -> None:
     with ScriptedModel([]) as model:
         async with VirtualDesktop(size=Size(640, 400)) as desktop:
             for allow, samples in (("read", 0), ("act", 5)):
                 async with agent(model, desktop, tmp_path, allow=allow):
                     found = await calibrate()
-                assert (found.path.samples if found.path else 0) == samples, "what was refused is not kept for others"
+                assert (found.path.samples if found.path else 0) == samples, (
+                    "a refused measurement is not cached for others"
+                )
                 assert ("the rules do not allow them" in str(found.notes)) == (not samples)
         async with agent(model, PaintedDesktop(), tmp_path):
             with pytest.raises(InvalidUsage, match="cannot be calibrated"):
                 await calibrate()
 
 
-async def test_a_model_that_is_off_in_proportion_is_corrected_from_then_on(tmp_path: Path) -> None:
+async def test_a_models_proportional_error_is_corrected_after_the_calibration(tmp_path: Path) -> None:
     with ScriptedModel(off_by(0.5, 10)) as model:
         async with VirtualDesktop(size=Size(1000, 600)) as desktop, agent(model, desktop, tmp_path) as run:
             before = await localize("the button")
@@ -103,7 +105,7 @@ async def test_a_model_that_is_off_in_proportion_is_corrected_from_then_on(tmp_p
     assert len(corrections[-1]) == 4
 
 
-async def test_a_script_is_not_moved_by_the_models_correction(tmp_path: Path) -> None:
+async def test_a_models_correction_does_not_apply_to_a_script(tmp_path: Path) -> None:
     with ScriptedModel([step("click", element="OK", x=500, y=500), step("answer", content="done")]) as model:
         painted = PaintedDesktop()
         async with agent(model, painted, tmp_path) as run:
@@ -120,9 +122,7 @@ async def test_a_script_is_not_moved_by_the_models_correction(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("scale", ["1", "2"])
-async def test_a_program_that_counts_in_pixels_of_its_own_is_held_against_the_x_server(
-    tmp_path: Path, scale: str
-) -> None:
+async def test_a_scaled_programs_positions_are_compared_with_the_x_server(tmp_path: Path, scale: str) -> None:
     done = tmp_path / "done"
     program = ["/usr/bin/python3", str(APPS / "form_gtk3.py"), str(done)]
     async with VirtualDesktop(size=Size(1200, 900), app=program, env={"GDK_SCALE": scale}) as desktop:
@@ -136,7 +136,7 @@ async def test_a_program_that_counts_in_pixels_of_its_own_is_held_against_the_x_
         assert (toolkit.before_px > 100) is (scale == "2")
 
 
-async def test_doctor_tells_what_was_measured_on_a_display_and_nothing_of_another(
+async def test_doctor_reports_the_calibrations_of_this_display_only(
     tmp_path: Path, x_server: Callable[..., Any], display: str
 ) -> None:
     log, told = tmp_path / "events", list[Finding]()
@@ -158,6 +158,6 @@ async def test_doctor_tells_what_was_measured_on_a_display_and_nothing_of_anothe
         keep(holo_home(), one)
     await check_screen(Chain(["display", "input"], told.append), display, 30)
     assert "Clicks there land within 7 px. Orders counts 1 as 2 px." in told[2].message
-    assert "GDK_SCALE=2: Clicks there land within 9 px." in told[2].message  # on one monitor, say
+    assert "GDK_SCALE=2: Clicks there land within 9 px." in told[2].message  # for example on one monitor
     assert "8 px" not in told[2].message
-    assert "6 px" not in told[2].message  # when the screen was of another size
+    assert "6 px" not in told[2].message  # measured on a screen of another size
