@@ -115,7 +115,7 @@ def stage(
             app = [tk_python(), str(APPS / "form_tk.py"), str(log)]
         case _:
             app = form(toolkit, log, *([40] if toolkit == "gtk3" else []))
-    # Each test has its own event loop; a desktop works with all of them.
+    # Each test has its own event loop; a desktop works with any loop.
     desktop = asyncio.run(VirtualDesktop.start(app=app, env={"HOME": str(folder)}, app_timeout_s=60))
     if toolkit != "tk":
         asyncio.run(until_there(desktop, "button", "Save"))

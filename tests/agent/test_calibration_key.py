@@ -78,7 +78,7 @@ class Shown:
 
 @dataclass
 class Measuring:
-    """Stands for the measuring task: records the cache keys, and whether a new measurement was requested."""
+    """Fake of the measuring task: records the cache keys, and whether a new measurement was requested."""
 
     keys: list[str | None] = field(default_factory=list)
     anew: list[bool] = field(default_factory=list)

@@ -157,7 +157,7 @@ async def test_finished_items_start_no_desktop(tmp_path: Path) -> None:
     ],
 )
 async def test_ten_desktops_stay_within_a_common_limit(what: str, inside: str, tmp_path: Path) -> None:
-    """All ask at the same moment, so that each finds room for only some of them."""
+    """All ask at the same moment, so that each request seems to fit, although only some do."""
     shop, told = Shop(), []
     most: dict[str, Any] = {"max_cost_usd": 0.02, "max_actions": 7, "max_calls_per_5_minutes": 13}
 

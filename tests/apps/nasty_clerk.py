@@ -1,4 +1,4 @@
-"""A scripted user of a nasty program, who takes the positions of widgets from the program's state file."""
+"""A scripted user of a nasty program. It takes the positions of widgets from the program's state file."""
 
 from __future__ import annotations
 

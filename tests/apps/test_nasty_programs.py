@@ -1,4 +1,4 @@
-"""The nasty programs on a real display: a careful user files one entry, a user who does not look does the harm."""
+"""The nasty programs on a real display: a careful user files one entry, a careless user does the harm."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ async def test_an_entry_in_an_expired_session_is_lost_unless_repeated(start: Sta
     clerk.seen = form
     await clerk.fill("amount", "reason")
     await clerk.click("submit")
-    # A user who does not look again believes that the entry is filed.
+    # A careless user now believes that the entry is filed.
     await clerk.until(lambda state: state["screen"] == "sign_on", "the sign-on screen")
     assert "expired" in clerk.store.notes()
     assert clerk.store.submissions() == []

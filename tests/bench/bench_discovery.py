@@ -98,7 +98,7 @@ def _lines(picture: bytes) -> dict[str, dict[str, int]]:
 
 
 def _bar(lines: dict[str, dict[str, int]]) -> list[str]:
-    """Return the menus of a bar: the texts on a line with the first of them."""
+    """Return the menus of a bar: all texts on a line with its first menu."""
     if "File" not in lines:
         return []
     level = lines["File"]["y"]

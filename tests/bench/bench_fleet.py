@@ -89,7 +89,7 @@ def _rounds(options: argparse.Namespace) -> list[Asked]:
 
 
 class Journal:
-    """Results of the rounds, one per line, and all of them in one file at the end."""
+    """Results of the rounds, one per line, and all results in one file at the end."""
 
     def __init__(self, folder: Path, *, anew: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,7 @@ def _tell(options: argparse.Namespace, journal: Journal) -> int:
     print(
         "  an hour: from the begin of the first flow run to the last effect; ratio: to one desktop, by the same means"
     )
-    print("  MB each: PSS of a desktop beside its program; MB share: of the flow run's process, by its desktops")
+    print("  MB each: PSS of a desktop without its program; MB share: of the flow run's process, by its desktops")
     print("  start: median until a desktop is there; Prefect CPU: of its servers and workers, of all CPU time but the")
     print("  model's; Prefect wait: time of flow runs for its answers, in an item's time; CPU: of all, of one CPU")
     problems = [problem for one in asked for problem in _problems(one, journal.rounds[one])]

@@ -47,7 +47,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--toolkits", nargs="+", choices=TOOLKITS, default=list(TOOLKITS))
     parser.add_argument(
-        "--drifts", default="all", help="names, with commas between them; ‘none’ stands for the unchanged program"
+        "--drifts", default="all", help="names, with commas between them; ‘none’ means the unchanged program"
     )
     parser.add_argument("--recorded", type=int, default=len(RECORDED), help="how many runs are compiled")
     parser.add_argument("--faults", action="store_true", help="try seven faults during a replay instead")

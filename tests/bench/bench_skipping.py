@@ -1,4 +1,4 @@
-"""Cost of a list whose items are nearly all done already: 10,000 items, 10 of them new.
+"""Cost of a list whose items are nearly all done already: 10,000 items with 10 new ones.
 
 All parts except the desktop and the model are real: the ledger, the trace, a Prefect server. The done items are in the
 ledger, as an earlier run leaves them. Then a flow calls a sub-goal for each item of the list, in a plain loop.

@@ -75,7 +75,7 @@ def prefect_server(*, blocks: bool = False) -> Iterator[str]:
 
 @contextmanager
 def fresh_home() -> Iterator[dict[str, str]]:
-    """Give the environment of a person who has never used Prefect or this library."""
+    """Give the environment of a new user, without settings for Prefect or this library."""
     with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as folder:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "HOLO_"))}
         yield {**kept, "HOME": folder}

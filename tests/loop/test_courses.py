@@ -145,7 +145,7 @@ async def test_a_course_that_gave_up_cannot_continue() -> None:
 
 
 class Journal:
-    """Records what was logged for each action."""
+    """Records the journal's last entry for each action."""
 
     def __init__(self) -> None:
         self.told: list[str] = []

@@ -1,6 +1,6 @@
 """One address for several servers: front.py PORT BACKEND… passes each connection to the next live server.
 
-It stands for the load balancer of an installation. A connection whose server dies is closed, as a balancer does.
+It replaces the load balancer of an installation. A connection whose server dies is closed, as a balancer does.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ BACK_S = 5.0
 
 @dataclass
 class Kill:
-    """One kill. ``had`` are the items in progress; ``elsewhere_s`` is the time until the last of them was done."""
+    """One kill. ``had`` are the items in progress; ``elsewhere_s`` is the time until the last one was done."""
 
     kind: str
     machine: str

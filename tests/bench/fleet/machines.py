@@ -67,7 +67,7 @@ def _closed(name: str, folder: Path) -> list[str]:
 
 @dataclass
 class Machine:
-    """One machine. ``folder`` has its own state; ``process`` is None while it is down."""
+    """One machine. ``folder`` has its own state; ``process`` is ``None`` while it is down."""
 
     name: str
     desktops: int

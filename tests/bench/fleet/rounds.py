@@ -118,7 +118,7 @@ class Round:
         return await self._judged(began, wall_s, watch, kills, left)
 
     async def _prepare(self) -> None:
-        from tests.bench.fleet.blocks import save_blocks  # Prefect is told where its server is by now
+        from tests.bench.fleet.blocks import save_blocks  # Prefect knows the address of its server by now
 
         await save_blocks(self.parts, self.log)
         listed = _list(self.name)
