@@ -44,7 +44,7 @@ help:
 	@echo "make nasty    nine nasty programs, 20 times each with and without what keeps a model from harm (four hours)"
 	@echo "make docs   build the documentation into site/"
 	@echo "make image  build the container image without an engine, as root, and try it (about 6 minutes)"
-	@echo "make check  types, lint, arrows"
+	@echo "make check  types, lint, plain English, arrows"
 	@echo "make durations  run the tests and write down how long each module takes, which decides their order, and what is read"
 	@echo "make setup  only install what the others need"
 
