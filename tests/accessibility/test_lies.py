@@ -95,9 +95,7 @@ async def test_correct_elements_are_found(address, entered, cached) -> None:
 
 
 async def test_a_child_belongs_to_the_element_that_lists_it_despite_the_cached_parent(address, entered) -> None:
-    """LibreOffice's cache gives a wrong parent for a part in another toolkit's panel; the panel's own children are
-    right.
-    """
+    """LibreOffice's cache gives one of its parts a wrong parent; the GTK panel that lists this part is right."""
     left, top, width, height = WINDOW.left, WINDOW.top, WINDOW.width, WINDOW.height
     bar, menu, root_pane = (protocol.ROLES.index(role) for role in ("menu bar", "menu", "root pane"))
     told = window(

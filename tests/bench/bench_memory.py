@@ -49,7 +49,7 @@ def main() -> None:
     headline(__file__, "memory of one command")
     with fresh_home() as home, fresh_home() as server, served(server) as access:
         at_most, waiting = _measured(home | access, options.steps)
-    print(f"\nafter {options.steps} steps, PSS (of it anonymous)")
+    print(f"\nafter {options.steps} steps, PSS (anonymous part)")
     print(f"  {'':22}{'AT ITS MOST':>15}{'WAITING':>15}{'CPU':>9}")
     for name in PARTS.values():
         print(f"  {name:22}{_mb(at_most[name])}{_mb(waiting[name])}{at_most[name].cpu_s:7.2f} s")
@@ -64,7 +64,7 @@ async def _grows(actions: int, home: Path) -> None:
     from probe_counter import __file__ as counter
     from tk_python import tk_python
 
-    print("\nthe host of one desktop, waiting, PSS (of it anonymous)")
+    print("\nthe host of one desktop, waiting, PSS (anonymous part)")
     async with VirtualDesktop(app=[tk_python(), counter, str(home / "state")]) as desktop:
         for action in range(1, actions + 1):
             await desktop.do(Click(Point(320 + 60 * (action % 2), 450)))
