@@ -159,7 +159,7 @@ async def test_with_declared_secrets_a_placeholder_in_an_argument_names_no_secre
     assert "'other' is none of those that the task names" in json.dumps(model.requests[-1]["messages"])
 
 
-async def test_data_inside_the_goal_is_refused(tmp_path: Path) -> None:
+async def test_data_with_a_placeholder_inside_the_goal_is_refused(tmp_path: Path) -> None:
     @subgoal(data=("note",))
     async def note_down(note: str) -> str:
         return str(await pursue(f"Write {note} down."))

@@ -87,7 +87,7 @@ def test_two_replies_that_cannot_be_used_end_a_conversation(dialect: Dialect) ->
 
 
 @pytest.mark.parametrize("dialect", ["structured", "tools", "holotron"])
-def test_conversations_at_the_same_time_are_told_apart_by_their_tasks(dialect: Dialect) -> None:
+def test_simultaneous_conversations_are_distinguished_by_their_tasks(dialect: Dialect) -> None:
     ended: list[str] = []
     with ConformanceServer(SCRIPT, TERMS[dialect], {1: "x_string"}, latency_s=0.05) as server:
 
@@ -126,7 +126,7 @@ def test_thinking_is_kept_where_the_terms_say_so() -> None:
     assert CANARY in str(server.requests[-1])
 
 
-def test_reasoning_comes_under_either_name_in_turn() -> None:
+def test_reasoning_alternates_between_its_two_field_names() -> None:
     with ConformanceServer(SCRIPT) as server:
         line = Line(server.base_url)
         names = set()
@@ -136,7 +136,7 @@ def test_reasoning_comes_under_either_name_in_turn() -> None:
     assert names == {"reasoning", "reasoning_content"}
 
 
-def test_the_bill_counts_what_was_reported() -> None:
+def test_token_totals_equal_the_reported_usage() -> None:
     with ConformanceServer(SCRIPT, faults={0: "null_usage", 1: "missing_usage", 2: "dropped"}) as server:
         line, reported = Line(server.base_url), [0, 0, 0]
         for number in range(3):
@@ -166,7 +166,7 @@ def test_a_hung_request_is_answered_when_the_server_lets_go() -> None:
     assert len(server.requests) == len(SCRIPT)
 
 
-def test_the_last_call_gets_an_answer_whatever_the_script_says() -> None:
+def test_the_final_call_gets_an_answer_despite_the_script() -> None:
     for dialect in ("structured", "tools"):
         with ConformanceServer(SCRIPT, TERMS[dialect]) as server:
             assert play(server.base_url, TERMS[dialect], Talk(final=True)) == "What I know so far."

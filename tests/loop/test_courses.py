@@ -91,7 +91,7 @@ def test_the_screen_is_captured_and_cleared_before_a_press_is_repeated() -> None
     assert kinds(asked) == [Wait, LookForEffect, Look, Recognize, Record]
 
 
-def test_a_hung_program_has_not_arrived_whatever_its_screen_shows() -> None:
+def test_a_hung_program_has_not_arrived_despite_its_screen() -> None:
     hung = View(replace(shade(1), hung=True), MENU)
     answers = {Recognize: [hung], Shows: [True], Now: [0.0, 30.0]}
     asked, there = driven(Guide(Screens([MENU]), after=("menu",)).arrived(), answers)

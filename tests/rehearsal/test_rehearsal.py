@@ -172,7 +172,7 @@ async def test_the_server_supports_function_calling(client: openai.AsyncOpenAI, 
     assert stats(server)["breaches"] == before["breaches"] + 1
 
 
-async def test_at_the_limit_it_answers_by_function_call_too(client: openai.AsyncOpenAI) -> None:
+async def test_at_the_step_limit_the_answer_is_a_function_call(client: openai.AsyncOpenAI) -> None:
     dialect = Tools(profile_for("rehearsal"))
     transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search")))
     reply = await ask(client, dialect.request(transcript, answer_only=True).body)
