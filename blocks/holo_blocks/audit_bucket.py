@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from prefect.blocks.core import Block
 from pydantic import Field, SecretStr
@@ -53,6 +53,11 @@ class AuditBucket(OneSchema, Block):
         le=36_500,
         description="Days for which object lock forbids changes and deletion of evidence. 0 uses the bucket's setting.",
     )
+    addressing_style: Literal["path", "virtual"] | None = Field(
+        default=None,
+        description="Where the name of the bucket stands: in the path of the address, or before the host (virtual). "
+        "Empty is HOLO_AUDIT_ADDRESSING_STYLE, else path.",
+    )
     local_folder: str | None = Field(
         default=None, description="A folder on the machine that runs the agent. It is used if bucket is empty."
     )
@@ -75,4 +80,5 @@ class AuditBucket(OneSchema, Block):
             "access_key": self.access_key_id,
             "secret_key": self.secret_access_key,
             "region": self.region,
+            "addressing_style": self.addressing_style or "",
         }

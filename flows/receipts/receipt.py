@@ -159,7 +159,9 @@ def read_receipt(letter: Letter, *, reference: str = TRANSACTION) -> Receipt:
     merchant = _merchant(letter, texts, problems)
     known = amount is not None and amount > 0 and currency and len(found) == 1
     signs = amount is not None or found or any("total" in one for one in problems if "no total" not in one)
-    damaged = bool(letter.problems) and any(map(_RECEIPT_WORD.search, (letter.subject, *texts)))
+    damaged = bool(letter.unread) or (
+        bool(letter.problems) and any(map(_RECEIPT_WORD.search, (letter.subject, *texts)))
+    )
     kind: Literal["receipt", "not_a_receipt", "unreadable"]
     kind = "receipt" if known else "unreadable" if signs or damaged else "not_a_receipt"
     return Receipt(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Keys, Place
 
 RETAIN_VARIABLE = "HOLO_AUDIT_RETAIN_DAYS"
+STYLE_VARIABLE = "HOLO_AUDIT_ADDRESSING_STYLE"
 MAX_DAYS = 36_500
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
@@ -35,6 +36,7 @@ class BucketAddress:
     secret_key: SecretStr | None = field(default=None, repr=False)
     retain_days: int = 0
     local_only: bool = False
+    addressing_style: str = ""
 
     @classmethod
     def parse(
@@ -46,6 +48,7 @@ class BucketAddress:
         secret_key: SecretStr | str | None = None,
         region: str | None = None,
         retain_days: int = 0,
+        addressing_style: str = "",
     ) -> Self:
         """Parse ``s3://bucket/prefix``. Raises `InvalidUsage` for any other text, or if only one of the keys is
         given."""
@@ -64,6 +67,7 @@ class BucketAddress:
             _secret(access_key),
             _secret(secret_key),
             checked_days(retain_days),
+            addressing_style=addressing_style,
         )
 
     @property
@@ -74,7 +78,10 @@ class BucketAddress:
         endpoint = (
             self.endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
         )
-        return Place(self.bucket, self.prefix, endpoint, self.region, self.local_only, self.retain_days)
+        style = self.addressing_style or os.environ.get(STYLE_VARIABLE) or "path"
+        if style not in ("path", "virtual"):
+            raise InvalidUsage(f"the addressing style of {self.bucket!r} is 'path' or 'virtual', not {style[:40]!r}")
+        return Place(self.bucket, self.prefix, endpoint, self.region, self.local_only, self.retain_days, style)
 
     @property
     def keys(self) -> Keys:

@@ -15,6 +15,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import boto3
@@ -29,6 +30,8 @@ from holo_tasks.core.this_machine import NotThisMachine, pinned_url, switched_on
 
 _PIECE = 1 << 18
 _PROBE = ".holo-tasks-may-read"
+_WRITE_PROBE = ".holo-tasks-may-write-once"
+_WRITE_PROBE_BYTES = b"holo-tasks wrote this to check that the store keeps an object once it is written.\n"
 _RIGHTS = "s3:PutObject, s3:GetObject and s3:ListBucket"
 _WRONG_KEYS = {
     "InvalidAccessKeyId",
@@ -61,6 +64,8 @@ class Place:
     retain_days: int = 0
     """Days for which nobody, including the bucket's owner, can change or delete a new object. 0 uses the bucket's own
     default. It is part of the place, so that a resumed upload uses it as well."""
+    addressing_style: str = "path"
+    """"path" or "virtual": the position of the bucket's name in addresses."""
 
     @property
     def uri(self) -> str:
@@ -104,7 +109,7 @@ class Bucket:
             connect_timeout=connect_s,
             read_timeout=read_s,
             retries={"mode": "standard", "total_max_attempts": attempts},
-            s3={"addressing_style": "path"},
+            s3={"addressing_style": place.addressing_style},
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
@@ -131,11 +136,11 @@ class Bucket:
         self._client.close()
 
     def check(self) -> None:
-        """Raise `StoreTrouble` unless the bucket exists and the credentials may list and read the prefix. Writes
-        nothing.
+        """Raise `StoreTrouble` unless the bucket can keep evidence: list, read, and write an object once.
 
         The only other copy is deleted after a check of the bucket (`delivery_check`). Write-only credentials would
-        never complete a delivery, so they are rejected before the run.
+        never complete a delivery, so they are rejected before the run. One small object at the start of the prefix
+        stays there. It is written by the first check, and later checks find it.
         """
         probe = self.place.key(_PROBE)
         try:
@@ -149,6 +154,16 @@ class Bucket:
             raise _explain(error, self.place) from error
         if self.place.retain_days:
             self._check_object_lock()
+        self._check_conditional_put()
+
+    def _check_conditional_put(self) -> None:
+        """Raise `StoreRefused` if the store refuses or ignores the condition of `put_once`."""
+        key = self.place.key(_WRITE_PROBE)
+        if self._put(key, _WRITE_PROBE_BYTES) and self._put(key, _WRITE_PROBE_BYTES):
+            raise StoreRefused(
+                f"{self.place.server} ignores conditional writes (If-None-Match), so a second write could replace"
+                " evidence: use a store that supports them, or keep the evidence in a folder"
+            )
 
     def _check_object_lock(self) -> None:
         try:
@@ -159,7 +174,7 @@ class Bucket:
                     f"the credentials may not read the object lock settings of {self.place.bucket!r}: grant"
                     " s3:GetBucketObjectLockConfiguration and s3:PutObjectRetention, or set no retention"
                 ) from error
-            if _status(error) >= 500 or _code(error) in _WRONG_KEYS | {"NoSuchBucket"}:
+            if (_status(error) >= 500 and not _is_unsupported(error)) or _code(error) in _WRONG_KEYS | {"NoSuchBucket"}:
                 raise _explain(error, self.place) from error
             found = {}
         except aws.BotoCoreError as error:
@@ -179,7 +194,11 @@ class Bucket:
         boto3 repeats a conditional put whose reply was lost, and the repetition fails with 412. So after a 412 the
         object is read and compared. Raises `ForeignObject` if it differs.
         """
-        digest = hashlib.sha256(data)
+        if not self._put(key, data, retain=retain) and self.get(key) != data:
+            raise self.foreign(key)
+
+    def _put(self, key: str, data: bytes, *, retain: bool = False) -> bool:
+        """Write an object unless it exists. Return whether it was written."""
         try:
             self._client.put_object(
                 Bucket=self.place.bucket,
@@ -187,16 +206,16 @@ class Bucket:
                 Body=data,
                 IfNoneMatch="*",
                 ContentType=_CONTENT_TYPES.get(key.rpartition(".")[2], "application/octet-stream"),
-                ChecksumSHA256=base64.b64encode(digest.digest()).decode(),
+                ChecksumSHA256=base64.b64encode(hashlib.sha256(data).digest()).decode(),
                 **(self._retention() if retain else {}),
             )
         except aws.ClientError as error:
             if _code(error) not in ("PreconditionFailed", "412"):
                 raise _explain(error, self.place) from error
-            if hashlib.sha256(self.get(key)).digest() != digest.digest():
-                raise self.foreign(key) from error
+            return False
         except aws.BotoCoreError as error:
             raise _explain(error, self.place) from error
+        return True
 
     def foreign(self, key: str) -> ForeignObject:
         """Return the error for an object with other contents."""
@@ -361,6 +380,8 @@ def _explain(error: aws.ClientError | aws.BotoCoreError, place: Place) -> StoreT
             f"there are no credentials for {place.uri}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
             " or fill in the AuditBucket block"
         )
+    if isinstance(error, aws.SSLError):
+        return StoreRefused(_explain_tls(error, place))
     if isinstance(error, (aws.HTTPClientError, aws.ConnectionError, aws.ResponseStreamingError)):
         return StoreAway(f"the S3 endpoint {place.server} cannot be reached: check its address and that it is running")
     return StoreRefused(f"{place.uri} cannot be used: {_one_line(error)}")
@@ -375,6 +396,19 @@ def _explain_response(error: aws.ClientError, place: Place) -> StoreTrouble:
         )
     if code in _WRONG_KEYS:
         return StoreRefused(f"{place.server} refuses the credentials for {place.uri} ({code}): check the keys")
+    if code in ("RequestTimeTooSkewed", "RequestExpired"):
+        return StoreRefused(f"{place.server} refuses requests because {_clock_difference(error)}: set the clock")
+    if code == "SecondLevelDomainForbidden":
+        return StoreRefused(
+            f"{place.server} accepts virtual-hosted addresses only: set HOLO_AUDIT_ADDRESSING_STYLE=virtual, or the"
+            " addressing style of the AuditBucket block"
+        )
+    if _is_unsupported(error):
+        does = "conditional writes with checksums" if error.operation_name == "PutObject" else error.operation_name
+        return StoreRefused(
+            f"{place.server} does not support {does} ({code or status}), which evidence needs: use another store or a"
+            " newer version, or keep the evidence in a folder"
+        )
     if status in (401, 403) and error.operation_name.startswith("List"):
         return StoreRefused(
             f"the credentials may not list {place.uri} ({code}), so its contents cannot be checked: grant {_RIGHTS}"
@@ -385,6 +419,33 @@ def _explain_response(error: aws.ClientError, place: Place) -> StoreTrouble:
     if status in (409, 429) or status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):
         return StoreAway(f"{place.server} is busy or failing ({code or status}): the request will be retried")
     return StoreRefused(f"{place.server} refused the request for {place.uri}: {_one_line(error)}")
+
+
+def _is_unsupported(error: aws.ClientError) -> bool:
+    """Return whether the store says that it lacks the operation or one of its headers. A retry cannot help."""
+    return _status(error) == 501 or _code(error) in ("NotImplemented", "UnsupportedOperation", "MethodNotAllowed")
+
+
+def _explain_tls(error: aws.SSLError, place: Place) -> str:
+    text = _one_line(error)
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        return (
+            f"the certificate of {place.server} is not trusted: set AWS_CA_BUNDLE to a file with the certificate of its"
+            " authority"
+        )
+    return f"{place.server} does not speak TLS as expected ({text}): check http:// or https:// in its address"
+
+
+def _clock_difference(error: aws.ClientError) -> str:
+    """Describe the difference between the clock of this machine and that of the store."""
+    date = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", "")
+    try:
+        seconds = (datetime.now(UTC) - parsedate_to_datetime(date)).total_seconds()
+    except (ValueError, TypeError):
+        seconds = 0.0
+    if abs(seconds) < 60:
+        return "they say that the clock of this machine is wrong"
+    return f"the clock of this machine is {abs(seconds) / 60:.0f} minutes {'ahead' if seconds > 0 else 'behind'}"
 
 
 def _one_line(error: Exception) -> str:

@@ -39,11 +39,13 @@ class Destination(ABC):
         secret_key: SecretStr | str | None = None,
         region: str | None = None,
         retain_days: int = 0,
+        addressing_style: str = "",
     ) -> Destination:
         """Parse a folder such as ``/some/dir``, or ``s3://bucket/prefix``. Raises `InvalidUsage`.
 
         The other arguments are for S3; their defaults come from the standard AWS variables. ``retain_days`` uses object
-        lock: for that time, nobody can delete or change a written object.
+        lock: for that time, nobody can delete or change a written object. ``addressing_style`` is "path" or "virtual";
+        empty is the value of ``HOLO_AUDIT_ADDRESSING_STYLE``, else "path".
         """
         if not text.strip():
             raise InvalidUsage("the audit destination is empty: give a folder or s3://BUCKET/PREFIX")
@@ -56,6 +58,7 @@ class Destination(ABC):
             secret_key=secret_key,
             region=region,
             retain_days=retain_days,
+            addressing_style=addressing_style,
         )
 
     def kept_here(self) -> Destination:

@@ -1,100 +1,164 @@
-"""Convert HTML to plain text, with tabs between table cells.
+"""Convert HTML to the text that a person sees, with tabs between table cells.
 
-It uses Python's own parser, with limits against hostile pages: linear time, and hidden content stays hidden. `letter`
-uses it.
+The page is parsed by Lexbor (PyPI ``selectolax``), as a browser parses it. `letter` uses this module.
 """
 
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
 
 MAX_HTML_CHARS = 1_000_000
+MAX_DEPTH = 2_000
+"""Most open tags. Browsers stop at 512; Lexbor has no limit and needs quadratic time."""
 
 _NEW_LINE = frozenset(
     re.findall(
         r"\w+",
-        "address article blockquote br div dl dt dd footer form h1 h2 h3 h4 h5 h6 header hr li main ol p pre "
-        "section table tbody tfoot thead tr ul",
+        "address article aside blockquote br caption center div dl dt dd fieldset figure footer form h1 h2 h3 h4 h5 h6 "
+        "header hr legend li main nav ol option p pre section table tbody tfoot thead tr ul",
     )
 )
-_SILENT = frozenset({"script", "style", "head", "template", "noscript"})
-_VOID = frozenset(
-    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-)
-_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.I)
-_DECLARATION = re.compile(r"<[!?][^<>]*>")
-# A "<" without a ">" before the next "<" is a character, not a tag.
-_STRAY = re.compile(r"<(?![a-zA-Z/][^<>]*>)")
+_CELLS = frozenset({"td", "th"})
+_SILENT = frozenset({"script", "style", "head", "template", "noscript", "title", "iframe", "object", "svg", "math"})
+_VOID = "area base br col embed hr img input link meta source track wbr"
+_CLOSED_BY_OTHERS = "colgroup dd dt html body li optgroup option p tbody td tfoot th thead tr"
+_TAG = re.compile(r"<(/?)([a-z][^\s/>]*)", re.I)
+_NOT_NESTED = frozenset(f"{_VOID} {_CLOSED_BY_OTHERS}".split())
+_STYLE = re.compile(r"(display|visibility|font-size)\s*:\s*([^;!]*)", re.I)
+_NO_SIZE = re.compile(r"[-+]?0*\.?0*(?:[a-z]+|%)?$", re.I)
+_RELATIVE_SIZE = re.compile(r"(?:\d*\.?\d+\s*(?:%|em|ex|ch)|larger|smaller|inherit|unset)$", re.I)
+
+
+class UnreadableHtml(ValueError):
+    """The page cannot be parsed, for example because it nests more than `MAX_DEPTH` tags."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Inherited properties of an element: whether its font has a size, and whether it is visible."""
+
+    sized: bool = True
+    visible: bool = True
 
 
 def html_to_text(html: str) -> str:
-    """Return the visible text of a page: one line per row or paragraph, with tabs between table cells."""
-    reader = _Reader()
-    reader.feed(_tame(html[:MAX_HTML_CHARS]))
-    reader.close()
-    lines = (re.sub(r"[^\S\t\n]+", " ", line) for line in "".join(reader.pieces).split("\n"))
+    """Return the visible text of a page: one line per row or paragraph, with tabs between table cells.
+
+    Only the first `MAX_HTML_CHARS` characters are read. Raises `UnreadableHtml` for a page that nests too many
+    tags, and `InvalidUsage` if selectolax is not installed.
+    """
+    try:
+        from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+    except ImportError:
+        from holo_tasks.core.errors import InvalidUsage
+
+        raise InvalidUsage("Reading HTML needs selectolax: run pip install 'prefect-holo[office]'.") from None
+    html = html[:MAX_HTML_CHARS]
+    _check_depth(html)
+    try:
+        root = LexborHTMLParser(html).root
+    except SelectolaxError:
+        raise UnreadableHtml from None
+    lines = (re.sub(r"[^\S\t\n]+", " ", line) for line in "".join(_pieces(root)).split("\n"))
     lines = (re.sub(r" ?\t[ \t]*", "\t", line).strip() for line in lines)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def _tame(html: str) -> str:
-    """Remove comments and declarations, and escape stray brackets, in linear time.
+def holds_text(html: str) -> bool:
+    """Return whether a page holds words outside its tags, scripts and styles, visible or not."""
+    bare = re.sub(r"<(script|style|head|title)\b.*?(?:</\1\s*>|$)|<!--.*?(?:-->|$)", " ", html, flags=re.I | re.S)
+    return re.search(r"\w", re.sub(r"<[^<>]*>|&#?\w{1,32};", " ", bare)) is not None
 
-    html.parser of Python 3.11 needs quadratic time for unclosed comments and tags (CVE-2025-6069). One message could
-    otherwise block a worker for hours.
+
+def _check_depth(html: str) -> None:
+    """Raise `UnreadableHtml` if more than `MAX_DEPTH` tags are open anywhere. Takes linear time."""
+    depth = 0
+    for closing, name in _TAG.findall(html):
+        if name.lower() in _NOT_NESTED:
+            continue
+        depth = max(0, depth - 1) if closing else depth + 1
+        if depth > MAX_DEPTH:
+            raise UnreadableHtml
+
+
+def _pieces(root: LexborNode | None) -> list[str]:
+    """Return the texts of visible nodes in order, with line ends and tabs. Walks without recursion."""
+    pieces: list[str] = []
+    looks = [_Look()]
+    node = root
+    while node is not None:
+        inside = _enter(node, looks[-1], pieces)
+        if inside is not None and node.child is not None:
+            looks.append(inside)
+            node = node.child
+            continue
+        if inside is not None:
+            _leave(node, pieces)
+        while node is not None and node.next is None:
+            node = node.parent
+            if node is not None and len(looks) > 1:
+                looks.pop()
+                _leave(node, pieces)
+        node = node.next if node is not None else None
+    return pieces
+
+
+def _enter(node: LexborNode, look: _Look, pieces: list[str]) -> _Look | None:
+    """Add a node's own text or line end. Return the look of its children, or ``None`` if it is not displayed."""
+    tag = node.tag or ""
+    if tag == "-text":
+        if look.sized and look.visible:
+            text = node.text(deep=False)
+            in_pre = node.parent is not None and node.parent.tag in ("pre", "textarea")
+            # Outside of preformatted text, line ends in the source are rendered as spaces.
+            pieces.append(text.replace("\t", " ") if in_pre else re.sub(r"\s+", " ", text))
+        return None
+    if tag.startswith("-") or tag in _SILENT:
+        return None
+    attributes = node.attributes
+    if "hidden" in attributes:
+        return None
+    style = attributes.get("style")
+    if style:
+        changed = _styled(style, look)
+        if changed is None:
+            return None
+        look = changed
+    if tag in _NEW_LINE:
+        pieces.append("\n")
+    elif tag in _CELLS:
+        pieces.append("\t")
+    return look
+
+
+def _leave(node: LexborNode, pieces: list[str]) -> None:
+    tag = node.tag or ""
+    if tag in _CELLS:
+        pieces.append("\t")
+    elif tag in _NEW_LINE and tag not in ("br", "hr"):
+        pieces.append("\n")
+
+
+def _styled(style: str, look: _Look) -> _Look | None:
+    """Return the look under a ``style`` attribute, or ``None`` if the element is not displayed.
+
+    A font size of zero is inherited until a child sets an absolute size. Mails made with MJML set zero on every
+    wrapper. A relative size of zero is still zero.
     """
-    pieces = []
-    position = 0
-    while (start := html.find("<!--", position)) >= 0:
-        pieces.append(html[position:start])
-        end = html.find("-->", start + 4)
-        if end < 0:
-            position = len(html)
-            break
-        position = end + 3
-    pieces.append(html[position:])
-    return _STRAY.sub("&lt;", _DECLARATION.sub("", "".join(pieces)))
-
-
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self._hidden_by = ""  # the tag whose content is hidden, "" outside such a tag
-        self._hidden_depth = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._hidden_by:
-            self._hidden_depth += tag == self._hidden_by
-            return
-        if tag in _VOID:
-            if tag in _NEW_LINE:
-                self.pieces.append("\n")
-            return
-        given = dict(attrs)
-        if tag in _SILENT or "hidden" in given or _HIDDEN_STYLE.search(given.get("style") or ""):
-            self._hidden_by, self._hidden_depth = tag, 1
-        elif tag in _NEW_LINE:
-            self.pieces.append("\n")
-        elif tag in ("td", "th"):
-            self.pieces.append("\t")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _NEW_LINE and not self._hidden_by:
-            self.pieces.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._hidden_by:
-            self._hidden_depth -= tag == self._hidden_by
-            if not self._hidden_depth:
-                self._hidden_by = ""
-        elif tag in ("td", "th"):
-            self.pieces.append("\t")
-        elif tag in _NEW_LINE:
-            self.pieces.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden_by:
-            # Line ends in the source are rendered as spaces.
-            self.pieces.append(re.sub(r"\s+", " ", data))
+    sized, visible = look.sized, look.visible
+    for name, value in _STYLE.findall(style):
+        name, value = name.lower(), value.strip().lower()
+        if (name, value) == ("display", "none"):
+            return None
+        if name == "visibility":
+            visible = value not in ("hidden", "collapse") if value != "inherit" else visible
+        elif name == "font-size" and _NO_SIZE.match(value):
+            sized = False
+        elif name == "font-size" and not _RELATIVE_SIZE.match(value):
+            sized = True
+    return _Look(sized, visible)

@@ -34,6 +34,14 @@ _MOST_RECEIVED = MAX_MESSAGE_BYTES + 2**20
 """Most bytes that are accepted as the answer to one command."""
 _INVALID_ANSWER = (ValueError, AttributeError, TypeError, IndexError, KeyError)
 """Exceptions that imaplib raises for invalid answers, and after the watchdog has closed the socket."""
+_PASSING = frozenset({"UNAVAILABLE", "LIMIT", "INUSE", "SERVERBUG", "THROTTLED", "OVERQUOTA"})
+_LASTING = frozenset({"AUTHENTICATIONFAILED", "AUTHORIZATIONFAILED", "EXPIRED", "PRIVACYREQUIRED", "CONTACTADMIN"})
+"""Response codes of RFC 5530, and THROTTLED of Dovecot and Gmail, that say whether a later log-in may succeed."""
+_BUSY = re.compile(
+    r"too many|simultaneous|try (again|later)|temporar|unavailable|not available|busy|internal (server )?error|"
+    r"rate.?limit|throttl|maximum number of connections",
+    re.I,
+)
 # IMAP requires English month names in every locale.
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -98,9 +106,13 @@ def read_imap(account: ImapAccount, *, since: date | None = None) -> list[Letter
         while left is None or left:
             with _session(account) as server:
                 _log_in(server, account)
-                if server.select(_quoted(_utf7(account.folder)), readonly=True)[0] != "OK":
+                answer, counted = server.select(_quoted(_utf7(account.folder)), readonly=True)
+                if answer != "OK":
                     raise InvalidUsage(f"{account.address} has no folder {account.folder!r}: give one it has.")
-                left = _listed(server, account, since) if left is None else left
+                if left is None:
+                    if since is None:
+                        _check_number(int(_joined(counted) or 0), account)
+                    left = _listed(server, account, since)
                 fetched = _fetched(server, account, left)
             letters += [_read(message, reader) for message in fetched]
     return in_order(letters)
@@ -204,9 +216,22 @@ def _log_in(server: imaplib.IMAP4, account: ImapAccount) -> None:
     except imaplib.IMAP4.abort:
         raise
     except imaplib.IMAP4.error as fault:
+        if _passes(_why(fault, account)):
+            raise MailboxUnreachable(
+                f"{account.address} refuses log-ins for now ({_why(fault, account)}): try later, or read the mailbox "
+                "from fewer places at a time."
+            ) from None
         raise InvalidUsage(
             f"{account.address} refused user {account.user!r} ({_why(fault, account)}): check user and password."
         ) from None
+
+
+def _passes(answer: str) -> bool:
+    """Return whether a refused log-in is about the state of the server (RFC 5530), and not about the user."""
+    code = re.match(r"\[([A-Z]+)", answer, re.I)
+    if code and code[1].upper() in _LASTING:
+        return False
+    return bool(code and code[1].upper() in _PASSING) or bool(_BUSY.search(answer))
 
 
 @dataclass(frozen=True)
@@ -221,14 +246,26 @@ class _Message:
 def _listed(server: imaplib.IMAP4, account: ImapAccount, since: date | None) -> list[int]:
     """Return the UIDs of the messages, the newest first. Raises `InvalidUsage` above ``max_messages``."""
     criteria = f"SINCE {since.day}-{_MONTHS[since.month - 1]}-{since.year}" if since else "ALL"
-    found = server.uid("SEARCH", criteria)[1]
-    uids = {int(uid) for uid in re.findall(rb"\b\d{1,10}\b", b" ".join(one for one in found if one))}
-    if len(uids) > account.max_messages:
+    try:
+        found = server.uid("SEARCH", criteria)[1]
+    except imaplib.IMAP4.error as fault:
+        if "got more than" not in str(fault):  # the longest line that imaplib reads
+            raise
         raise InvalidUsage(
-            f"{account.folder!r} holds {len(uids)} messages, more than {account.max_messages}: "
+            f"{account.folder!r} holds too many messages to list, more than 100000: give a day to start from."
+        ) from None
+    uids = {int(uid) for uid in re.findall(rb"\b\d{1,10}\b", b" ".join(one for one in found if one))}
+    _check_number(len(uids), account)
+    return sorted(uids, reverse=True)
+
+
+def _check_number(messages: int, account: ImapAccount) -> None:
+    """Raise `InvalidUsage` above ``max_messages``."""
+    if messages > account.max_messages:
+        raise InvalidUsage(
+            f"{account.folder!r} holds {messages} messages, more than {account.max_messages}: "
             "give a day to start from, or a higher max_messages."
         )
-    return sorted(uids, reverse=True)
 
 
 def _fetched(server: imaplib.IMAP4, account: ImapAccount, left: list[int]) -> list[_Message]:

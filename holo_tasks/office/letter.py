@@ -20,7 +20,8 @@ from email.message import Message
 from email.policy import Compat32
 from email.utils import parsedate_to_datetime
 
-from holo_tasks.office.html_text import MAX_HTML_CHARS, html_to_text
+from holo_tasks.office.charsets import codec_of
+from holo_tasks.office.html_text import MAX_HTML_CHARS, UnreadableHtml, holds_text, html_to_text
 from holo_tasks.office.pdf_text import CPU_SECONDS, pdf_to_text
 
 MAX_MESSAGE_BYTES = 25 * 1024 * 1024
@@ -37,6 +38,17 @@ _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _SAME_BYTES = 16 * 1024
 """Bytes at the start of an unread body that identify the message. The length of the available start varies."""
 _TYPE_BY_SUFFIX = {"txt": "text/plain", "csv": "text/csv", "htm": "text/html", "html": "text/html"}
+_SEALED = {
+    "application/ms-tnef": "a file of Outlook",
+    "application/vnd.ms-tnef": "a file of Outlook",
+    "application/pkcs7-mime": "an encrypted or signed message (S/MIME)",
+    "application/x-pkcs7-mime": "an encrypted or signed message (S/MIME)",
+    "multipart/encrypted": "an encrypted message",
+    "application/pgp-encrypted": "an encrypted message (PGP)",
+}
+"""Types that hold a whole message in a form that is not read here."""
+_TYPE_BY_START = {b"%PDF-": "application/pdf", b"\x78\x9f\x3e\x22": "application/ms-tnef"}
+"""Types of files that came as ``application/octet-stream``, by their first bytes."""
 _DEFECTS = {
     "InvalidBase64PaddingDefect": "base64 content is cut off",
     "InvalidBase64CharactersDefect": "base64 content holds characters that do not belong there",
@@ -72,7 +84,7 @@ class Letter:
 
     ``date`` has a time zone. ``text`` is the plain body, or the HTML body as text. ``other_text`` is the HTML
     alternative of a plain body, or "". ``problems`` lists defects of the message, and ``source`` says where it was
-    found.
+    found. ``unread`` are those problems that may hide the whole message, such as encrypted content.
     """
 
     message_id: str
@@ -84,6 +96,7 @@ class Letter:
     problems: tuple[str, ...]
     source: str
     other_text: str = ""
+    unread: tuple[str, ...] = ()
 
 
 def read_letter(raw: bytes, *, source: str, pdf_seconds: float = PDF_SECONDS) -> Letter:
@@ -155,6 +168,7 @@ class _Reading:
         self.source = source
         self.pdf_seconds_left = pdf_seconds
         self.problems: dict[str, None] = {}
+        self.unread: dict[str, None] = {}
         self.attachments: list[Attachment] = []
         self.parts = 0
         self.content: list[list[str]] = []
@@ -186,9 +200,10 @@ class _Reading:
             date=self.date(message),
             text=plain or html,
             attachments=tuple(self.attachments),
-            problems=tuple(self.problems),
+            problems=tuple(self.problems | self.unread),
             source=self.source,
             other_text=html if plain else "",
+            unread=tuple(self.unread),
         )
 
     def bodies(self, part: Message) -> tuple[str, str]:
@@ -251,11 +266,18 @@ class _Reading:
             media_type = "application/pdf"
         elif suffix in _TYPE_BY_SUFFIX and media_type not in _TEXT_TYPES[1:]:
             media_type = _TYPE_BY_SUFFIX[suffix]
+        elif suffix == "p7m":
+            media_type = "application/pkcs7-mime"
         return media_type, name
 
     def attach(self, part: Message, name: str, media_type: str, data: bytes) -> None:
         text: str | None = None
-        if media_type == "application/pdf":
+        if media_type == "application/octet-stream":
+            start = data.lstrip()[:5]
+            media_type = next((kind for first, kind in _TYPE_BY_START.items() if start.startswith(first)), media_type)
+        if media_type in _SEALED:
+            self.unread[f"the content is inside {name!r}, {_SEALED[media_type]}, which was not read"] = None
+        elif media_type == "application/pdf":
             text, wrong = self.pdf(data)
             if wrong:
                 self.problem(f"the attached PDF {name!r} {wrong}")
@@ -289,10 +311,13 @@ class _Reading:
         if len(html) > MAX_HTML_CHARS:
             self.problem("the HTML is very long; only its beginning was read")
         try:
-            return html_to_text(html)
-        except AssertionError:  # html.parser asserts on some markup it does not know
-            self.problem("the HTML is broken; its tags were cut out")
+            text = html_to_text(html)
+        except UnreadableHtml:
+            self.problem("the HTML cannot be parsed; its tags were cut out")
             return re.sub(r"<[^<>]*>", " ", html[:MAX_HTML_CHARS])
+        if not text and holds_text(html):
+            self.unread["the HTML holds text, but none that is visible"] = None
+        return text
 
     def decode(self, data: bytes, part: Message) -> str:
         """Return the bytes as text, in the declared charset if that is right."""
@@ -306,15 +331,15 @@ class _Reading:
             return "unreadable"
 
     def decode_as(self, data: bytes, declared: str) -> str:
-        codec = "cp1252" if declared in ("iso-8859-1", "latin-1", "latin1") else declared or "utf-8"
-        one_byte = codec.startswith(("cp125", "windows-125", "iso-8859-"))
+        codec = codec_of(declared) if declared else "utf-8"
+        one_byte = codec.startswith(("cp", "iso8859", "koi8", "mac"))
         attempts = ("utf-8", codec, "cp1252") if one_byte else (codec, "utf-8", "cp1252")
         for attempt in attempts:
             try:
                 text = data.decode(attempt)
             except (LookupError, ValueError):  # no such charset; or it is not that (UnicodeError)
                 continue
-            if attempt != codec and not data.isascii() and declared:
+            if declared and not data.isascii() and (attempt != codec or declared.endswith("ascii")):
                 self.problem(f"the text says it is {declared[:40]} but is {attempt}")
             return text
         self.problem("the text is in no known charset")

@@ -151,5 +151,5 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 def _letter(fields: dict[str, Any]) -> Letter:
     fields["date"] = datetime.fromisoformat(fields["date"]) if fields["date"] else None
     fields["attachments"] = tuple(Attachment(**one) for one in fields["attachments"])
-    fields["problems"] = tuple(fields["problems"])
+    fields["problems"], fields["unread"] = tuple(fields["problems"]), tuple(fields["unread"])
     return Letter(**fields)

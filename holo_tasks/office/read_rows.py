@@ -1,4 +1,4 @@
-"""Read the rows of a saved table: a CSV file, or the first sheet of a workbook."""
+"""Read the rows of a saved table: a CSV file, or the first visible sheet of a workbook."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import zipfile
 from collections.abc import Iterable
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.errors import InvalidUsage
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
 
 MOST_BYTES, MOST_ROWS = 50_000_000, 200_000
 
@@ -19,8 +22,8 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
     """Return the rows of a table as dicts by the names in its first row. Empty rows are left out.
 
     A CSV file is UTF-8 with commas, semicolons or tabs, and all its values are text. A workbook (``.xlsx``) gives its
-    first sheet, with numbers and dates. An empty cell is an empty string. Raises `InvalidUsage` for other files, and
-    above 50 MB or 200,000 rows.
+    first visible sheet, with numbers and dates. An empty cell is an empty string. Raises `InvalidUsage` for other
+    files, for formulas that no program has calculated yet, and above 50 MB or 200,000 rows.
     """
     place = Path(path)
     try:
@@ -88,9 +91,34 @@ def _of_workbook(place: Path, data: bytes) -> Iterable[list[Any]]:
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
-            if sum(part.file_size for part in packed.infolist()) > MAX_UNPACKED:
+            parts = packed.infolist()
+            if sum(part.file_size for part in parts) > MAX_UNPACKED:
                 raise InvalidUsage(f"{place} is too large when unpacked; divide it.")
-        sheet = load_workbook(io.BytesIO(data), read_only=True, data_only=True).worksheets[0]
-        return [list(row) for row in sheet.iter_rows(values_only=True, max_row=MOST_ROWS + 10)]
+            has_formulas = any(b"<f" in packed.read(part) for part in parts if "worksheets/sheet" in part.filename)
+        rows = _first_visible(load_workbook(io.BytesIO(data), read_only=True, data_only=True))
+        if has_formulas:
+            _check_calculated(place, rows, _first_visible(load_workbook(io.BytesIO(data), read_only=True)))
     except BROKEN as error:
         raise InvalidUsage(f"{place} is not a readable workbook ({type(error).__name__}); save it again.") from None
+    return rows
+
+
+def _first_visible(book: Workbook) -> list[list[Any]]:
+    """Return the cells of the first visible sheet."""
+    sheet: Any = next((one for one in book.worksheets if one.sheet_state == "visible"), book.worksheets[0])
+    # Some exporters write a wrong dimension, for example "A1", which openpyxl would believe.
+    sheet.reset_dimensions()
+    return [list(row) for row in sheet.iter_rows(values_only=True, max_row=MOST_ROWS + 10)]
+
+
+def _check_calculated(place: Path, rows: list[list[Any]], formulas: list[list[Any]]) -> None:
+    """Raise `InvalidUsage` for the first formula whose result is not in the file."""
+    from openpyxl.utils import get_column_letter
+
+    for number, (row, written) in enumerate(zip(rows, formulas, strict=False), start=1):
+        for column, (value, formula) in enumerate(zip(row, written, strict=False), start=1):
+            if value is None and formula is not None:
+                raise InvalidUsage(
+                    f"Cell {get_column_letter(column)}{number} of {place} is a formula without a stored result; open "
+                    "the file in Excel or LibreOffice, and save it there."
+                )

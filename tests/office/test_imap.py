@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -159,3 +160,58 @@ def test_a_password_is_not_sent_in_the_clear_unless_asked() -> None:
     ImapAccount(**given, allow_plain_password=True)  # type: ignore[arg-type]
     with pytest.raises(InvalidUsage):
         ImapAccount(**{**given, "host": "localhost", "timeout_s": float("nan")})  # type: ignore[arg-type]
+
+
+def answering(log_in: bytes, exists: int = 0, search: bytes = b"* SEARCH\r\n") -> ImapAccount:
+    """Return the account of a server that gives these answers to one session."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        peer, _ = server.accept()
+        with server, peer, peer.makefile("rwb") as stream, suppress(ConnectionResetError):
+            stream.write(b"* OK ready\r\n")
+            stream.flush()
+            for line in stream:
+                tag, command = line.split()[:2]
+                first = {
+                    b"CAPABILITY": b"* CAPABILITY IMAP4rev1\r\n",
+                    b"EXAMINE": b"* %d EXISTS\r\n" % exists,
+                    b"UID": search,
+                    b"LOGOUT": b"* BYE\r\n",
+                }.get(command.upper(), b"")
+                last = log_in if command.upper() == b"LOGIN" else b"OK done"
+                stream.write(first + tag + b" " + last + b"\r\n")
+                stream.flush()
+
+    threading.Thread(target=serve, daemon=True).start()
+    port = server.getsockname()[1]
+    return ImapAccount(host="127.0.0.1", user="a", password=SecretStr("b"), port=port, security="plain")
+
+
+@pytest.mark.parametrize(
+    ("answer", "transient"),
+    [
+        (b"NO [UNAVAILABLE] too many connections of this user", True),
+        (b"NO [LIMIT] slow down", True),
+        (b"NO [ALERT] Too many simultaneous connections. (Failure)", True),
+        (b"NO Temporary problem, please try again later", True),
+        (b"NO [AUTHENTICATIONFAILED] Invalid credentials, try again", False),
+        (b"NO [ALERT] Application-specific password required", False),
+        (b"NO LOGIN failed.", False),
+    ],
+)
+def test_a_busy_server_is_not_taken_for_a_wrong_password(answer: bytes, transient: bool) -> None:
+    with pytest.raises(InvalidUsage) as caught:
+        read_imap(answering(answer))
+    assert caught.value.transient is transient
+    assert ("check user and password" in str(caught.value)) is not transient
+
+
+def test_a_folder_with_too_many_letters_to_list_asks_for_a_day() -> None:
+    with pytest.raises(InvalidUsage, match=r"200000 messages, more than 5000: give a day") as caught:
+        read_imap(answering(b"OK done", exists=200_000))
+    assert not caught.value.transient
+    longest = b"* SEARCH " + b" ".join(b"%d" % n for n in range(10**6, 10**6 + 150_000)) + b"\r\n"
+    with pytest.raises(InvalidUsage, match="more than 100000: give a day") as caught:
+        read_imap(answering(b"OK done", search=longest), since=date(2020, 1, 1))
+    assert not caught.value.transient

@@ -1,0 +1,101 @@
+"""HTML mails: the visible text, and a problem if the text is there but not visible."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.office.charsets import codec_of
+from holo_tasks.office.html_text import MAX_DEPTH, UnreadableHtml, holds_text, html_to_text
+from holo_tasks.office.letter import read_letter
+
+SEEN, NOT_SEEN = "Total: EUR 12.50", ""
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<td style='font-size:0px'><div style='font-size:13px'>Total: EUR 12.50</div></td>", SEEN),
+        ("<div style='font-size:0'><p>Total: EUR 12.50</p></div>", NOT_SEEN),
+        ("<div style='font-size:0'><p style='font-size:120%'>Total: EUR 12.50</p></div>", NOT_SEEN),
+        ("<div style='font-size:0.8em'>Total: EUR 12.50</div>", SEEN),
+        ("<div style='font-size:0.0pt'>Total: EUR 12.50</div>", NOT_SEEN),
+        ("<div style='visibility:hidden'><b style='visibility:visible'>Total: EUR 12.50</b></div>", SEEN),
+        ("<div style='DISPLAY : none !important'><b style='display:block'>Total: EUR 12.50</b></div>", NOT_SEEN),
+        ("<div style='max-width:600px;font-size:1px;color:#000'>Total: EUR 12.50</div>", SEEN),
+        ("<style>p{}</style><script>Total</script><template>no</template><p>Total: EUR 12.50", SEEN),
+        ("<p>Total: <!-- no -->EUR&nbsp;12.50<span hidden>no</span>", SEEN),
+        ("<b><i>Total:</b> EUR</i> 12.50", SEEN),
+    ],
+)
+def test_visible_text_is_read_and_hidden_text_is_not(html: str, text: str) -> None:
+    assert html_to_text(html) == text
+
+
+def test_cells_are_separated_by_tabs_and_rows_by_lines() -> None:
+    html = "<table><tr><td>Item<td>Price<tr><td>Pen<td>1.50</table><pre>a\n  b</pre>"
+    assert html_to_text(html) == "Item\tPrice\n\nPen\t1.50\n\na\nb"
+
+
+def test_a_page_that_nests_too_deeply_is_refused() -> None:
+    assert html_to_text("<div>" * MAX_DEPTH + "x") == "x"
+    with pytest.raises(UnreadableHtml):
+        html_to_text("<div>" * (MAX_DEPTH + 1) + "x")
+    assert html_to_text("<p>x<li>y" * 5 * MAX_DEPTH).startswith("x")
+
+
+def test_text_that_is_only_hidden_is_reported_as_unread() -> None:
+    body = b"Content-Type: text/html\r\n\r\n<style>p{}</style><div style='display:none'>Total: EUR 5</div>"
+    letter = read_letter(body, source="test")
+    assert letter.text == ""
+    assert letter.unread == ("the HTML holds text, but none that is visible",)
+    assert not read_letter(b"Content-Type: text/html\r\n\r\n<style>p{}</style><img src='x'>", source="test").unread
+    assert holds_text("<p>a") and not holds_text("<p title='a'>&nbsp;<!-- b --><title>c</title>")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "data", "read"),
+    [
+        ("application/ms-tnef", "winmail.dat", b"\x78\x9f\x3e\x22x", False),
+        ("application/octet-stream", "winmail.dat", b"\x78\x9f\x3e\x22x", False),
+        ("application/pkcs7-mime", "smime.p7m", b"\x30\x82", False),
+        ("application/octet-stream", "message.p7m", b"\x30\x82", False),
+        ("application/pkcs7-signature", "smime.p7s", b"\x30\x82", True),
+        ("image/png", "logo.png", b"\x89PNG", True),
+    ],
+)
+def test_a_part_that_holds_the_whole_message_is_reported_if_it_is_not_read(
+    kind: str, name: str, data: bytes, read: bool
+) -> None:
+    letter = read_letter(f'Content-Type: {kind}; name="{name}"\r\n\r\n'.encode() + data, source="test")
+    assert [one for one in letter.unread if name in one] == ([] if read else list(letter.unread))
+    assert bool(letter.unread) is not read
+
+
+def test_a_pdf_without_a_suffix_is_read_by_its_first_bytes() -> None:
+    letter = read_letter(
+        b'Content-Type: application/octet-stream; name="Rechnung 4711"\r\n\r\n%PDF-1.4 no', source="test"
+    )
+    assert letter.attachments[0].media_type == "application/pdf"
+    assert any("Rechnung 4711" in one for one in letter.problems)
+
+
+@pytest.mark.parametrize(
+    ("label", "data", "text"),
+    [
+        ("iso-8859-1", b"5 \x80", "5 €"),
+        ("gb2312", "镕".encode("gb18030"), "镕"),
+        ("shift_jis", b"\x87\x40", "①"),
+        ("ks_c_5601-1987", "똠".encode("cp949"), "똠"),
+        ("windows-874", b"\xa1", "ก"),
+        ("utf-7", b"+AGE-", "a"),
+        ("nonsense", b"a", "a"),
+    ],
+)
+def test_a_charset_label_is_read_as_browsers_read_it(label: str, data: bytes, text: str) -> None:
+    letter = read_letter(f"Content-Type: text/plain; charset={label}\r\n\r\n".encode() + data, source="test")
+    assert letter.text == text
+
+
+def test_utf_16_is_read_with_its_byte_order_mark() -> None:
+    assert "é".encode("utf-16").decode(codec_of("utf-16")) == "é"
+    assert b"\xfe\xff\x00\xe9".decode(codec_of("utf-16")) == "é"
