@@ -105,6 +105,8 @@ def exit_code(given: Sequence[str]) -> int:
         return _fail(error, given)
     except BaseException as error:
         if not _is_interruption(error):
+            if cause := _wrong_variable(error):
+                return _fail(cause, given)
             raise
         return _fail(Killed("The command was stopped from outside."), given)
 
@@ -114,6 +116,18 @@ def carry_out(given: Sequence[str]) -> int:
     options = command_line().parse_args(list(given))
     options.given = list(given)
     return COMMANDS[options.command](options)
+
+
+def _wrong_variable(error: BaseException) -> InvalidUsage | None:
+    """Return the error for a proxy or certificate in the environment with which no HTTP client can be made."""
+    if isinstance(error, (ImportError, OSError, ValueError)):
+        from holo_tasks.machine.network_variables import check_network_variables
+
+        try:
+            check_network_variables(os.environ)
+        except InvalidUsage as cause:
+            return cause
+    return None
 
 
 def _is_interruption(error: BaseException) -> bool:

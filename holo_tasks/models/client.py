@@ -26,10 +26,12 @@ from holo_tasks.core.ports import Reply, ToolRequest
 from holo_tasks.core.this_machine import Lookup, NotThisMachine, pinned_url, switched_on
 from holo_tasks.loop.ask_model.corrections import came
 from holo_tasks.machine.memory import giving_back
+from holo_tasks.machine.network_variables import check_network_variables
 from holo_tasks.models.address import check_base_url, check_key, no_base_url, shown
 from holo_tasks.models.bounded import BoundedClient
 from holo_tasks.models.breaker import Breaker
 from holo_tasks.models.local import LocalClient
+from holo_tasks.models.refusals import has_no_money, remedy
 
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 NO_LIST = (404, 405, 501)
@@ -102,9 +104,10 @@ class ModelEndpoint:
             )
         except Exception as error:
             # Compare the name, because the HTTP library depends on the version of the OpenAI client.
-            if type(error).__name__ != "InvalidURL":
-                raise
-            raise no_base_url(base_url) from None
+            if type(error).__name__ == "InvalidURL":
+                raise no_base_url(base_url) from None
+            check_network_variables(os.environ)
+            raise
 
     @property
     def endpoint(self) -> str:
@@ -218,6 +221,11 @@ class ModelEndpoint:
                 return TransientModelFault(
                     f"Cannot reach {where}; check the base URL and that the server is running.", maybe_billed=True
                 )
+            case openai.APIStatusError() if has_no_money(error.status_code, self._all_words(error)):
+                return InvalidUsage(
+                    f"The account at {where} has no money left (HTTP {error.status_code}): "
+                    f"{self._server_message(error.message)}; pay, or use another key."
+                )
             case openai.AuthenticationError() | openai.PermissionDeniedError():
                 return InvalidUsage(
                     f"{where} refused the API key (HTTP {error.status_code}); "
@@ -234,12 +242,20 @@ class ModelEndpoint:
                     retry_after_s=RATE_REST_S if asked_s is None and error.status_code == 429 else asked_s,
                 )
             case openai.APIStatusError():
+                said = self._server_message(error.message)
+                advice = remedy(said)
                 return ModelFailed(
-                    f"{where} refused the request (HTTP {error.status_code}): {self._server_message(error.message)}"
+                    f"{where} refused the request (HTTP {error.status_code}): {said}"
+                    + (f"; {advice}" if advice else "")
                 )
             case _:
                 message = f"{where} sent something that is not a chat completion: {self._server_message(str(error))}"
                 return TransientModelFault(message, maybe_billed=True)
+
+    def _all_words(self, error: openai.APIStatusError) -> str:
+        """Return the message, type and code of a server's error."""
+        details = error.body if isinstance(error.body, dict) else {}
+        return " ".join([error.message, *(str(details.get(name)) for name in ("type", "code"))])[:MOST_WORDS]
 
     def _server_message(self, words: str) -> str:
         """Return a server's message in one line of at most 300 characters, without the API key."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import http.client
+import json
 import os
 import secrets
 import signal
@@ -140,7 +141,32 @@ def _opened(url: str, page: str, timeout_s: float) -> Any:
     parts = urlsplit(url)
     # Remove the login, which Prefect's client would send; urllib would parse it as a part of the host name.
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
-    return urllib.request.build_opener(_NoRedirects).open(f"{bare}/{page}", timeout=timeout_s)
+    opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=_tls_context()))
+    return opener.open(urllib.request.Request(f"{bare}/{page}", headers=_client_headers()), timeout=timeout_s)
+
+
+def _client_headers() -> dict[str, str]:
+    """Return the headers that Prefect's client sends with every request, for example to a proxy with a login."""
+    try:
+        given = json.loads(configured(os.environ, "PREFECT_CLIENT_CUSTOM_HEADERS") or "{}")
+    except ValueError:
+        return {}  # Prefect reports it
+    return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
+
+
+def _tls_context() -> ssl.SSLContext:
+    """Return the checks of certificates that Prefect's client makes. Raises `OSError` if its file is missing."""
+    context = ssl.create_default_context(cafile=configured(os.environ, "PREFECT_API_SSL_CERT_FILE"))
+    if (configured(os.environ, "PREFECT_API_TLS_INSECURE_SKIP_VERIFY") or "").lower() in (
+        "1",
+        "true",
+        "t",
+        "yes",
+        "on",
+    ):
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def reach_directly(environ: MutableMapping[str, str]) -> None:

@@ -357,3 +357,61 @@ def test_invalid_base_urls_are_refused(url: str) -> None:
     with pytest.raises(InvalidUsage, match="is not a base URL") as caught:
         ModelEndpoint(url, None)
     assert len(str(caught.value)) < 300
+
+
+def refusal(status: int, message: str, code: str = "") -> Answer:
+    return Answer(status=status, body=json.dumps({"error": {"message": message, "code": code or None}}).encode())
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "advice"),
+    [
+        (400, "At most 1 image(s) may be provided in one request.", "set image_budget = 1"),
+        (400, "You set image=1 (or defaulted to 1) in `--limit-mm-per-prompt`, but found 3", "set image_budget = 1"),
+        (400, "no more than 1 image(s) a request", "set image_budget = 1"),
+        (400, "This model's maximum context length is 32768 tokens.", "set context_tokens"),
+        (400, "the request exceeds the available context size", "set context_tokens"),
+        (400, '"m" does not support thinking', 'reasoning_effort = "default"'),
+        (400, "unknown value for reasoning_effort: medium", 'reasoning_effort = "default"'),
+        (400, "image input is not supported", "serve it with its image encoder"),
+        (400, "unknown field structured_outputs", "set another schema_transport"),
+    ],
+)
+async def test_a_refusal_names_the_field_to_set(status: int, message: str, advice: str) -> None:
+    with pytest.raises(ModelFailed, match=advice) as caught:
+        await ask(refusal(status, message))
+    assert not caught.value.transient
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code"),
+    [
+        (429, "You exceeded your current quota, please check your plan", "insufficient_quota"),
+        (429, "Your credit balance is too low", ""),
+        (402, "Payment required", ""),
+    ],
+)
+async def test_an_account_without_money_is_not_asked_again(status: int, message: str, code: str) -> None:
+    with pytest.raises(InvalidUsage, match="has no money left") as caught:
+        await ask(refusal(status, message, code), key="secret-key")
+    assert not caught.value.transient
+    with pytest.raises(TransientModelFault):
+        await ask(refusal(429, "Rate limit reached for requests", "rate_limit_exceeded"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("ALL_PROXY", "socks4://127.0.0.1:1080", "'socks4': use http://"),
+        ("https_proxy", "socks://127.0.0.1:1080", "https_proxy names a proxy of the kind 'socks'"),
+        ("SSL_CERT_FILE", "/nowhere/cacert.pem", "SSL_CERT_FILE names /nowhere/cacert.pem, which does not exist"),
+    ],
+)
+def test_a_variable_that_prevents_every_client_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidUsage, match=says):
+        ModelEndpoint("http://127.0.0.1:9/v1", None)
+    monkeypatch.setenv(name, "" if name == "SSL_CERT_FILE" else "http://127.0.0.1:3128")
+    ModelEndpoint("http://127.0.0.1:9/v1", None)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import socket
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +252,45 @@ def test_every_status_has_its_texts_everywhere() -> None:
     for status in get_args(Status):
         assert status in STATUS_WORDS
         assert f"| `{status}` |" in page
+
+
+class _Door(BaseHTTPRequestHandler):
+    """Answers with `true` to requests with the header of a login proxy, and redirects others to its login page."""
+
+    def do_GET(self) -> None:
+        known = self.headers.get("X-Access") == "token-of-the-proxy"
+        self.send_response(200 if known else 302)
+        if not known:
+            self.send_header("location", "https://login.example/")
+        self.end_headers()
+        self.wfile.write(b"true" if known else b"")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        del format, args
+
+
+def test_a_server_behind_a_login_proxy_or_an_own_certificate_is_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    )
+    made = [*command.split(), "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(made, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Door) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"https://localhost:{server.server_port}/api"
+        assert state_of(url) == "other"
+        monkeypatch.setenv("PREFECT_API_SSL_CERT_FILE", str(certificate))
+        assert state_of(url) == "other", "the proxy redirects to its login"
+        monkeypatch.setenv("PREFECT_CLIENT_CUSTOM_HEADERS", '{"X-Access": "token-of-the-proxy"}')
+        assert state_of(url) == "up"
+        monkeypatch.delenv("PREFECT_API_SSL_CERT_FILE")
+        assert state_of(url) == "other", "the certificate is not trusted"
+        monkeypatch.setenv("PREFECT_API_TLS_INSECURE_SKIP_VERIFY", "true")
+        assert state_of(url) == "up"
+        server.shutdown()

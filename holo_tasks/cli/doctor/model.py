@@ -11,12 +11,13 @@ from holo_tasks.cli.doctor.findings import Chain, Spent, without_secrets
 from holo_tasks.cli.doctor.picture import WORD, on_button, picture
 from holo_tasks.core.errors import HoloError, InvalidUsage, UnsureReply, UnusableReply
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.prompts.actions import AnswerCall
+from holo_tasks.core.prompts.actions import AnswerCall, WaitCall
 from holo_tasks.core.prompts.json_object import parse_json_object
 from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.scaling import to_pixel
+from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.toolbox import point_schema, read_point
-from holo_tasks.core.prompts.transcript import Observed, Transcript
+from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.loop.ask_model.ask import fit
 from holo_tasks.loop.ask_model.predict import estimate
@@ -25,6 +26,7 @@ from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.dialects.replies import check_ended
 from holo_tasks.models.profile import PROFILES_VARIABLE, Profile, profiles
 from holo_tasks.models.questions import LOCATE, Questions
+from holo_tasks.models.refusals import BLIND
 
 POINT_TOKENS = 256
 STEP_TOKENS = 4096
@@ -140,7 +142,7 @@ class _Examined:
         self._report_name()
         self._report_vision(reply, spent, shot)
         speaks = dialect_for(self.profile, dialect)
-        step = speaks.request(Transcript("Answer with the word on the button.", (Observed(shot),)))
+        step = speaks.request(_full_transcript(shot, self.profile.image_budget))
         try:
             reply, spent = await self._ask(step, STEP_TOKENS)
         except HoloError as error:
@@ -215,7 +217,7 @@ class _Examined:
             self.chain.ok(f"The model found the button that was drawn for it, at ({point.x}, {point.y}).", spent)
         else:
             found = f"({point.x}, {point.y}) is not on the button that was drawn for it"
-            self.chain.warn(f"The model answers, but did not find the button: {found}; {remedies.BLIND}", spent)
+            self.chain.warn(f"The model answers, but did not find the button: {found}; {BLIND}", spent)
 
     def _report_step(self, reply: Reply, spent: Spent, dialect: str) -> None:
         """Report whether the model's step can be parsed, and whether it has the word on the button."""
@@ -239,7 +241,14 @@ class _Examined:
             self.chain.ok(f"{kept} works: the model read {WORD!r} on the button.", spent)
         else:
             said = f"the model read {call.content[:40]!r} where it says {WORD!r}"
-            self.chain.warn(f"{kept} works, but {said}; {remedies.BLIND}", spent)
+            self.chain.warn(f"{kept} works, but {said}; {BLIND}", spent)
+
+
+def _full_transcript(shot: Shot, pictures: int) -> Transcript:
+    """Return a conversation with as many pictures as the run sends at most."""
+    waited = Did(Step(note=None, thought="I wait.", tool_call=WaitCall(tool_name="wait", seconds=1)))
+    before = tuple(entry for _ in range(pictures - 1) for entry in (Observed(shot), waited, Told("wait", "Waited.")))
+    return Transcript("Answer with the word on the button.", (*before, Observed(shot)))
 
 
 def _some_names(names: tuple[str, ...] | None) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from holo_tasks.core.errors import HoloError, ModelFailed, UnusableReply
 from holo_tasks.core.ports import Reply
-from holo_tasks.models.profile import PROFILES_VARIABLE, DialectName, Profile, SchemaTransport
+from holo_tasks.models.profile import DialectName, Profile, SchemaTransport
+from holo_tasks.models.refusals import IN_A_PROFILE, remedy
 
-IN_A_PROFILE = f"in a profile of this model ({PROFILES_VARIABLE})"
 NOT_HELD: dict[SchemaTransport, str] = {
     "structured_outputs": "the server ignored the schema: only newer versions of vLLM know the field "
     "structured_outputs; for llama.cpp, Ollama, LM Studio or SGLang set "
@@ -22,19 +20,10 @@ NOT_CALLED = (
     "the server did not pass the tools on, or did not recognize the model's call: start vLLM with "
     "--enable-auto-tool-choice and --tool-call-parser, llama.cpp with --jinja"
 )
-BLIND = "it may not receive pictures: serve it with its image encoder (llama.cpp: --mmproj)"
 THOUGHTS = (
     "its tokens went into thoughts, most likely because the server does not pass chat_template_kwargs on, or does not "
     "recognize the model's thoughts (vLLM: --reasoning-parser)"
 )
-REFUSALS = (
-    (re.compile(r"image|multi-?modal|vision|mmproj|content part", re.IGNORECASE), BLIND),
-    (
-        re.compile(r"structured_outputs|response_format|json_schema|grammar", re.IGNORECASE),
-        f"set another schema_transport {IN_A_PROFILE}",
-    ),
-)
-"""Patterns in a server's error message, with the remedy."""
 
 
 def not_held(profile: Profile) -> str:
@@ -55,7 +44,8 @@ def of_reply(error: UnusableReply, reply: Reply, profile: Profile, dialect: Dial
 
 
 def of_refusal(error: HoloError, where: str) -> HoloError:
-    """Return an error with a remedy if the server's message matches one of `REFUSALS`, else ``error`` itself."""
-    said = str(error).replace(where, "")
-    found = next((advice for pattern, advice in REFUSALS if error.http_status and pattern.search(said)), None)
-    return ModelFailed(f"{str(error).rstrip('.')}; {found}") if found else error
+    """Return an error with a remedy if the words of the server's refusal suggest one, else ``error`` itself."""
+    advice = remedy(str(error).replace(where, "")) if error.http_status else ""
+    if not advice or advice in str(error):
+        return error
+    return ModelFailed(f"{str(error).rstrip('.')}; {advice}")

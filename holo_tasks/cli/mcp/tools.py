@@ -65,6 +65,10 @@ class Wish:
     app: str | None
 
 
+_ADDED = frozenset({"toolCallId", "sessionId", "action", "chatInput", "tool", "metadata"})
+"""Arguments that clients such as n8n add to every call. They are ignored."""
+
+
 class _Server(MCPServer[Any]):
     """MCP server that refuses unknown arguments, and reports wrong ones in a sentence.
 
@@ -76,6 +80,8 @@ class _Server(MCPServer[Any]):
     ) -> CallToolResult | InputRequiredResult:
         for tool in await self.list_tools():
             known = tool.input_schema.get("properties", {})
+            if tool.name == name:
+                arguments = {key: value for key, value in arguments.items() if key in known or key not in _ADDED}
             if tool.name == name and (strange := sorted(arguments.keys() - known.keys())):
                 raise ToolError(f"{name!r} has no argument {named(strange[0], 40)!r}; it has: {', '.join(known)}.")
         try:

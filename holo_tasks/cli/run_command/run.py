@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from holo_tasks.cli.signals import cancel_at_signals
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.machine.network_variables import check_network_variables
 from holo_tasks.machine.output import hushed, put, say
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def run_command(options: argparse.Namespace) -> int:
     _scrub_environment(options)
     stays = local_only.enter(os.environ, asked=options.local_only)
     check(options)
+    check_network_variables(os.environ)
     # Secrets may come from Prefect's blocks, so its address is pinned before the lookup.
     url = local_only.pin_prefect(os.environ) if stays else configured_api_url(os.environ)
     settings = _settings(options)
