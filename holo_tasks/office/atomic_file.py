@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import secrets
 import time
@@ -17,6 +18,9 @@ from pathlib import Path
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.machine.private import FILE, make_private
 
+_log = logging.getLogger(__name__)
+_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EPERM, errno.EBADF)
+"""Errors of file systems, such as network shares, that do not have an operation."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -54,6 +58,11 @@ def sole_writer(path: Path, *, timeout_s: float) -> Iterator[None]:
                         f"{path} has been held by another writer for {timeout_s:g} s: wait for it to end."
                     ) from None
                 time.sleep(0.01)
+            except OSError as fault:
+                raise InvalidUsage(
+                    f"The folder of {path} has no file locks ({fault.strerror}), which keep two writers apart: use a "
+                    "local folder, or mount the network share with locks."
+                ) from None
         # Only the holder of the lock writes, so these parts were left by dead processes.
         for part in path.parent.glob(f".{_literal(path.name)}.*.part"):
             with suppress(OSError):
@@ -68,7 +77,7 @@ def _open_lock(path: Path) -> int:
     lock = path.with_name(f".{path.name}.lock")
     with suppress(FileExistsError):
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE)
-        os.fchmod(handle, _mode_of(path) | FILE)
+        _set_mode(handle, _mode_of(path) | FILE)
         return handle
     return os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE)
 
@@ -91,18 +100,36 @@ def replace_whole(path: Path, content: bytes) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
                 file.flush()
-                os.fchmod(handle, mode)
+                _set_mode(handle, mode)
                 os.fsync(handle)
             part.replace(path)
         except BaseException:
             with suppress(OSError):
                 part.unlink()
             raise
+    _sync_folder(path)
+
+
+def _set_mode(handle: int, mode: int) -> None:
+    """Set the permissions of a file. Network shares that have none of their own refuse this."""
+    try:
+        os.fchmod(handle, mode)
+    except OSError as fault:
+        if fault.errno not in _UNSUPPORTED:
+            raise
+
+
+def _sync_folder(path: Path) -> None:
+    """Make the replacement of a file durable. The file has its new content already, so a failure is a warning."""
+    try:
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+    except OSError as fault:
+        if fault.errno not in _UNSUPPORTED:
+            _log.warning("%s was written, but its folder could not be synced to disk (%s).", path, fault.strerror)
 
 
 @contextmanager

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cache
+from urllib.parse import urlsplit
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.telemetry.otel_settings import EXTRA, wanted_by
 from holo_tasks.telemetry.watch import UNWATCHED, Watch
 
 logger = logging.getLogger("holo_tasks")
+GRPC_PORT = 4317
 
 
 def watch_for(environ: Mapping[str, str], *, local_only: bool) -> Watch:
@@ -22,6 +24,12 @@ def watch_for(environ: Mapping[str, str], *, local_only: bool) -> Watch:
     settings = wanted_by(environ, local_only=local_only)
     if not settings:
         return UNWATCHED
+    for address in {settings.traces_at, settings.metrics_at}:
+        if urlsplit(address).port == GRPC_PORT:
+            _warn(
+                f"OTEL_* variables send telemetry by HTTP to port {GRPC_PORT}, where collectors expect gRPC. "
+                "Use port 4318."
+            )
     try:
         from holo_tasks.telemetry.providers import providers
         from holo_tasks.telemetry.run_spans import RunSpans

@@ -232,7 +232,9 @@ async def test_http_requests_need_the_token(cli: CommandLine, app: str) -> None:
                     ({**bearer, "Host": "evil.example"}, 403),
                     ({**bearer, "Origin": "https://evil.example"}, 403),
                 ):
-                    assert (await rude.post(url, headers=headers, json={})).status_code == code
+                    refusal = await rude.post(url, headers=headers, json={})
+                    assert refusal.status_code == code
+                    assert ("answers requests to 127.0.0.1:" in refusal.text) is (code == 403)
             async with (
                 httpx_client(bearer) as http,
                 Client(streamable_http_client(url, http_client=http)) as client,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import random
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -15,6 +18,8 @@ from typing import Any
 import openpyxl
 import pytest
 
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office.atomic_file import replace_whole, sole_writer
 from holo_tasks.office.workbook import Column, FileBusy, FileNotWritten, Workbook
 
 COLUMNS = [Column("Receipt"), Column("Merchant")]
@@ -134,3 +139,36 @@ def test_a_full_disk_gives_a_one_line_error_and_the_old_file_stays(tmp_path: Pat
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         if mounted:
             subprocess.run(["umount", path.parent], check=True)
+
+
+def _refusing(code: int) -> Any:
+    """Return a system call that fails as on a file system without it."""
+
+    def call(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return call
+
+
+def test_a_network_share_without_locks_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No share can be mounted here, so the system call is replaced by one that fails as on such a share."""
+    monkeypatch.setattr(fcntl, "flock", _refusing(errno.ENOLCK))
+    with pytest.raises(InvalidUsage, match="has no file locks"), sole_writer(tmp_path / "a.xlsx", timeout_s=1):
+        pass
+
+
+def test_a_share_without_permissions_and_folder_sync_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fchmod", _refusing(errno.EPERM))
+    real = os.fsync
+    monkeypatch.setattr(
+        os,
+        "fsync",
+        lambda handle: real(handle) if stat.S_ISREG(os.fstat(handle).st_mode) else _refusing(errno.EINVAL)(),
+    )
+    with sole_writer(tmp_path / "a.xlsx", timeout_s=1):
+        replace_whole(tmp_path / "a.xlsx", b"new")
+    assert (tmp_path / "a.xlsx").read_bytes() == b"new"

@@ -64,6 +64,13 @@ def test_a_missing_exporter_is_logged_and_the_run_continues(caplog: pytest.LogCa
     assert "exporter 'no-such-exporter' is not installed" in caplog.text
 
 
+def test_http_to_the_port_of_grpc_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "holo_tasks"):
+        watch_for({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4317"}, local_only=False)
+        watch_for({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}, local_only=False)
+    assert caplog.text.count("Use port 4318") == 1
+
+
 LOADS = """
 import json, logging, sys
 if sys.argv[2] == "without":

@@ -100,7 +100,7 @@ class Guarded:
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
             refusal = self._refusal(scope["headers"])
-            await (_refuse(send, refusal) if refusal else self._app(scope, receive, send))
+            await (self._refuse(send, refusal) if refusal else self._app(scope, receive, send))
 
     def _refusal(self, headers: list[tuple[bytes, bytes]]) -> int:
         hosts = [value.lower() for name, value in headers if name == b"host"]
@@ -111,8 +111,13 @@ class Guarded:
         kind, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
         return 0 if hmac.compare_digest(kind.lower() + b" " + token.strip(), self._bearer) else 401
 
-
-async def _refuse(send: Send, status: int) -> None:
-    headers = [(b"content-length", b"0"), *([(b"www-authenticate", b"Bearer")] if status == 401 else [])]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+    async def _refuse(self, send: Send, status: int) -> None:
+        wanted = " or ".join(host.decode() for host in self._hosts)
+        body = b"Send the token as: Authorization: Bearer TOKEN\n"
+        if status == 403:
+            body = f"This server answers requests to {wanted} only: use that address, also through a tunnel.\n".encode()
+        headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"text/plain; charset=utf-8")]
+        if status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
