@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.texts.key_text import key_text
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -51,7 +52,7 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
 
 
 def _header(place: Path, line: list[Any]) -> list[str]:
-    names = [str(cell or "").strip() for cell in line]
+    names = [key_text(str(cell or "")) for cell in line]
     while names and not names[-1]:
         names.pop()
     if not all(names) or len(set(names)) < len(names):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xml.etree.ElementTree import ParseError
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.office.atomic_file import FileBusy, FileNotWritten, naming_the_cause, replace_whole, sole_writer
 from holo_tasks.office.columns import Column, Content, clean_text, content, current_content, put
 
@@ -196,25 +197,25 @@ class Workbook:
         """Return the present number of each column, since a person may have moved columns."""
         headings: dict[str, int] = {}
         for number, cell in enumerate(sheet[1], start=1):
-            name = str(cell.value or "").strip()
+            name = key_text(str(cell.value or ""))
             if name in headings and name in self.columns:
                 raise InvalidUsage(f"Sheet {self.sheet!r} of {self.path} has two columns {name!r}: rename one.")
             headings.setdefault(name, number)
-        missing = [name for name in self.columns if name.strip() not in headings]
+        missing = [name for name in self.columns if key_text(name) not in headings]
         if missing:
             raise InvalidUsage(
                 f"Sheet {self.sheet!r} of {self.path} has other headings (no {missing[0]!r} in row 1): "
                 "put it back or give another path or sheet."
             )
-        return {name: headings[name.strip()] for name in self.columns}
+        return {name: headings[key_text(name)] for name in self.columns}
 
     def _known(self, sheet: Worksheet, places: Mapping[str, int]) -> dict[str, int]:
         """Return the row number of each key. If a person copied a row, the first one counts."""
         known: dict[str, int] = {}
         for number in range(2, sheet.max_row + 1):
             value = _cell(sheet, number, places[self.key]).value
-            if value is not None and str(value).strip():
-                known.setdefault(str(value).strip(), number)
+            if value is not None and (key := _key(value)):
+                known.setdefault(key, number)
         return known
 
     def _write(
@@ -223,7 +224,7 @@ class Workbook:
         """Write one row; return whether it is new, and whether any cell differs."""
         from openpyxl.styles import Alignment
 
-        key = str(wanted[self.key].value).strip()
+        key = _key(wanted[self.key].value)
         new = key not in known
         number = known.setdefault(key, sheet.max_row + 1)
         different = new
@@ -270,6 +271,11 @@ def _cover(sheet: Worksheet) -> None:
     """Extend the filter to the last row, unless a person removed the filter."""
     if sheet.auto_filter.ref:
         sheet.auto_filter.ref = f"A1:{sheet.dimensions.split(':')[-1]}"
+
+
+def _key(value: object) -> str:
+    """Return the key in a cell. Excel stores the key 4711 as the number 4711.0."""
+    return key_text(str(int(value) if isinstance(value, float) and value.is_integer() else value))
 
 
 def _cell(sheet: Worksheet, row: int, column: int) -> Cell:

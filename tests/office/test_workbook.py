@@ -288,3 +288,15 @@ def test_the_moment_of_a_row_reads_the_same_in_any_zone(path: Path) -> None:
     before = path.read_bytes()
     book(path).upsert({**ROW, "Audited": ROW["Audited"].astimezone(UTC)})
     assert path.read_bytes() == before
+
+
+def test_spellings_of_one_key_are_one_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    book = Workbook(path, columns=[Column("Order"), Column("Note")], key="Order")
+    assert book.upsert({"Order": "4711", "Note": "first"})
+    loaded = openpyxl.load_workbook(path)
+    loaded["Audit"]["A2"] = 4711.0  # a person typed it as a number
+    loaded.save(path)
+    for spelling in ("4711 ", "\u00a04711", "4711\u200b"):
+        assert not book.upsert({"Order": spelling, "Note": "again"})
+    assert [row["Note"] for row in book.rows()] == ["again"]

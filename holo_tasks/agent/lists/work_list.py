@@ -28,6 +28,7 @@ from holo_tasks.core.errors import (
     UnfitItem,
 )
 from holo_tasks.core.texts.error_text import first_line
+from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.kill import draining
 from holo_tasks.machine.home import holo_home
@@ -132,6 +133,7 @@ class WorkList:
         if self._work is not None:
             token = self._work.token(self._work.arguments(plain))
             key = key or token
+        key = key_text(key)
         return NewItem(_checked_text("The key of an item", key), plain, priority, _due(deadline), most_tries)
 
     async def counts(self) -> Counts:
@@ -140,7 +142,7 @@ class WorkList:
 
     async def find(self, key: str) -> Listed | None:
         """Return an item with its present state, or ``None`` if it was never on the list."""
-        return await awaited(lambda: asyncio.to_thread(_store().find, self.name, key))
+        return await awaited(lambda: asyncio.to_thread(_store().find, self.name, key_text(key)))
 
     async def return_lapsed(self) -> int:
         """Return the items of dead workers to the list. Returns their number. Call it again from time to time.

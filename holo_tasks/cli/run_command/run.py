@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from holo_tasks.cli.signals import cancel_at_signals
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.machine.network_variables import check_network_variables
 from holo_tasks.machine.output import hushed, put, say
 
@@ -180,7 +181,7 @@ def check(options: argparse.Namespace) -> None:
         check_text(name, getattr(options, name) or "")
     check_steps("--max-steps", options.max_steps)
     check_corrections("--max-corrections", options.max_corrections)
-    if options.token is not None and not options.token.strip():
+    if options.token is not None and not key_text(options.token):
         raise InvalidUsage("--token is empty; give the business item's own key, or leave it out.")
     if options.app is not None and not options.app.strip():
         raise InvalidUsage("--app is empty; give the command that starts the program.")
@@ -355,7 +356,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         api_key=key,
         dialect=options.dialect,
         options=RunOptions(
-            key=options.token or "",
+            key=key_text(options.token or ""),
             max_steps=options.max_steps,
             max_corrections=options.max_corrections,
             limits=Limits(options.max_cost_usd, None, options.timeout),

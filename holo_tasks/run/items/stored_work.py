@@ -17,6 +17,7 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from holo_tasks.core.errors import HoloError, InvalidUsage, StoreLost
 from holo_tasks.core.input_digest import digest_of
 from holo_tasks.core.texts.error_text import first_line
+from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.core.texts.outside import fill_in
 from holo_tasks.run.prefect_edge.secret_filter import as_name
 from holo_tasks.safety.records.ledger import Finished, Ledger, Work
@@ -152,10 +153,10 @@ def filled_token(template: str, given: dict[str, Any]) -> str:
     try:
         parts = [parsed.get_field(name, (), given)[0] for _, name, _, _ in parsed.parse(template) if name is not None]
     except (KeyError, IndexError, AttributeError, ValueError):
-        return check_open(f"The key {template!r}", fill(template, given))
+        return check_open(f"The key {template!r}", key_text(fill(template, given)))
     if parts and all(part is None for part in parts):
         return ""
-    filled = fill(template, given).strip()
+    filled = key_text(fill(template, given))
     if not filled or any(part is None or part == "" for part in parts):
         raise InvalidUsage(
             f"The key {template!r} comes to {filled!r}, which two items may share. Fill in its arguments, or make "
