@@ -11,6 +11,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from xml.etree.ElementTree import ParseError
@@ -19,6 +20,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.office.atomic_file import FileBusy, FileNotWritten, naming_the_cause, replace_whole, sole_writer
 from holo_tasks.office.columns import Column, Content, clean_text, content, current_content, put
+from holo_tasks.office.lost_parts import lost_parts
 
 if TYPE_CHECKING:
     from openpyxl import Workbook as Book
@@ -35,6 +37,20 @@ BROKEN = (
     zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError,
     IndexError, EOFError, NotImplementedError, ArithmeticError, RecursionError, AssertionError,
 )  # fmt: skip
+
+
+@dataclass
+class _Rows:
+    """Row numbers by key. ``last`` is the last row that holds something; formats and borders alone do not count."""
+
+    last: int
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def add(self, key: str) -> int:
+        """Return the number of a new row for this key."""
+        self.last += 1
+        self.numbers[key] = self.last
+        return self.last
 
 
 class Workbook:
@@ -93,7 +109,7 @@ class Workbook:
         checked = [self._checked(row) for row in rows]
         _require_openpyxl()
         with sole_writer(self.path, timeout_s=self.lock_timeout_seconds):
-            book, before = self._open()
+            book, before, data = self._open()
             added, changed = 0, not before
             places = self._places(book[self.sheet])
             known = self._known(book[self.sheet], places)
@@ -108,6 +124,8 @@ class Workbook:
                 with naming_the_cause(self.path):
                     packed = io.BytesIO()
                     book.save(packed)
+                if data:
+                    self._check_nothing_lost(data, packed.getvalue())
                 replace_whole(self.path, packed.getvalue())
         return added
 
@@ -116,7 +134,7 @@ class Workbook:
         _require_openpyxl()
         if not self.path.exists():
             return []
-        book, _ = self._open()
+        book, _, _ = self._open()
         sheet = book[self.sheet]
         places = self._places(sheet)
         return [
@@ -124,7 +142,7 @@ class Workbook:
                 name: current_content(_cell(sheet, number, places[name]), column).value
                 for name, column in self.columns.items()
             }
-            for number in self._known(sheet, places).values()
+            for number in self._known(sheet, places).numbers.values()
         ]
 
     def has_sheet(self) -> bool:
@@ -145,8 +163,16 @@ class Workbook:
             out[name] = content(column, value, str(row.get(column.currency_column) or ""))
         return out
 
-    def _open(self) -> tuple[Book, bool]:
-        """Return the workbook with the sheet in it, and whether the sheet existed before."""
+    def _check_nothing_lost(self, before: bytes, after: bytes) -> None:
+        """Raise `InvalidUsage` if the new file lacks contents of the file that is there."""
+        if lost := lost_parts(before, after):
+            raise InvalidUsage(
+                f"{self.path} has {', '.join(lost)}, which would be lost when rows are written. Nothing was written. "
+                "Remove them, or give another path."
+            )
+
+    def _open(self) -> tuple[Book, bool, bytes]:
+        """Return the workbook with the sheet in it, whether the sheet existed before, and the bytes of the file."""
         import openpyxl
 
         with naming_the_cause(self.path):
@@ -166,14 +192,14 @@ class Workbook:
             book.properties.description = f"One row per {self.key}, written by holo_tasks."
         if self.sheet not in book.sheetnames:
             self._furnish(book.create_sheet(self.sheet))
-            return book, False
+            return book, False, data
         sheet = book[self.sheet]
         if not hasattr(sheet, "auto_filter"):
             raise InvalidUsage(f"{self.path} has a chart named {self.sheet!r}: give another sheet name.")
         if sheet.max_row == 1 and sheet.max_column == 1 and _cell(sheet, 1, 1).value is None:
             self._furnish(sheet)
-            return book, False
-        return book, True
+            return book, False, data
+        return book, True, data
 
     def _parsed(self, data: bytes) -> Book:
         import openpyxl
@@ -209,24 +235,25 @@ class Workbook:
             )
         return {name: headings[key_text(name)] for name in self.columns}
 
-    def _known(self, sheet: Worksheet, places: Mapping[str, int]) -> dict[str, int]:
+    def _known(self, sheet: Worksheet, places: Mapping[str, int]) -> _Rows:
         """Return the row number of each key. If a person copied a row, the first one counts."""
-        known: dict[str, int] = {}
-        for number in range(2, sheet.max_row + 1):
-            value = _cell(sheet, number, places[self.key]).value
-            if value is not None and (key := _key(value)):
-                known.setdefault(key, number)
+        # Not sheet.cell(), which would make a cell in each row that a person only formatted.
+        cells = {place: cell for place, cell in sheet._cells.items() if cell.value is not None}
+        known = _Rows(last=max((row for row, _ in cells), default=1))
+        for row, column in sorted(cells):
+            if row > 1 and column == places[self.key] and (key := _key(cells[row, column].value)):
+                known.numbers.setdefault(key, row)
         return known
 
     def _write(
-        self, sheet: Worksheet, places: Mapping[str, int], known: dict[str, int], wanted: Mapping[str, Content]
+        self, sheet: Worksheet, places: Mapping[str, int], known: _Rows, wanted: Mapping[str, Content]
     ) -> tuple[bool, bool]:
         """Write one row; return whether it is new, and whether any cell differs."""
         from openpyxl.styles import Alignment
 
         key = _key(wanted[self.key].value)
-        new = key not in known
-        number = known.setdefault(key, sheet.max_row + 1)
+        new = key not in known.numbers
+        number = known.add(key) if new else known.numbers[key]
         different = new
         for name, column in self.columns.items():
             cell = _cell(sheet, number, places[name])

@@ -6,6 +6,7 @@ import io
 import random
 import sys
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -14,7 +15,13 @@ from typing import Any
 
 import openpyxl
 import pytest
+from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
+from openpyxl.drawing.image import Image as Picture
+from openpyxl.formatting.rule import CellIsRule
+from openpyxl.styles import Border, Side
+from openpyxl.worksheet.datavalidation import DataValidation
+from PIL import Image as PillowImage
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office.workbook import Column, Workbook
@@ -300,3 +307,75 @@ def test_spellings_of_one_key_are_one_row(tmp_path: Path) -> None:
     for spelling in ("4711 ", "\u00a04711", "4711\u200b"):
         assert not book.upsert({"Order": spelling, "Note": "again"})
     assert [row["Note"] for row in book.rows()] == ["again"]
+
+
+@pytest.mark.parametrize("last", [59, 60_000])
+def test_rows_that_a_person_only_formatted_are_filled(tmp_path: Path, last: int) -> None:
+    path = tmp_path / "a.xlsx"
+    book = Workbook(path, columns=[Column("Key"), Column("Note")], key="Key")
+    book.upsert({"Key": "A", "Note": "first"})
+    loaded = openpyxl.load_workbook(path)
+    loaded["Audit"].cell(last, 1).border = Border(bottom=Side(style="thin"))
+    loaded.save(path)
+    book.upsert_many([{"Key": "B", "Note": "second"}, {"Key": "C", "Note": "third"}])
+    sheet = openpyxl.load_workbook(path)["Audit"]
+    assert [cell.row for cell in sheet["A"] if cell.value] == [1, 2, 3, 4]
+    assert sheet.cell(last, 1).border.bottom.style == "thin"
+    assert path.stat().st_size < 20_000
+
+
+THREADED = "http://schemas.microsoft.com/office/2017/10/relationships/threadedComment"
+LISTS = (
+    '<extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}"'
+    ' xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main"><x14:dataValidations count="0"/></ext>'
+    "</extLst></worksheet>"
+)
+
+
+def repacked(path: Path, change: Callable[[str, bytes], bytes], **added: str) -> None:
+    """Rewrite the parts of a workbook, and add parts by name."""
+    with zipfile.ZipFile(path) as old:
+        parts = {name: change(name, old.read(name)) for name in old.namelist()}
+    with zipfile.ZipFile(path, "w") as new:
+        for name, data in {**parts, **{name: text.encode() for name, text in added.items()}}.items():
+            new.writestr(name, data)
+
+
+@pytest.mark.filterwarnings("ignore:Data Validation extension")
+@pytest.mark.parametrize("lost", ["threaded comments", "drop-down lists over other sheets"])
+def test_contents_that_openpyxl_would_drop_are_kept_by_a_refusal(tmp_path: Path, lost: str) -> None:
+    path = tmp_path / "a.xlsx"
+    book = Workbook(path, columns=[Column("Key")], key="Key")
+    book.upsert({"Key": "A"})
+    if lost == "threaded comments":
+        repacked(path, lambda _, data: data, **{"xl/threadedComments/threadedComment1.xml": "<ThreadedComments/>"})
+    else:
+        repacked(path, lambda name, data: data.replace(b"</worksheet>", LISTS.encode()) if "sheet1" in name else data)
+    before = path.read_bytes()
+    with pytest.raises(InvalidUsage, match=f"{lost}, which would be lost"):
+        book.upsert({"Key": "B"})
+    assert path.read_bytes() == before
+    assert not book.upsert({"Key": "A"}), "a row that is there is not written"
+
+
+def test_charts_pictures_and_validations_are_no_reason_for_a_refusal(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    book = Workbook(path, columns=[Column("Key"), Column("Amount", "money")], key="Key")
+    book.upsert({"Key": "A", "Amount": 1})
+    loaded = openpyxl.load_workbook(path)
+    sheet = loaded["Audit"]
+    chart = BarChart()
+    chart.add_data(Reference(sheet, min_col=2, min_row=1, max_row=2))
+    sheet.add_chart(chart, "D2")
+    PillowImage.new("RGB", (4, 4)).save(tmp_path / "picture.png")
+    sheet.add_image(Picture(str(tmp_path / "picture.png")), "D20")
+    sheet["A2"].comment = Comment("checked", "Ann")
+    validation = DataValidation(type="list", formula1='"A,B"')
+    sheet.add_data_validation(validation)
+    validation.add("A2:A9")
+    sheet.conditional_formatting.add("B2:B9", CellIsRule(operator="greaterThan", formula=["5"]))
+    loaded.save(path)
+    assert book.upsert({"Key": "B", "Amount": 2})
+    kept = openpyxl.load_workbook(path)["Audit"]
+    assert (len(kept._charts), len(kept._images), kept["A2"].comment.text) == (1, 1, "checked")
+    assert book.upsert({"Key": "C", "Amount": 3}), "a file that openpyxl wrote is written again"
