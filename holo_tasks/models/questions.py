@@ -14,7 +14,18 @@ from holo_tasks.core.screen.frame import Shot
 from holo_tasks.models.dialects.messages import image_part, text_part
 from holo_tasks.models.profile import Profile
 
-LOCATE = "Locate one element of the user interface on this screenshot and give the point to click. The element is: {}"
+_SCHEMA = "{schema}"
+_LOCATE = (
+    "Localize an element on the GUI image according to the provided target and output a click position.\n"
+    f" * You must output a valid JSON following the format: {_SCHEMA}\n"
+    " Your target is:\n"
+)
+"""The prompt with which Holo models are trained for localization, from H's documentation. It is sent unchanged."""
+
+
+def locate(element: str) -> str:
+    """Return the question for the point at which to click an element."""
+    return _LOCATE + element
 
 
 class Questions:
@@ -25,7 +36,11 @@ class Questions:
 
     def __call__(self, text: str, shots: Sequence[Shot], schema: Mapping[str, Any], *, thinking: bool) -> Request:
         profile = self._profile
-        shown = f"{text}\n\nReply with one JSON object that fits this schema, and nothing else:\n{json.dumps(schema)}"
+        written = json.dumps(schema)
+        if text.startswith(_LOCATE):
+            shown = text.replace(_SCHEMA, written, 1)
+        else:
+            shown = f"{text}\n\nReply with one JSON object that fits this schema, and nothing else:\n{written}"
         options = profile.sampling()
         if not thinking:
             options["temperature"] = 0

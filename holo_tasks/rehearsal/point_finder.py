@@ -13,6 +13,10 @@ _EXAMPLE = re.compile(r"```.*?```|\{.*\}", re.DOTALL)
 _SHORTEST = 3
 
 
+_BEFORE_TARGET = "Your target is:"
+"""Holo's prompt for localization has the target behind these words."""
+
+
 def point_of(question: str, sight: Sight) -> Point | None:
     """Return the center of the text that a question refers to.
 
@@ -20,8 +24,10 @@ def point_of(question: str, sight: Sight) -> Point | None:
     question contains. Code blocks and schemas in the question are ignored. Returns ``None`` if no such text is on
     the picture exactly once.
     """
-    asked = _EXAMPLE.sub(" ", question)
-    told = [paragraph.rpartition(":")[2].strip() for paragraph in asked.split("\n\n") if ":" in paragraph]
+    _, marked, target = question.rpartition(_BEFORE_TARGET)
+    asked = _EXAMPLE.sub(" ", target)
+    told = [asked.strip().partition("\n\n")[0]] if marked else []
+    told += [paragraph.rpartition(":")[2].strip() for paragraph in asked.split("\n\n") if ":" in paragraph]
     named = [label for text in (*told, asked) for label in _named(text, sight)]
     for label in (*_quoted(asked), *told, *named):
         box = sight.anchor(label)

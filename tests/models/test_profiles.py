@@ -16,11 +16,11 @@ from tests.support.scripted_model import ScriptedModel
 from tests.support.shots import as_model, pictures_in, walk_of, work
 
 TABLE = {
-    "holo3-1-35b-a3b": (65_536, "0.25", "1.80", None, 0.8, "required", ("structured", "tools")),
-    "holo3-122b-a10b": (65_536, "0.40", "3.00", None, 0.8, "required", ("structured",)),
+    "holo3-1-35b-a3b": (65_536, "0.25", "1.80", "0.025", 0.8, "required", ("structured", "tools")),
+    "holo3-122b-a10b": (65_536, "0.40", "3.00", "0.04", 0.8, "required", ("structured",)),
     "holo3-35b-a3b": (65_536, "0.25", "1.80", None, 0.8, "required", ("structured",)),
     "holo4-35b-a3b": (262_144, "0.30", "2.00", "0.03", 1.0, "auto", ("tools",)),
-    "holo4-27b": (262_144, "0.40", "3.00", None, 1.0, "auto", ("tools",)),
+    "holo4-27b": (262_144, "0.40", "3.00", "0.04", 1.0, "auto", ("tools",)),
     "holotron-12b": (131_072, None, None, None, 0.1, "required", ("holotron",)),
 }
 OUTPUT = {"holo3-1-35b-a3b": 4_096, "holo3-122b-a10b": 32_768, "holo3-35b-a3b": 4_096}

@@ -28,7 +28,7 @@ from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript
 from holo_tasks.models.dialects.structured import Structured
 from holo_tasks.models.dialects.tools import Tools
 from holo_tasks.models.profile import profile_for
-from holo_tasks.models.questions import LOCATE, Questions
+from holo_tasks.models.questions import Questions, locate
 from holo_tasks.rehearsal.server import MODEL, OWNER, Rehearsal, RehearsalServer
 from holo_tasks.scripts.playbook import load_playbook
 
@@ -195,9 +195,9 @@ def question(text: str, *shown: str, schema: dict[str, Any] | None = None) -> di
 @pytest.mark.parametrize(
     ("text", "row"),
     [
-        (LOCATE.format("Transaction search"), 1),
-        (LOCATE.format("the button that says “Sign off”"), 2),
-        (LOCATE.format("Transaction search button"), 1),
+        (locate("Transaction search"), 1),
+        (locate("the button that says “Sign off”"), 2),
+        (locate("Transaction search button"), 1),
         ('Where is "MAIN MENU"?', 0),
         ("Click on sign off, please.", 2),
     ],
@@ -210,7 +210,7 @@ async def test_finds_a_text_that_is_asked_for(client: openai.AsyncOpenAI, text: 
     assert 200 / 640 * 1000 < point["x"] < 600
 
 
-@pytest.mark.parametrize("text", ["Where is “Print”?", LOCATE.format("Sign off")])
+@pytest.mark.parametrize("text", ["Where is “Print”?", locate("Sign off")])
 async def test_a_missing_or_ambiguous_text_is_not_found(client: openai.AsyncOpenAI, text: str) -> None:
     with pytest.raises(
         openai.BadRequestError, match="does not show the text of the question, or shows it twice"

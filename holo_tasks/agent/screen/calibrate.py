@@ -36,7 +36,7 @@ from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.desktop.x11.windows import Window
 from holo_tasks.loop.ask_model.ask import Question, ask
 from holo_tasks.loop.walk import Walk
-from holo_tasks.models.questions import LOCATE
+from holo_tasks.models.questions import locate
 from holo_tasks.run.desktops.calibrations import keep
 from holo_tasks.run.desktops.lazy_desktop import LazyDesktop
 from holo_tasks.run.items.journal import journalled
@@ -270,7 +270,7 @@ async def _located(run: Run, walk: Walk, size: Size, what: str) -> tuple[float, 
     frame = Frame(rgb=(await asyncio.to_thread(drawn, size)).tobytes(), size=size, display="drawn")
     shot = run.outside.encoder.encode(RedactedFrame(frame))
     await run.outside.recorder.keep(shot)
-    question = Question("locate", LOCATE.format(what), (shot,), point_schema(model.space))
+    question = Question("locate", locate(what), (shot,), point_schema(model.space))
 
     def read(value: dict[str, Any]) -> tuple[float, float]:
         x, y = read_point(value, model.space)

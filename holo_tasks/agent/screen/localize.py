@@ -17,7 +17,7 @@ from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.outside import plain, quoted
 from holo_tasks.loop.ask_model.ask import Asked, Question, ask
 from holo_tasks.loop.walk import Walk
-from holo_tasks.models.questions import LOCATE
+from holo_tasks.models.questions import locate
 from holo_tasks.run.subgoal_context import chances, side_walk
 from holo_tasks.safety.scrubbing import hushed_plain
 from holo_tasks.set_of_mark.marker import Marker
@@ -97,7 +97,7 @@ async def _recorded(
 async def _by_place(walk: Walk, wanted: str, asked: Asked) -> Point:
     assert walk.seen is not None
     shot, model = walk.seen.shot, walk.doors.model
-    question = Question("locate", LOCATE.format(wanted) + _search.get().data, (shot,), point_schema(model.space))
+    question = Question("locate", locate(wanted) + _search.get().data, (shot,), point_schema(model.space))
 
     def read(value: dict[str, Any]) -> Point:
         return to_pixel(*read_point(value, model.space), shot)

@@ -25,7 +25,7 @@ from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.dialects.replies import check_ended
 from holo_tasks.models.profile import PROFILES_VARIABLE, Profile, profiles
-from holo_tasks.models.questions import LOCATE, Questions
+from holo_tasks.models.questions import Questions, locate
 from holo_tasks.models.refusals import BLIND
 
 POINT_TOKENS = 256
@@ -132,7 +132,7 @@ class _Examined:
         shot = picture()
         question = Questions(self.profile)
         schema = point_schema(self.profile.coordinates)
-        asked = question(LOCATE.format(f"the button ‘{WORD}’"), (shot,), schema, thinking=False)
+        asked = question(locate(f"the button ‘{WORD}’"), (shot,), schema, thinking=False)
         try:
             reply, spent = await self._ask(asked, POINT_TOKENS)
         except HoloError as error:
