@@ -1,6 +1,7 @@
-"""A flow with secrets in all the wrong places; judged by what of it is found outside (`test_canaries`).
+"""A flow with secrets in all the places where they do not belong. `test_canaries` searches for leaks outside its
+process.
 
-What it works with is on stdin, as JSON; the values of its secrets are in its environment, as HOLO_SECRET_NAME.
+Reads its parameters as JSON from stdin. The values of its secrets are in its environment, as HOLO_SECRET_NAME.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def secret(name: str) -> str:
 
 
 def mutate(kind: str) -> None:
-    """Break one of the promises, as somebody might who does not know it."""
+    """Break one of the promises, as a careless change might."""
     if kind == "no scrubber":
         from holo_tasks.core.secrets.scrub import Scrubber
 
@@ -40,7 +41,7 @@ def mutate(kind: str) -> None:
 
 @subgoal(title="Deal with {letter}", key="{token}")
 async def deal_with(letter: str, token: str) -> str:
-    """Work on a letter that has a secret in its text."""
+    """Process a letter that has a secret in its text."""
     answer: str = await pursue(
         f"Sign on, the password is {{{{secret:password}}}}. The letter says: {letter}",
         options=SubgoalOptions(secrets=("password", "note")),
@@ -50,7 +51,7 @@ async def deal_with(letter: str, token: str) -> str:
 
 @agent_step(acts=False, title="parse {text}", retries=0)
 async def parse(text: str) -> None:
-    """Fail with a secret in the error, which another error led to."""
+    """Fail with a chained error whose text contains a secret."""
     try:
         int(secret("error"))
     except ValueError as error:
@@ -64,10 +65,10 @@ async def break_down(text: str, token: str) -> None:
 
 @subgoal
 async def start_what_fails() -> None:
-    """Start a program that fails with a secret as its last words; it was given that in its environment."""
+    """Start a program that receives a secret in its environment, and prints it before it fails."""
     licence = secret("licence")
     broken = HoloDesktop(
-        # Long enough to be seen in the process list, and without a process that inherits what this one was given.
+        # Long enough to be seen in the process list, and without child processes that inherit the environment.
         app="sh -c 'echo expired: $LICENCE >&2; i=0; "
         "while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 3' given-the-licence",
         environment={"LICENCE": licence},

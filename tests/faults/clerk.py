@@ -1,7 +1,7 @@
-"""A model that drives the legacy program by the state it writes down for tests: quick, exact and careless.
+"""A model that drives the legacy program by its state file: quick, exact and careless.
 
-It never looks whether a flag is on file already, whatever the goal says: what keeps it from filing a second one is
-the library alone. Within one conversation it presses “Save flag” once, as any model would.
+It never checks whether a flag is on file already, whatever the goal says. Only the library prevents a second flag.
+Within one conversation it presses “Save flag” once, as any model would.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ PATIENCE_S = 5.0
 
 
 class Clerk(ScriptedModel):
-    """Serves one desktop, whose program writes its state into a file."""
+    """Serves one desktop, whose program writes its state to a file."""
 
     def __init__(self, state_file: Path) -> None:
         super().__init__(self._next)
         self._file = state_file
         self.puzzled_by: set[str] = set()
-        """Transactions that it asks a person about."""
+        """Transactions about which it asks a person."""
         self.failing_with = 0
-        """If set, the HTTP status of all answers once it is signed on."""
+        """If set, the HTTP status of all answers after it has signed on."""
 
     def _next(self, number: int, body: dict[str, Any]) -> dict[str, Any] | Answer:
         goal, data = apart(str(body["messages"][1]["content"]))

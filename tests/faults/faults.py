@@ -1,8 +1,8 @@
-"""`make faults`: the expense audit killed −9 at every durable write and at 300 random moments; takes an hour or two.
+"""`make faults`: kill −9 the expense audit at every durable write and at 300 random moments. Takes an hour or two.
 
-Each outcome is a line of ``outcomes.jsonl``; started again, it goes on where it stopped. Every third moment keeps its
-evidence in an S3 bucket, so that spooling and uploading are hit too. Most audits are of two receipts, which have every
-kind of durable write in them; every fifth moment is of one of four. Exit code 1 if any promise was broken.
+Each outcome is a line of ``outcomes.jsonl``. Started again, it continues after the last outcome. Every third moment
+keeps its evidence in an S3 bucket, to include spooling and uploading. Most audits have two receipts, which is enough
+for every kind of durable write. Every fifth moment has four receipts. The exit code is 1 if any promise was broken.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "flows/demo"))]
 
 EVERY: dict[str, int] = defaultdict(lambda: 1, key=20, event=20, frame=5, hold=5, pay=5, count=5)
-"""Of what happens very often, each so many-th one is killed."""
+"""Of a very frequent point, only each n-th call is killed."""
 SHORT = ("wrong_amount", "unreadable")
 IDLE = ("EVENT_PERSISTER", "TASK_RUN_RECORDER", "TRIGGERS", "SCHEDULER", "LATE_RUNS", "DB_VACUUM", "FOREMAN")
-"""Services of the Prefect server that no promise rests on; left on they take half of a core."""
+"""Services of the Prefect server that no promise depends on. They would use half a core."""
 WHO = {"down": ("both", "flow", "desktop"), "up": ("both", "flow", "desktop"), "key": ("both",)}
 
 
@@ -39,11 +39,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "faults-output")
     parser.add_argument("--moments", type=int, default=300, metavar="N", help="(%(default)s)")
-    parser.add_argument("--points", type=int, default=10_000, metavar="N", help="at most so many, spread evenly (all)")
-    told = "kill at these alone; fails if one is not come to, or leaves something to a person"
+    parser.add_argument(
+        "--points", type=int, default=10_000, metavar="N", help="maximal number of points, spread evenly (all)"
+    )
+    told = "kill at these points only; fails if one is not reached, or leaves an item to a person"
     parser.add_argument("--only", nargs="+", default=[], metavar="POINT", help=told)
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="(%(default)s)")
-    parser.add_argument("--receipts", nargs="+", default=SHORT, help="of most audits (%(default)s)")
+    parser.add_argument("--receipts", nargs="+", default=SHORT, help="receipts of most audits (%(default)s)")
     options = parser.parse_args()
     out: Path = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -63,7 +65,7 @@ def main() -> int:
     from tests.support import warm
 
     reach_directly(os.environ)
-    warm.in_tests = warm.beside is not None  # where this was forked for its short form, so are its runners
+    warm.in_tests = warm.beside is not None  # if a test run forked this process, it forks its runners too
     with ExitStack() as stack:
         stack.enter_context(prefect_server(blocks=True))
         s3 = stack.enter_context(S3Server(out / "s3"))
@@ -114,8 +116,8 @@ def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
     try:
         wanted = [(name, [name]) for name in options.only]
         if options.moments or not wanted:
-            # A run without a fault tells how many points there are, and how long a run takes that finds all read
-            # before, which moments are drawn from.
+            # A run without a fault gives the number of points. It also gives the duration of a run with known OCR
+            # results, from which the random moments are drawn.
             dry = next((entry for entry in known if entry["name"] == "no fault"), None)
             if dry is None:
                 if options.moments:
@@ -137,7 +139,7 @@ def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
 
 
 def points_of(lines: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
-    """Return at most so many of the points that a run has told of, each with when and whom to kill there."""
+    """Return up to ``most`` of the points in a run's log, each with its kill: when, and which process."""
     from tests.faults.injection.kill_points import IN_DATABASE
 
     found = []
@@ -152,7 +154,7 @@ def points_of(lines: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
 
 
 def _moments(count: int, longest_s: float) -> list[tuple[str, list[str]]]:
-    """One to three kills one after the other, of the flow, of its desktop or of both."""
+    """One to three kills in a row, of the flow, of its desktop or of both."""
     found = []
     for seed in range(count):
         rolls = random.Random(seed)
@@ -166,7 +168,7 @@ def _moments(count: int, longest_s: float) -> list[tuple[str, list[str]]]:
 
 
 def _table(outcomes: Sequence[dict[str, Any]]) -> int:
-    """Print what became of all audits, by kind of fault; return the exit code."""
+    """Print the results of all audits by kind of fault; return the exit code."""
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for outcome in outcomes:
         name = str(outcome["name"])

@@ -1,4 +1,4 @@
-"""Runs the expense audit on the real legacy program, kills it, runs it again to its end, and counts the flags."""
+"""Run the expense audit on the real legacy program, kill it, run it again to its end, and count the flags."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAULTS = Path(__file__).parent
 LEDGER = FAULTS.parent.parent / "flows" / "demo" / "legacy_ledger.py"
 MOST_RUNS, RUN_PATIENCE_S = 8, 180.0
 OUTCOMES = ("wrong_amount", "match", "unknown_merchant", "unreadable")
-"""One receipt of each: two of the four want a flag."""
+"""One receipt of each kind. Two of the four need a flag."""
 
 
 class Runner:
@@ -58,7 +58,7 @@ class Runner:
         return int(self._line())
 
     def wait(self) -> int:
-        """Return how the run ended: its exit code, or minus the signal that killed it."""
+        """Return the run's exit code, or minus the signal that killed it."""
         return int(self._line())
 
     def _line(self) -> str:
@@ -68,7 +68,7 @@ class Runner:
         return line
 
     def close(self) -> None:
-        """End it."""
+        """Close the runner and wait for its end."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
@@ -76,7 +76,7 @@ class Runner:
 
 @dataclass
 class Outcome:
-    """What became of one audit that was killed, in the program's own database and in the library's lists."""
+    """Result of one audit that was killed, from the program's own database and the library's lists."""
 
     fault: str
     killed: int = 0
@@ -90,18 +90,18 @@ class Outcome:
     rows: dict[str, int] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
     astray: list[str] = field(default_factory=list)
-    """How runs ended that ended in no error of the library's own."""
+    """Ends of runs with an error other than the library's own."""
     points: list[str] = field(default_factory=list)
-    """Every durable call of the runs, where somebody has asked for that."""
+    """Every durable call of the runs, on request."""
 
     @property
     def doubled(self) -> list[str]:
-        """The transactions with more than one flag."""
+        """Return the transactions with more than one flag."""
         return [reference for reference, count in self.flags.items() if count > 1]
 
     @property
     def problems(self) -> list[str]:
-        """Whatever was promised and is not so; empty if all is well."""
+        """Return all broken promises; empty if there are none."""
         ended = not self.handed_over
         checks = {
             f"two flags for {self.doubled}": bool(self.doubled),
@@ -117,7 +117,7 @@ class Outcome:
 
 
 class Audit:
-    """A mailbox, a ledger, and local state: one audit, whatever number of processes it takes."""
+    """One audit over any number of processes: a mailbox, a ledger, and local state."""
 
     def __init__(self, folder: Path, outcomes: Sequence[str] = OUTCOMES, bucket: dict[str, str] | None = None) -> None:
         self.folder = folder
@@ -152,7 +152,7 @@ class Audit:
         self.clerk.__exit__(*exc)
 
     def blocks(self) -> dict[str, Any]:
-        """Describe to the runner what a person would fill in once in the Prefect UI."""
+        """Return the block values that a person would enter once in the Prefect UI, for the runner."""
         secret = self.folder / "password"
         secret.write_text(self._password)
         app = [tk_python(), str(LEDGER), "--db", str(self.database), "--secret-file", str(secret)]
@@ -164,7 +164,7 @@ class Audit:
         return {"blocks": told, "env": {}, "log": str(self.folder / "log")}
 
     def job(self, fault: str = "", mutant: str = "") -> dict[str, Any]:
-        """Describe a run to the runner; ``fault`` is as in `kill_points`."""
+        """Return the description of a run for the runner. ``fault`` is as in `kill_points`."""
         source = str(FAULTS / "injection")
         env = {"HOLO_HOME": str(self.home), "PYTHONPATH": source, "PYTHON_HOLO_FAULT_LOG": str(self.log)}
         env |= {"HOLO_REPORTS": str(self.folder)}
@@ -174,15 +174,15 @@ class Audit:
         return {"env": env, "arguments": arguments, "log": str(self.folder / "log")}
 
     def points(self) -> list[str]:
-        """Every durable call of the runs so far, as ``point number detail``."""
+        """Return every durable call of the runs until now, as ``point number detail``."""
         return self.log.read_text().splitlines()
 
-    # what is known of it afterwards
+    # judging afterwards
 
     def judge(self, outcome: Outcome, *, served: bool = False) -> Outcome:
-        """Fill in what the program's database, the ledger, the list and the workbook say.
+        """Fill in the state of the program's database, the ledger, the item list and the workbook.
 
-        Unless the flow is ``served`` by a process that goes on, none may be left.
+        No process may be left, unless a serving process continues (``served``).
         """
         store = store_at(self.home)
         listed = {item.token: item.reason for item in Items(store).all()}
@@ -212,7 +212,7 @@ class Audit:
         return {item.receipt_id: found[item.receipt_id] for item in self.expected} | dict(found)
 
     def ask_person(self) -> int:
-        """Play the person who looks into the program and answers for each item in doubt; return how often."""
+        """Answer each item in doubt as a person who looks into the program would; return the number of answers."""
         asked = 0
         flagged = {flag.reference for flag in LedgerFile(self.database).flags()}
         by_token = {item.receipt_id: item.reference for item in self.expected}
@@ -238,9 +238,9 @@ def run(
     faults: Sequence[str] = (),
     mutant: str = "",
 ) -> Outcome:
-    """Kill the first runs, one for each fault, then run to the end; return what became of it.
+    """Kill the first runs, one for each fault, then run to the end; return the result.
 
-    A fault is a point (`kill_points`) or a moment: ``moment:seconds:who``.
+    A fault is a point (`kill_points`) or a moment: ``moment:seconds:process``.
     """
     outcome = Outcome("+".join(faults))
     runner.start(audit.blocks())
@@ -264,13 +264,13 @@ def run(
         if code > 0 and number >= len(faults):
             outcome.person += (answered := audit.ask_person())
             if not answered and outcome.runs[-3:].count(code) == 3:
-                break  # it goes on like this
+                break  # every further run would end the same way
     outcome.seconds = time.monotonic() - started
     return audit.judge(outcome)
 
 
 class _Watch:
-    """Kills a flow's process, that of its desktop, or both after some seconds, unless the flow is done before."""
+    """Kills a flow's process, its desktop's process, or both after some seconds, unless the flow ends before."""
 
     def __init__(self, pid: int, seconds: float, who: str) -> None:
         self._timer = threading.Timer(seconds, self._kill, (pid, who))

@@ -1,7 +1,7 @@
-"""Kills and deadlines at random moments of an agent that types and clicks all the time, while something hangs.
+"""Kill an agent, or let it reach its deadline, at random moments while it types and clicks and something hangs.
 
-Counts the input events that the X server was given later than they may be: a second after the kill command was
-started, or the deadline itself. `latch_trials.py [TRIALS]` prints a table; the promise is that all of them are 0.
+Counts input events after the permitted moment: a second after the start of the kill command, or the deadline itself.
+`latch_trials.py [TRIALS]` prints a table. The promise is that every count is 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import xcffib
-import xcffib.xproto  # connections need it
+import xcffib.xproto  # xcffib connections need it
 
 if __name__ == "__main__":
     ROOT = Path(__file__).parent.parent.parent
@@ -41,14 +41,14 @@ MUTANTS = Path(__file__).parent / "gate_mutants"
 STOPS = ("kill", "deadline", "silence")
 HANGS = ("model hung", "process stopped", "Prefect down", "nothing")
 WATCHED_S = 1.5
-"""How long after the last permitted moment it is watched whether anything comes."""
+"""How long to watch for late events after the last permitted moment."""
 NEVER_DONE = "Ab " * 3300
-"""Some 9 s of typing: a gate must not look good because there was no more to type."""
+"""About 9 s of typing, so that a gate does not pass because the text ended."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One of them: ``late`` events, and by how many seconds the last event came after the stop was asked for."""
+    """One trial: the ``late`` events, and the seconds from the stop request to the last event."""
 
     stop: str
     hang: str
@@ -60,7 +60,7 @@ class Trial:
 
 
 class Screen:
-    """An X server that outlives the agents on it, so that what they leave pressed can be seen."""
+    """An X server that outlives its agents, so that keys and buttons left pressed can be seen."""
 
     def __init__(self) -> None:
         ready, tell = os.pipe()
@@ -72,14 +72,14 @@ class Screen:
         self._connection = xcffib.connect(self.display)
 
     def held(self) -> int:
-        """Count the keys and buttons that are down."""
+        """Return the number of pressed keys and buttons."""
         core, root = self._connection.core, self._connection.get_setup().roots[0].root
         keys = core.QueryKeymap().reply().keys
         return sum(byte.bit_count() for byte in keys) + (core.QueryPointer(root).reply().mask >> 8 & 0x1F).bit_count()
 
     @contextmanager
     def witness(self, log: Path) -> Iterator[Inputs]:
-        """Write down all input that arrives meanwhile."""
+        """Log all input within the context."""
         process = subprocess.Popen(witness(log), env={**os.environ, "DISPLAY": self.display})
         inputs = Inputs(log)
         try:
@@ -95,7 +95,7 @@ class Screen:
 
 
 class Trials:
-    """A screen, a Prefect server, a model and an agent's process, which one trial after the other is made with."""
+    """A screen, a Prefect server, a model and an agent's process, for consecutive trials."""
 
     def __init__(self, folder: Path, seed: int = 0) -> None:
         self._chance = random.Random(seed)
@@ -127,9 +127,9 @@ class Trials:
             self._server._process.wait()
 
     def run(self, stop: str, hang: str, mutant: str = "") -> Trial:
-        """Make a trial: let the agent work, have something hang, stop the agent, and see what comes after.
+        """Make a trial: let the agent work, let something hang, stop the agent, and watch for events.
 
-        With a ``mutant`` the agent always types, in the hope that the naive gate is found out.
+        With a ``mutant`` the agent always types, to make the naive gate likely to fail.
         """
         self._number += 1
         self._always_types = bool(mutant)
@@ -164,7 +164,7 @@ class Trials:
         return Trial(stop, hang, len(sent), late, after, held, ended)
 
     def _stop(self, stop: str, run: dict[str, Any]) -> tuple[float, float]:
-        """Stop the agent; return when that was asked for, and when the last event may be."""
+        """Stop the agent. Return the time of the request, and the latest permitted time of an event."""
         if stop == "deadline":
             return run["deadline"], run["deadline"]
         asked_s = time.monotonic()
@@ -179,7 +179,7 @@ class Trials:
         subprocess.Popen(command, env=self._env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def _hang(self, hang: str) -> Callable[[], None]:
-        """Have something hang; return what ends that."""
+        """Let something hang; return the function that ends it."""
         if hang == "model hung":
             self._goes_on.clear()
             self._hung = True
@@ -194,7 +194,7 @@ class Trials:
         if hang == "process stopped":
             pid = self._agent.process.pid
         else:
-            assert self._server is not None, "a server that others use is not stopped"
+            assert self._server is not None, "a shared server must not be stopped"
             pid = self._server._process.pid
         os.kill(pid, signal.SIGSTOP)
         return lambda: os.kill(pid, signal.SIGCONT)
@@ -202,7 +202,7 @@ class Trials:
     def _answer(self, number: int, body: dict[str, Any]) -> Any:
         if self._hung:
             self._goes_on.wait(60)
-            return Answer(drop=True)  # whoever asked has gone
+            return Answer(drop=True)  # the client has gone
         chance = self._chance
         if self._always_types:
             return step("write", content=NEVER_DONE)
@@ -219,7 +219,7 @@ class Trials:
 
 
 def table(trials: list[Trial]) -> str:
-    """Return the trials' table, a line for each kind."""
+    """Return the trials as a table, a line for each kind."""
     lines = [f"{'stop':10} {'meanwhile':16} {'trials':>6} {'events':>7} {'late':>5} {'held':>5}   last event after"]
     for stop in STOPS:
         for hang in HANGS:
@@ -236,7 +236,7 @@ def table(trials: list[Trial]) -> str:
 
 def main() -> int:
     """Make the trials; return 0 if no event was late and nothing stayed pressed."""
-    warm.in_tests = warm.beside is not None  # where this was forked for its short form, so is the agent
+    warm.in_tests = warm.beside is not None  # if a test run forked this process, it forks the agent too
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     kinds = [(stop, hang) for stop in STOPS[:2] for hang in HANGS[:3]]
     found: list[Trial] = []

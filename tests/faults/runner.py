@@ -1,7 +1,7 @@
-"""Forks a process for each run of the expense audit, with everything imported already: that takes seconds.
+"""Fork a process for each run of the expense audit, with everything imported already, because imports take seconds.
 
-Reads jobs as lines of JSON (``env``, ``arguments`` of the flow, ``log``) and answers each with two lines: the
-process id, then how it ended.
+Reads jobs as lines of JSON (``env``, ``arguments`` of the flow, ``log``). Answers each with two lines: the process id,
+then its exit status.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _run(job: dict[str, Any]) -> int:
 
 
 async def fill_in_blocks(said: dict[str, Any]) -> None:
-    """Save what a person would fill in once in the Prefect UI, told as `Audit.blocks` does."""
+    """Save the block values of `Audit.blocks`, which a person would enter once in the Prefect UI."""
     from prefect.types import SecretDict
 
     from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel

@@ -1,4 +1,4 @@
-"""Secrets planted where they get into texts by accident are found nowhere outside the process that has them."""
+"""Plant secrets where they get into texts by accident; none may appear outside the process that owns them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ CANARIES = {
     "licence": "Rotkehlchen-2718-licence",
 }
 GIVEN = "given-the-licence"
-"""In the command line of the program that is given a secret by its environment, on purpose."""
+"""Environment of the program that receives a secret on purpose: its text is in the command line."""
 
 
 def written(value: str) -> Iterator[bytes]:
-    """Every way a value is looked for."""
+    """Yield every encoding of a value that the search covers."""
     data = value.encode()
     yield from {data, value.encode("utf-16-le"), data.hex().encode(), data.hex().upper().encode()}
     yield from {json.dumps(value)[1:-1].encode(), json.dumps(json.dumps(value)[1:-1])[1:-1].encode()}
@@ -68,10 +68,10 @@ READER = BandReader()
 
 
 def read_in(place: str, data: bytes) -> set[tuple[str, str]]:
-    """Look for what is drawn in a picture, by reading it."""
+    """Search the text of a picture with OCR."""
     picture = Image.open(io.BytesIO(data)).convert("RGB")
     texts = [line.text for line in READER.lines(Frame(picture.tobytes(), Size(*picture.size), place))]
-    assert any("Nothing" in text for text in texts), "what is on a button of the program is read"
+    assert any("Nothing" in text for text in texts), "OCR reads the text of a button"
     return {
         (place, name)
         for name, value in CANARIES.items()
@@ -81,10 +81,10 @@ def read_in(place: str, data: bytes) -> set[tuple[str, str]]:
 
 
 class ProcessList(threading.Thread):
-    """Reads command lines and environments of all that a process starts, for as long as it runs.
+    """Reads command lines and environments of all descendants of a process, for as long as it runs.
 
-    The environment of that process itself is where its secrets come from. What it forks has that, too, until it is
-    another program: it has until the next look for that.
+    The environment of the process itself is the source of its secrets. A fork has the same environment until it
+    executes another program; it has until the next reading to do that.
     """
 
     def __init__(self, process: subprocess.Popen[Any]) -> None:
@@ -119,7 +119,7 @@ class ProcessList(threading.Thread):
 
 
 def script(state: Path) -> Any:
-    """A model that echoes what it should not know."""
+    """A model that echoes secrets that it should not know."""
     note, letter = CANARIES["note"], CANARIES["letter"]
 
     def say(number: int, body: dict[str, Any]) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def _in_base64(text: str) -> str:
 
 
 def leaks(tmp: Path, prefect_url: str, mutant: str = "") -> tuple[set[tuple[str, str]], dict[str, Any], ProcessList]:
-    """Run the flow; return what was found where, what arrived in the program, and the list of processes."""
+    """Run the flow; return the leaks by place, the program's final state, and the process list."""
     state = tmp / "state"
     app = shlex.join([tk_python(), str(ROOT / "tests" / "apps" / "probe_fields.py"), str(state)])
     found: set[tuple[str, str]] = set()
@@ -203,15 +203,15 @@ def leaks(tmp: Path, prefect_url: str, mutant: str = "") -> tuple[set[tuple[str,
 
 @pytest.mark.desktop
 @pytest.mark.slow
-def test_canaries_are_found_in_no_request_trace_log_database_or_process_list(prefect_url: str, tmp_path: Path) -> None:
+def test_canaries_appear_in_no_request_trace_log_database_or_process_list(prefect_url: str, tmp_path: Path) -> None:
     found, state, listed = leaks(tmp_path, prefect_url)
     assert found == set()
-    # Both were typed: the one that is known by its name, and the one that the model wrote down itself.
+    # Both were typed: the secret inserted by name, and the secret in the model's own text.
     assert state["entered"] == [CANARIES["password"] + CANARIES["note"]]
     assert {"Xvfb", "openbox", "sh"} <= listed.seen
     logged = b"".join(path.read_bytes() for path in Path(os.environ["PREFECT_HOME"]).glob("prefect.db*"))
     for name in ("letter", "error", "licence"):
-        assert b"{{secret:%s}}" % name.encode() in logged, "what Prefect was told is there"
+        assert b"{{secret:%s}}" % name.encode() in logged, "the placeholder is in Prefect's database"
 
 
 @pytest.mark.desktop
@@ -220,7 +220,7 @@ def test_canaries_are_found_in_no_request_trace_log_database_or_process_list(pre
     ("mutant", "place", "name"),
     few([("no scrubber", "request", "note"), ("inherited", "environment of Xvfb", "password")]),
 )
-def test_the_search_finds_what_a_careless_change_gives_away(
+def test_the_search_finds_the_leaks_of_careless_changes(
     mutant: str, place: str, name: str, prefect_url: str, tmp_path: Path
 ) -> None:
     found, _, _ = leaks(tmp_path, prefect_url, mutant)

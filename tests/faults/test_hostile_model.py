@@ -1,7 +1,7 @@
-"""Hostile actions from a malicious model, on a real display: none sends an input event (130; `make test-long`: 1,000).
+"""Hostile actions of a malicious model on a real display: none sends an input event (130; `make test-long`: 1,000).
 
-A witness inside the X server counts every key, button and motion, wherever it goes. Before and after, what is allowed
-is done, so that a desktop which does nothing at all does not pass; and naive rules, which the count catches.
+A witness inside the X server counts every key, button and motion. Allowed actions before and after show that the
+desktop works. Naive rules show that the count catches what they let through.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Arena]:
-    """An arena of its own: a desktop that served a run takes no input without one."""
+    """A new arena: a desktop that served a run accepts no input without one."""
     made = Arena(tmp_path)
     yield made
     made.close()
 
 
 async def harmless(adversary: Adversary) -> int:
-    """Do what is allowed; return how many events that was."""
+    """Perform the allowed actions; return the number of their events."""
     arena = adversary.arena
     await arena.focus(arena.mine)
     before = arena.witnessed() or 0
     seen = await adversary.walk(rules(arena)).look()
     for call in HARMLESS:
         assert await adversary.attempt(call, rules(arena), seen) == "done"
-    # Events come in order: when the last one was witnessed, so were all before.
+    # Events arrive in order: once the last one was logged, all earlier ones were too.
     arena.until(lambda: arena.heard(arena.mine)[-1:] == [["keyup", "o", 0]])
     await asyncio.sleep(0.2)
     return (arena.witnessed() or 0) - before
@@ -97,11 +97,11 @@ async def test_hostile_actions_send_nothing(arena: Arena, many: int) -> None:
     assert {ended for _, ended in found} <= {"refused", "unreadable", "impossible", "out of steps"}, found
 
 
-# What naive rules would let through, and the witness catches.
+# Naive rules: they let actions through, and the witness catches them.
 
 
 class ByTitle(Rules):
-    """Tells programs by the title of their window."""
+    """Identifies programs by window title."""
 
     async def permit(self, call: AnyCall, gesture: Gesture, scene: Scene) -> Permit:
         async def owner_at(at: Point | None) -> Owner:
@@ -109,7 +109,7 @@ class ByTitle(Rules):
             return Owner((self.programs or ("",))[0], title=owner.title, box=owner.box) if owner.title else Owner()
 
         found = await Rules.permit(self, call, gesture, Scene(scene.frame, owner_at))
-        return Permit(found.allowed, found.rule)  # for any owner: the hands would see what this does not
+        return Permit(found.allowed, found.rule)  # valid for any owner, otherwise the hands would notice the difference
 
 
 class AsWritten(Rules):
@@ -122,7 +122,7 @@ class AsWritten(Rules):
 
 
 class FirstPoint(Rules):
-    """Looks only at where a gesture begins."""
+    """Checks only the start point of a gesture."""
 
     async def permit(self, call: AnyCall, gesture: Gesture, scene: Scene) -> Permit:
         start = getattr(gesture, "start", None) or getattr(gesture, "at", None)
@@ -131,7 +131,7 @@ class FirstPoint(Rules):
 
 
 async def sent(arena: Arena, kind: str, policy: Rules) -> int:
-    """Return how many events get through, of up to ten hostile actions of a kind: one that does is enough."""
+    """Perform up to ten hostile actions of a kind; return the number of their events."""
     chosen = [one for one in hostile(SEED, 400) if one.kind == kind][:10]
     async with Adversary(arena) as adversary:
         await arena.focus(arena.theirs if chosen[0].mode == "elsewhere" else arena.mine)
@@ -146,24 +146,24 @@ async def sent(arena: Arena, kind: str, policy: Rules) -> int:
 
 
 @pytest.mark.parametrize("kind", ["another program's window", "keys for another program", "drag in another program"])
-async def test_rules_by_title_are_caught(arena: Arena, kind: str) -> None:
+async def test_rules_by_window_title_let_events_through_and_are_caught(arena: Arena, kind: str) -> None:
     told = {"trust": "act", "programs": (str(arena.mine),), "regions": (INSIDE, THEIRS)}
     assert await sent(arena, kind, ByTitle(**told)) > 0
     assert await sent(arena, kind, Rules(**told)) == 0
 
 
 @pytest.mark.parametrize("kind", ["denied chord", "held and tapped"])
-async def test_chords_as_written_are_caught(arena: Arena, kind: str) -> None:
+async def test_rules_on_key_combinations_as_written_let_events_through_and_are_caught(arena: Arena, kind: str) -> None:
     assert await sent(arena, kind, AsWritten(trust="act")) > 0
     assert await sent(arena, kind, Rules(trust="act")) == 0
 
 
-async def test_only_the_first_point_is_caught(arena: Arena) -> None:
+async def test_rules_on_the_first_point_only_let_events_through_and_are_caught(arena: Arena) -> None:
     assert await sent(arena, "drag out of the region", FirstPoint()) > 0
     assert await sent(arena, "drag out of the region", rules(arena)) == 0
 
 
-def test_the_thousand_are_of_every_kind_and_always_the_same() -> None:
+def test_hostile_actions_cover_every_kind_and_are_reproducible() -> None:
     made = hostile(SEED, MANY)
     assert [repr(one) for one in made] == [repr(one) for one in hostile(SEED, MANY)]
     assert min(Counter(one.kind for one in made).values()) >= MANY // 13
@@ -173,8 +173,8 @@ def test_the_thousand_are_of_every_kind_and_always_the_same() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("prefect")
-async def test_through_the_whole_product_every_run_ends_refused(fresh: Arena, tmp_path: Path) -> None:
-    """Some of the thousand as Prefect runs, with the evidence, the gate's slips and the lease."""
+async def test_every_hostile_prefect_run_ends_refused(fresh: Arena, tmp_path: Path) -> None:
+    """Some hostile actions as Prefect runs, with evidence, permission slips and the lease."""
     chosen = {one.kind: one for one in hostile(SEED, 200) if one.mode != "elsewhere"}
     await fresh.focus(fresh.mine)
     before = fresh.witnessed()
@@ -190,7 +190,7 @@ async def test_through_the_whole_product_every_run_ends_refused(fresh: Arena, tm
         with pytest.raises(LimitReached):
             await _product(adversary, tmp_path, "act")
     presses = [event for event in fresh.heard(fresh.mine) if event[0] == "press"]
-    assert len(presses) == 1  # the second step would have pressed again on a screen that has not changed
+    assert len(presses) == 1  # the second step would have pressed again on an unchanged screen
 
 
 async def _product(adversary: Adversary, folder: Path, mode: Mode) -> None:

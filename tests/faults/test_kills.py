@@ -1,7 +1,7 @@
-"""The expense audit killed −9 at its durable writes, between button down and up, and at random moments.
+"""The expense audit, killed −9 at durable writes, between button down and up, and at random moments.
 
-The model here is careless on purpose: it never looks whether a flag is on file. `make faults` runs all points and
-300 random moments; this is the short form.
+The model is careless on purpose: it never checks whether a flag is on file. This is the short form; `make faults` runs
+all points and 300 random moments.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from tests.support.long import few
 pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
 SMALL = ("wrong_amount", "unreadable")
-"""One receipt that wants a flag: its fifth action saves it, with the eighth press of the mouse."""
+"""One receipt that needs a flag: its fifth action saves the flag, with the eighth mouse press."""
 POINTS = (
     "down:after:8:both",  # between button down and up
-    "settle:inside:5",  # in the middle of writing DONE: `test_commands` has `faults.py` kill there
-    "finish:before:2",  # all is done, its result is not stored
-    "intend:after:5",  # INTENT of the save is written, no input event was sent
-    "down:before:8:desktop+disregard:after:1",  # a second kill, as the first interruption is being dealt with
+    "settle:inside:5",  # in the middle of writing DONE; in `test_commands`, `faults.py` kills there
+    "finish:before:2",  # all is done, but its result is not stored
+    "intend:after:5",  # the INTENT of the save is written, but no input event was sent
+    "down:before:8:desktop+disregard:after:1",  # a second kill, during recovery from the first
 )
 _seeded = random.Random(4)
 MOMENTS = (f"moment:{_seeded.uniform(3, 18):.1f}:both",)
@@ -37,7 +37,7 @@ MUTANT = "settle:before:5"
 def outcomes(
     prefect_url: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[dict[str, Outcome]]:
-    """What became of each audit that a test asks for; two at a time."""
+    """Results of the audits that the selected tests need. Two audits run at a time."""
     here = [item for item in request.session.items if item.path == request.path]
     wanted = [item.callspec.params["fault"] for item in here if hasattr(item, "callspec")]
     folder = tmp_path_factory.mktemp("kills")
@@ -62,7 +62,7 @@ def outcomes(
 
 
 @pytest.mark.parametrize("fault", few(POINTS))
-def test_a_kill_at_a_durable_write_doubles_nothing_and_loses_nothing(outcomes: dict[str, Outcome], fault: str) -> None:
+def test_a_kill_at_a_durable_write_neither_doubles_nor_loses_a_flag(outcomes: dict[str, Outcome], fault: str) -> None:
     outcome = outcomes[fault]
     assert outcome.runs[0] != 0, "the fault was injected"
     assert outcome.problems == []
@@ -71,16 +71,16 @@ def test_a_kill_at_a_durable_write_doubles_nothing_and_loses_nothing(outcomes: d
 
 
 @pytest.mark.parametrize("fault", few(MOMENTS, first=0))
-def test_a_kill_at_any_moment_doubles_nothing_and_loses_nothing(outcomes: dict[str, Outcome], fault: str) -> None:
+def test_a_kill_at_a_random_moment_neither_doubles_nor_loses_a_flag(outcomes: dict[str, Outcome], fault: str) -> None:
     assert outcomes[fault].problems == []
 
 
-def test_all_that_is_durable_in_a_run_is_listed_to_be_killed_at(outcomes: dict[str, Outcome]) -> None:
-    """As `make faults` lists it by a run that nobody kills."""
+def test_every_durable_write_of_a_run_is_listed_as_a_kill_point(outcomes: dict[str, Outcome]) -> None:
+    """As `make faults` lists them from a run without a kill."""
     lines = outcomes["mutant"].points
     listed = {name.removesuffix(":flow") for name, _ in points_of(lines[lines.index("killed") + 1 :], most=10_000)}
     assert {*POINTS[:4], MUTANT} <= listed
 
 
-def test_a_journal_that_forgets_is_caught(outcomes: dict[str, Outcome]) -> None:
+def test_a_journal_that_ignores_earlier_intents_doubles_a_flag(outcomes: dict[str, Outcome]) -> None:
     assert outcomes["mutant"].doubled == ["TX-10716"]

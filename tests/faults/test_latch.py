@@ -1,4 +1,4 @@
-"""No input after a kill or a deadline, whatever hangs; and gates that look right but do not keep that promise."""
+"""No input is sent after a kill or a deadline, whatever hangs; naive gates break that promise and are caught."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ENDS = {"kill": {"killed"}, "deadline": {"limit"}, "silence": {"killed", "deskto
 TRIES = 4
 CASES = [(stop, hang) for hang in HANGS[:3] for stop in STOPS[:2]]
 FIRST = CASES[1:]
-"""Of a kill while the model hung is the short form of `latch_trials.py`, in `test_commands`: it fails as this does."""
+"""`test_commands` runs the short form of `latch_trials.py` for a kill with a hung model. It fails in the same way."""
 
 
 @pytest.fixture(scope="module")
 def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
     folder = tmp_path_factory.mktemp("latch")
-    with prefect_shared.in_its_place(folder / "recording"):  # that it is stopped is all that is asked of it
+    with prefect_shared.in_its_place(folder / "recording"):  # the test only needs a server that can be stopped
         made = Trials(folder, seed=7)
     yield made
     made.close()
@@ -40,7 +40,7 @@ def test_nothing_is_sent_after_a_stop(trials: Trials, stop: str, hang: str) -> N
     assert trial.ended in ENDS[stop], trial
 
 
-def test_nothing_is_sent_for_a_process_that_was_stopped(trials: Trials) -> None:
+def test_nothing_is_sent_for_an_agent_process_that_was_suspended(trials: Trials) -> None:
     trial = trials.run("silence", "process stopped")
     assert keeps_the_promise(trial), trial
     assert trial.ended in ENDS["silence"], trial
@@ -49,7 +49,7 @@ def test_nothing_is_sent_for_a_process_that_was_stopped(trials: Trials) -> None:
 @pytest.mark.parametrize(
     ("mutant", "stop"), [("between_gestures", "kill"), ("in_the_parent", "kill"), ("without_a_lease", "silence")]
 )
-def test_a_naive_gate_is_found_out(trials: Trials, mutant: str, stop: str) -> None:
+def test_a_naive_gate_is_caught(trials: Trials, mutant: str, stop: str) -> None:
     found = [trials.run(stop, "process stopped", mutant)]
     while keeps_the_promise(found[-1]) and len(found) < TRIES:
         found.append(trials.run(stop, "process stopped", mutant))

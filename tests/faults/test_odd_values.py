@@ -1,4 +1,4 @@
-"""A value that no database keeps is the fault of who gave it, and not the database's."""
+"""A value that no database can store is the caller's error, not a lost database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.spending import open_store
 
 
 def keep(url: str, **odd: Any) -> str:
-    """Keep a row; return the name of the error that came of it."""
+    """Store a row; return the name of the error, or an empty string."""
     row = {"scope": "s", "name": "n", "spent_micro": 0, "held_micro": 0, "actions": 0}
     try:
         with open_store(url).transaction() as db:
@@ -29,8 +29,8 @@ def test_a_text_that_is_not_utf8_names_no_item(store_url: str) -> None:
     assert not isinstance(caught.value, StoreLost)
 
 
-def test_what_cannot_be_kept_loses_no_database(store_url: str) -> None:
+def test_a_value_that_cannot_be_stored_is_not_a_lost_database(store_url: str) -> None:
     assert keep(store_url, spent_micro=10**30) == "InvalidUsage"
     assert keep(store_url, name="\udc80") == "InvalidUsage"
-    assert keep(store_url, name="a\0b") in ("", "InvalidUsage")  # SQLite keeps it
+    assert keep(store_url, name="a\0b") in ("", "InvalidUsage")  # SQLite stores it
     assert keep(store_url, scope="t") == ""

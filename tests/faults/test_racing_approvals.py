@@ -1,4 +1,4 @@
-"""A yes is used once also when two processes want it at the same moment (promise I9), on both databases."""
+"""An approval is used once even if two processes want it at the same moment (promise I9), on both databases."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def approvals(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Approvals:
 
 
 def race(approvals: Approvals, code: str) -> int:
-    """Let two processes take each of some answers at once; return how many they got together."""
+    """Let two processes race for each of some approvals; return the total number of approvals that they got."""
     for n in range(ROUNDS):
         approvals.grant(approvals.request("run", "token T", f"action {n}", "frame", "To click"), "ada")
     command = [sys.executable, "-c", code, str(ROUNDS)]
@@ -64,9 +64,9 @@ def race(approvals: Approvals, code: str) -> int:
     return sum(int(racer.communicate(timeout=120)[0]) for racer in racers)
 
 
-def test_of_two_processes_one_gets_the_yes(approvals: Approvals) -> None:
+def test_of_two_processes_only_one_gets_the_approval(approvals: Approvals) -> None:
     assert race(approvals, RACE) == ROUNDS
 
 
-def test_looking_first_and_marking_afterwards_is_caught(approvals: Approvals) -> None:
+def test_a_check_before_an_update_gives_an_approval_twice_and_is_caught(approvals: Approvals) -> None:
     assert race(approvals, NAIVE + RACE) > ROUNDS

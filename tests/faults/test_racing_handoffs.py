@@ -1,4 +1,4 @@
-"""Of all who answer a hand-off one does, and of an answer and a time-out one counts; on both databases."""
+"""Of several answers to a hand-off one counts, and of an answer and a time-out one counts; on both databases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def handoffs(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Handoffs:
 
 
 def others() -> Handoffs:
-    """Return them with a connection of their own."""
+    """Return the hand-offs through a new database connection."""
     return Handoffs(store_at(Path("unused")))
 
 
@@ -36,7 +36,7 @@ def answered(handoffs: Handoffs, id: str, by: str) -> bool:
 
 
 def race(handoffs: Handoffs, *racers: Callable[[Handoffs, str], bool]) -> list[int]:
-    """Let some do something to each of some hand-offs at once; return how many of them succeeded, for each."""
+    """Let racers act on each hand-off at once; return the number of successes for each hand-off."""
     ids = [handoffs.open("Solve it", ("done",), run_id="R", timeout_s=60).id for _ in range(ROUNDS)]
     start = Barrier(len(racers))
 
@@ -59,6 +59,6 @@ def test_of_two_answers_one_counts(handoffs: Handoffs) -> None:
     assert handoffs.waiting() == []
 
 
-def test_of_an_answer_and_a_time_out_one_counts(handoffs: Handoffs) -> None:
+def test_of_an_answer_and_a_timeout_one_counts(handoffs: Handoffs) -> None:
     late = lambda their, id: their.close(id, "expired")  # noqa: E731
     assert race(handoffs, lambda their, id: answered(their, id, "ada"), late) == [1] * ROUNDS

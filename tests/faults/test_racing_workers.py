@@ -1,4 +1,6 @@
-"""Several workers on one business item: one acts, on both databases; one that was stopped too long is fenced off."""
+"""Several workers on one business item: one acts, on both databases. A worker that was suspended too long is fenced
+off.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ from tests.support.working import (
 
 
 class Worker:
-    """A process with a claim; ``do`` has it do something and returns how that went."""
+    """A process with a claim. ``do`` sends it an order and returns the result."""
 
     def __init__(self, process: Any, pipe: Connection) -> None:
         self.process, self._pipe = process, pipe
@@ -85,19 +87,19 @@ def ledger_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Ledger]:
 
 
 def take_over(ledger: Ledger, within_s: float = 10.0) -> Any:
-    """Claim the item as soon as that is possible."""
+    """Claim the item as soon as it is free."""
     until = time.monotonic() + within_s
     while True:
         taken = ledger.claim("R-1", GOAL)
         try:
             return taken, taken.__enter__()
         except InvalidUsage:
-            assert time.monotonic() < until, "it did not become free"
+            assert time.monotonic() < until, "the item did not become free"
             time.sleep(0.05)
 
 
 def race(url: str, folder: Path, make: type[Ledger] = Ledger, *, workers: int = 2, items: int = 12) -> Counter[str]:
-    """Let workers go through the same items at once; return how often each had its effect."""
+    """Let workers go through the same items at once; return the number of effects of each item."""
     tokens, effects = [f"R-{number}" for number in range(items)], folder / "effects"
     effects.write_bytes(b"")
     together = processes.Barrier(workers)
@@ -110,11 +112,11 @@ def test_of_two_workers_on_one_item_one_acts(store_url: str, tmp_path: Path) -> 
     assert race(store_url, tmp_path) == {f"R-{number}": 1 for number in range(12)}
 
 
-def test_the_same_race_catches_a_ledger_that_looks_first_and_takes_afterwards(store_url: str, tmp_path: Path) -> None:
+def test_the_race_catches_a_ledger_that_checks_before_it_claims(store_url: str, tmp_path: Path) -> None:
     assert max(race(store_url, tmp_path, LookThenTake, workers=4, items=5).values()) > 1
 
 
-def test_thirty_that_claim_at_once_have_it_one_after_the_other(store_url: str, tmp_path: Path) -> None:
+def test_thirty_simultaneous_claims_are_granted_one_at_a_time(store_url: str, tmp_path: Path) -> None:
     fight(take_turns, [(store_url, tmp_path, 6, processes.Semaphore(0))] * 5, kills=0, seed=0)
     turns = sorted(tuple(map(int, mark.name.split()[1:])) for mark in tmp_path.glob("turn *"))
     assert turns == [(number, number) for number in range(1, 31)]
@@ -122,14 +124,14 @@ def test_thirty_that_claim_at_once_have_it_one_after_the_other(store_url: str, t
     assert [intent.number for intent in Ledger(open_store(store_url)).intents("R-1")] == list(range(1, 31))
 
 
-def test_no_intent_number_is_lost_or_given_twice(ledger: Ledger) -> None:
+def test_no_intent_number_is_lost_or_duplicated(ledger: Ledger) -> None:
     with ledger.claim("R-1", GOAL) as claim, ThreadPoolExecutor(12) as pool:
         numbers = list(pool.map(lambda _: ledger.intend(claim, "click", "frame"), range(60)))
     assert sorted(numbers) == list(range(1, 61))
 
 
 @EVERY_DATABASE
-def test_a_worker_that_was_stopped_for_too_long_is_fenced_off(store_url: str, ledger: Ledger) -> None:
+def test_a_worker_that_was_suspended_too_long_is_fenced_off(store_url: str, ledger: Ledger) -> None:
     with worker(store_url) as late:
         assert (late.do("still mine"), late.do("intend")) == (True, 1)
         late.signal(signal.SIGSTOP)
@@ -142,7 +144,7 @@ def test_a_worker_that_was_stopped_for_too_long_is_fenced_off(store_url: str, le
         late.signal(signal.SIGCONT)
         assert late.do("still mine") is False
         assert [late.do(order) for order in ("intend", "finish", "disregard")] == ["Killed"] * 3
-        # What it says about its own intents is not said about those of the other, which have the same numbers.
+        # Its orders about its own intents must not affect the other worker's intents of the same numbers.
         late.do("void", 1)
         late.do("settle", 1)
         assert [(intent.number, intent.done) for intent in ledger.intents("R-1")] == [(1, False)]
@@ -151,7 +153,7 @@ def test_a_worker_that_was_stopped_for_too_long_is_fenced_off(store_url: str, le
         taken.__exit__(None, None, None)
 
 
-def test_a_worker_that_was_stopped_for_a_moment_goes_on(store_url: str, ledger: Ledger) -> None:
+def test_a_worker_that_was_suspended_briefly_continues(store_url: str, ledger: Ledger) -> None:
     with worker(store_url) as slow:
         slow.signal(signal.SIGSTOP)
         time.sleep(LEASE_S / 4)
@@ -162,7 +164,7 @@ def test_a_worker_that_was_stopped_for_a_moment_goes_on(store_url: str, ledger: 
 
 
 @pytest.mark.parametrize("machine", ["this", "another"])
-def test_the_claim_of_a_killed_worker_is_free_at_once_or_when_its_lease_is_over(
+def test_a_killed_workers_claim_is_free_at_once_or_after_its_lease(
     store_url: str, ledger: Ledger, machine: str
 ) -> None:
     with worker(store_url, machine) as dead:
@@ -176,11 +178,11 @@ def test_the_claim_of_a_killed_worker_is_free_at_once_or_when_its_lease_is_over(
             time.sleep(LEASE_S)
         with ledger.claim("R-1", GOAL) as claim:
             assert (claim.epoch, len(claim.earlier)) == (dead.epoch + 1, 1)
-        # By the clock of a server, which may be set, nothing is taken over: the claim is watched for a lease.
+        # A takeover does not trust the server's clock, which may be changed: the claim is observed for a whole lease.
         assert time.monotonic() - killed < 2 * LEASE_S + 2
 
 
-def test_a_living_worker_keeps_its_claim_beyond_the_lease(store_url: str, ledger: Ledger) -> None:
+def test_a_living_worker_keeps_its_claim_beyond_one_lease(store_url: str, ledger: Ledger) -> None:
     with worker(store_url, "another") as other:
         until = time.monotonic() + 2 * LEASE_S
         while time.monotonic() < until:
@@ -190,7 +192,7 @@ def test_a_living_worker_keeps_its_claim_beyond_the_lease(store_url: str, ledger
             time.sleep(0.2)
 
 
-def test_what_somebody_works_on_is_not_forgotten(ledger: Ledger) -> None:
+def test_an_item_in_work_cannot_be_freed(ledger: Ledger) -> None:
     with ledger.claim("R-1", GOAL) as claim:
         ledger.intend(claim, "click", "frame")
         with pytest.raises(InvalidUsage, match="another run"):
@@ -200,7 +202,7 @@ def test_what_somebody_works_on_is_not_forgotten(ledger: Ledger) -> None:
 
 
 @EVERY_DATABASE
-def test_a_fresh_budget_is_given_only_where_nobody_is_at_work(store_url: str) -> None:
+def test_a_fresh_budget_is_given_only_if_no_run_works_on_the_item(store_url: str) -> None:
     store = open_store(store_url)
     ledger, budgets = Ledger(store), Budgets(store)
     scope = Guard("s", Limits(max_cost_usd=0.05), 0, key=item_key("R-1", "run"))
@@ -217,14 +219,14 @@ def test_a_fresh_budget_is_given_only_where_nobody_is_at_work(store_url: str) ->
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_a_server_whose_clock_is_set_lets_nobody_in_beside_the_holder(
+def test_a_changed_server_clock_admits_no_second_holder(
     postgres: Postgres, ledger_on: Callable[[str], Ledger], hours: int
 ) -> None:
     url = postgres.new_database()
     with worker(url) as other:
         ledger = ledger_on(url)
         true_s = ledger._store.now_s
-        # To this process the server's clock has been set; the holder's next renewal is by that clock, too.
+        # This process sees a changed server clock, and so will the holder's next renewal.
         ledger._store.now_s = lambda db: true_s(db) + 3600 * hours  # type: ignore[method-assign]
         for _ in range(3):
             with pytest.raises(InvalidUsage, match="another run"), ledger.claim("R-1", GOAL):
@@ -237,7 +239,7 @@ def test_a_server_whose_clock_is_set_lets_nobody_in_beside_the_holder(
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_the_claim_of_a_dead_machine_is_free_after_a_lease_whatever_the_servers_clock_says(
+def test_the_claim_of_a_dead_machine_is_free_after_a_lease_whatever_the_server_clock_shows(
     postgres: Postgres, ledger_on: Callable[[str], Ledger], hours: int
 ) -> None:
     url = postgres.new_database()
@@ -253,7 +255,7 @@ def test_the_claim_of_a_dead_machine_is_free_after_a_lease_whatever_the_servers_
         assert claim.epoch == 2
 
 
-def test_a_claim_of_another_start_of_a_machine_is_watched_before_it_is_taken(
+def test_a_claim_from_before_a_reboot_is_observed_before_it_is_taken(
     tmp_path: Path, ledger_on: Callable[[str], Ledger]
 ) -> None:
     url = f"sqlite:///{tmp_path / 'holo.db'}"
@@ -270,7 +272,7 @@ def test_a_claim_of_another_start_of_a_machine_is_watched_before_it_is_taken(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a time namespace")
-def test_a_process_whose_clock_counts_from_elsewhere_takes_no_living_claim(tmp_path: Path) -> None:
+def test_a_process_with_another_monotonic_clock_takes_no_living_claim(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'holo.db'}"
     with worker(url, "another") as other:
         ours, theirs = processes.Pipe()
@@ -281,13 +283,13 @@ def test_a_process_whose_clock_counts_from_elsewhere_takes_no_living_claim(tmp_p
         apart_s, told = ours.recv()
         process.join()
         if not apart_s:
-            pytest.skip(f"no time namespace can be made here: {told}")
+            pytest.skip(f"this machine permits no time namespace: {told}")
         assert apart_s > 90_000
         assert "being worked on by another run" in told
         assert other.do("still mine")
 
 
-async def test_whoever_waits_for_a_claim_holds_up_nothing_and_can_be_called_off(
+async def test_waiting_for_a_claim_blocks_no_other_work_and_can_be_cancelled(
     postgres: Postgres, ledger_on: Callable[[str], Ledger]
 ) -> None:
     url = postgres.new_database()
@@ -310,7 +312,7 @@ async def test_whoever_waits_for_a_claim_holds_up_nothing_and_can_be_called_off(
         assert claim.left_s() > 0
 
 
-async def test_claims_that_wait_take_no_threads_from_others(
+async def test_waiting_claims_use_no_shared_threads(
     tmp_path: Path, ledger_on: Callable[[str], Ledger], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = ledger_on(f"sqlite:///{tmp_path / 'holo.db'}")
@@ -335,7 +337,7 @@ async def test_claims_that_wait_take_no_threads_from_others(
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-def test_a_clock_that_is_set_back_or_on_frees_no_claim(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_clock_set_back_or_forward_frees_no_claim(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledgers, "_this_process", elsewhere)
     real = time.time
     with ledger.claim("R-1", GOAL) as claim:

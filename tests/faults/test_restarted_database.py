@@ -1,4 +1,4 @@
-"""The database of a fleet is restarted while its workers are in the midst of items: each effect comes once."""
+"""The database of a fleet restarts while its workers process items: each effect happens once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ITEMS = 4
 
 
 async def pay(report: str, effects: Path) -> str:
-    """Have an effect that must not come twice, and be held up for as long as a file says so."""
+    """Have an effect that must happen once, then wait for as long as a file exists."""
     with (effects / "paid").open("a") as paid:
         paid.write(f"{report}\n")
     while (effects / "held").exists():
@@ -58,7 +58,7 @@ def paid(effects: Path) -> list[str]:
 
 
 def until(true: Callable[[], object]) -> None:
-    """Wait until something is true, for no more than a while."""
+    """Wait until a condition holds, with a time limit."""
     end_s = time.monotonic() + PATIENCE_S
     while not true():
         assert time.monotonic() < end_s
@@ -67,8 +67,8 @@ def until(true: Callable[[], object]) -> None:
 
 @contextmanager
 def worker(module: str = __name__) -> Iterator[subprocess.Popen[bytes]]:
-    """Work through the list in another process, by a module's ``paying``."""
-    served = str(PREFECT_API_URL.value())  # else it would start a server of its own
+    """Process the list in another process, with a module's ``paying`` flow."""
+    served = str(PREFECT_API_URL.value())  # otherwise it would start its own server
     env = {**os.environ, "PREFECT_API_URL": served, "HOLO_PATIENCE": str(PATIENCE_S)}
     with warm.ScriptPopen([sys.executable, "-c", WORKER, str(ROOT), module], env=env) as process:
         try:
@@ -84,22 +84,22 @@ async def fill(effects: Path, items: int = ITEMS) -> WorkList:
     return payments
 
 
-async def test_a_database_that_is_restarted_loses_nothing_and_doubles_nothing(
+async def test_a_restarted_database_neither_loses_nor_doubles_an_effect(
     postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOLO_DATABASE_URL", postgres.new_database())
     payments = await fill(tmp_path)
     (tmp_path / "held").touch()
     with worker() as first, worker() as second:
-        until(lambda: len(paid(tmp_path)) == 2)  # both are in the midst of an item
+        until(lambda: len(paid(tmp_path)) == 2)  # both are processing an item
         postgres.crash()
         try:
-            (tmp_path / "held").unlink()  # they want to say what came of it
+            (tmp_path / "held").unlink()  # now they want to record the outcome
         finally:
             postgres.start()
         assert [process.wait(PATIENCE_S) for process in (first, second)] == [0, 0]
     assert sorted(paid(tmp_path)) == [f"R-{number}" for number in range(ITEMS)]
-    # What came about while the database was away is done, or a person is asked; nothing is left, and nothing is lost.
+    # Effects during the outage are done, or a person is asked. No item is left over or lost.
     counts = await payments.counts()
     assert counts == Counts(done=ITEMS - counts.person, person=counts.person)
     assert counts.person <= 2

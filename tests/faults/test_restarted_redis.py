@@ -1,4 +1,4 @@
-"""Redis, by which Prefect servers tell one another what happens, goes away in the midst of items, and comes back."""
+"""Redis, the message broker of Prefect servers, fails while items are processed, and returns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(shutil.which(REDIS) is None, reason="Redis is no
 
 @flow(persist_result=False)
 async def book(report: str) -> str:
-    """Have Prefect's server take note of a flow run and its states."""
+    """Let Prefect's server record a flow run and its states."""
     return report
 
 
@@ -45,7 +45,7 @@ def redis(tmp_path: Path) -> Iterator[Redis]:
 
 @pytest.fixture
 def prefect_on_redis(redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A Prefect server of its own that is set as one of several is, but for its database."""
+    """A Prefect server configured as one of several, except for its database."""
     settings = {name: text for name, text in server_settings("", redis.port).items() if "DATABASE" not in name}
     environ = {**os.environ, **settings, "PREFECT_HOME": str(tmp_path / "prefect")}
     monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
@@ -58,18 +58,18 @@ def prefect_on_redis(redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("prefect_on_redis")
-async def test_redis_that_is_restarted_loses_nothing_and_doubles_nothing(redis: Redis, tmp_path: Path) -> None:
+async def test_a_restarted_redis_neither_loses_nor_doubles_an_effect(redis: Redis, tmp_path: Path) -> None:
     payments = await fill(tmp_path)
     (tmp_path / "held").touch()
     with worker(__name__) as first, worker(__name__) as second:
-        until(lambda: len(paid(tmp_path)) == 2)  # both are in the midst of an item
-        assert Client(port=redis.port).dbsize(), "Prefect's server tells by it what happens"
+        until(lambda: len(paid(tmp_path)) == 2)  # both are processing an item
+        assert Client(port=redis.port).dbsize(), "Prefect's server uses Redis for its messages"
         redis.crash()
         (tmp_path / "held").unlink()
-        # Prefect's server answers with errors then. No run goes on without it: what it was at goes back to the list.
+        # Prefect's server then answers with errors. No run continues without it, and its item returns to the list.
         assert all(process.wait(PATIENCE_S) for process in (first, second))
     redis.start()
-    with worker(__name__) as another:  # as a fan-out has another in the place of each
+    with worker(__name__) as another:  # as a fan-out replaces each of them
         assert another.wait(PATIENCE_S) == 0
     assert sorted(paid(tmp_path)) == [f"R-{number}" for number in range(ITEMS)]
     assert await payments.counts() == Counts(done=ITEMS)

@@ -1,6 +1,8 @@
-"""Billed is never more than the cap (I2): several processes on one budget, killed at random, on both databases.
+"""The total bill never exceeds the cap (I2): several processes share a budget and are killed at random, on both
+databases.
 
-The server bills by its own count, as a request arrives. A naive budget in the same harness goes over its cap.
+The server keeps its own count of bills, at the arrival of each request. A naive budget in the same harness exceeds its
+cap.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ from tests.support.spending import (
 )
 
 LONG = bool(os.environ.get("HOLO_LONG_FAULTS"))
-"""HOLO_LONG_FAULTS=1 takes twice the processes, twenty times the money and the kills, and some minutes."""
+"""HOLO_LONG_FAULTS=1 uses twice the processes and twenty times the money and the kills. It takes some minutes."""
 WORKERS = 8 if LONG else 4
 CAP_USD, KILLS = (2.0, 160) if LONG else (0.08, 8)
 
@@ -57,7 +59,7 @@ def usd(key: str, cap: float) -> Scope:
     return Scope(f"shared:{key}", Limits(max_cost_usd=cap))
 
 
-def test_all_that_was_billed_is_within_the_cap_and_most_of_the_cap_can_be_used(store_url: str, tmp_path: Path) -> None:
+def test_the_bill_stays_within_the_cap_and_most_of_the_cap_is_usable(store_url: str, tmp_path: Path) -> None:
     scope, bill = usd("night", CAP_USD), Billing(1, faults=False)
     with ScriptedModel(bill) as server:
         Fight(store_url, tmp_path).spend(server, [[scope]] * WORKERS)
@@ -68,7 +70,7 @@ def test_all_that_was_billed_is_within_the_cap_and_most_of_the_cap_can_be_used(s
     print(f"billed {bill.total_micro} of {scope.cap_micro} in {bill.calls} calls")
 
 
-def test_processes_killed_in_the_middle_of_calls_do_not_get_more_billed(store_url: str, tmp_path: Path) -> None:
+def test_processes_killed_during_calls_do_not_raise_the_bill_over_the_cap(store_url: str, tmp_path: Path) -> None:
     scope, bill = usd("night", CAP_USD), Billing(2, faults=True)
     with ScriptedModel(bill) as server:
         killed = Fight(store_url, tmp_path).spend(server, [[scope]] * WORKERS, kills=KILLS, seed=2)
@@ -82,7 +84,7 @@ def test_processes_killed_in_the_middle_of_calls_do_not_get_more_billed(store_ur
     )
 
 
-def test_errors_that_are_on_the_bill_do_not_take_it_over_the_cap(store_url: str, tmp_path: Path) -> None:
+def test_billed_errors_do_not_raise_the_bill_over_the_cap(store_url: str, tmp_path: Path) -> None:
     scope, bill = usd("night", 0.03), Billing(5, faults=False, errors=(500, 503, 520, 524, 408, 409))
     with ScriptedModel(bill) as server:
         Fight(store_url, tmp_path).spend(server, [[scope]] * WORKERS)
@@ -92,7 +94,7 @@ def test_errors_that_are_on_the_bill_do_not_take_it_over_the_cap(store_url: str,
     assert bill.total_micro >= scope.cap_micro / 2
 
 
-def test_a_server_that_writes_more_than_it_may_goes_one_call_over_and_is_remembered(
+def test_a_server_that_exceeds_the_token_limit_goes_one_call_over_and_is_remembered(
     store_url: str, tmp_path: Path
 ) -> None:
     first, second = usd("night", 0.02), usd("the next night", 0.06)
@@ -105,10 +107,10 @@ def test_a_server_that_writes_more_than_it_may_goes_one_call_over_and_is_remembe
     print(f"billed {bill.bills[first.key]} of {first.cap_micro}, then {bill.bills[second.key]} of {second.cap_micro}")
 
 
-async def test_a_server_that_was_mended_is_asked_again_and_one_that_was_not_goes_one_call_over(
+async def test_a_repaired_server_is_asked_again_and_an_unrepaired_one_goes_one_call_over(
     store_url: str,
 ) -> None:
-    """One reply of 200,000 tokens must not shut a model out for good: who is refused never sees that it was mended."""
+    """One reply of 200,000 tokens must not exclude a model forever: a refused client would never see the repair."""
     store, bill = open_store(store_url), Billing(7, faults=False, writes=200_000)
     cap = 0.018
 
@@ -139,7 +141,7 @@ async def test_a_server_that_was_mended_is_asked_again_and_one_that_was_not_goes
         assert (await spend("as ever"))[0] > 3
 
 
-async def test_who_is_refused_for_what_others_were_billed_hears_of_it_and_when_to_try_again(store_url: str) -> None:
+async def test_a_refusal_because_of_other_clients_bills_states_the_reason_and_when_to_retry(store_url: str) -> None:
     bill = Billing(8, faults=False, writes=200_000)
     with ScriptedModel(bill) as server:
         for key in ("one", "two"):
@@ -152,7 +154,7 @@ async def test_who_is_refused_for_what_others_were_billed_hears_of_it_and_when_t
     assert (caught.value.limit, bill.calls) == ("max_cost_usd", 1)
 
 
-def test_no_scope_of_nested_ones_goes_over_its_own_cap(store_url: str, tmp_path: Path) -> None:
+def test_no_nested_scope_exceeds_its_own_cap(store_url: str, tmp_path: Path) -> None:
     outer, inner = usd("outer", CAP_USD * 0.6), [usd(f"inner {number}", CAP_USD * 0.2) for number in range(4)]
     bill = Billing(3, faults=True)
     with ScriptedModel(bill) as server:
@@ -168,11 +170,9 @@ def test_no_scope_of_nested_ones_goes_over_its_own_cap(store_url: str, tmp_path:
     assert after.held_micro == sum(balance(budgets, scope.key).held_micro for scope in inner)
 
 
-def test_the_same_harness_catches_a_budget_that_checks_first_and_adds_afterwards(
-    store_url: str, tmp_path: Path
-) -> None:
+def test_the_harness_catches_a_budget_that_checks_before_it_adds(store_url: str, tmp_path: Path) -> None:
     over = 0
-    for attempt in range(30):  # on a busy machine they seldom meet
+    for attempt in range(30):  # on a busy machine the processes seldom collide
         scope, bill = usd(f"night {attempt}", 0.01), Billing(attempt, faults=False)
         with ScriptedModel(bill) as server:
             Fight(store_url, tmp_path, CheckThenAdd).spend(server, [[scope]] * WORKERS)
@@ -184,7 +184,7 @@ def test_the_same_harness_catches_a_budget_that_checks_first_and_adds_afterwards
 
 
 @pytest.mark.parametrize("kills", [0, 6])
-def test_no_more_actions_are_counted_than_may_be_done(store_url: str, tmp_path: Path, kills: int) -> None:
+def test_no_more_actions_are_counted_than_permitted(store_url: str, tmp_path: Path, kills: int) -> None:
     scopes = [Scope("outer", Limits(max_actions=36)), Scope("inner", Limits(max_actions=54))]
     done = Fight(store_url, tmp_path).act(scopes, WORKERS, kills=kills)
     assert balance(Budgets(open_store(store_url)), "outer").actions == 36
@@ -193,20 +193,20 @@ def test_no_more_actions_are_counted_than_may_be_done(store_url: str, tmp_path: 
 
 
 @pytest.mark.parametrize("kills", [0, 6])
-def test_no_more_calls_are_begun_in_five_minutes_than_may_be(store_url: str, tmp_path: Path, kills: int) -> None:
+def test_no_more_calls_begin_in_five_minutes_than_permitted(store_url: str, tmp_path: Path, kills: int) -> None:
     scopes = [Scope("outer", Limits(max_calls_per_5_minutes=30)), Scope("inner", Limits(max_cost_usd=1.0))]
     done = Fight(store_url, tmp_path).call(scopes, WORKERS, kills=kills)
     assert 30 - kills <= done <= 30
     assert balance(Budgets(open_store(store_url)), "inner").held_micro == 30
 
 
-def test_the_same_harness_catches_actions_that_are_checked_first(store_url: str, tmp_path: Path) -> None:
+def test_the_harness_catches_actions_that_are_checked_before_they_are_counted(store_url: str, tmp_path: Path) -> None:
     keys = (f"s{number}" for number in range(30))
     scopes = (Scope(key, Limits(max_actions=20)) for key in keys)
     assert any(Fight(store_url, tmp_path, CheckThenAdd).act([scope], WORKERS) > 20 for scope in scopes)
 
 
-def test_a_clock_that_is_set_back_changes_nothing(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_clock_does_not_change_a_budget(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     budgets = Budgets(open_store(store_url))
     scope = Guard("s", Limits(max_calls_per_5_minutes=3, max_cost_usd=0.00001), 0, key="s")
     real = time.time
@@ -223,13 +223,13 @@ def test_a_clock_that_is_set_back_changes_nothing(store_url: str, monkeypatch: p
 
 
 @EVERY_DATABASE
-def test_many_that_open_a_new_database_at_once_all_can(store_url: str) -> None:
+def test_many_processes_can_open_a_new_database_at_once(store_url: str) -> None:
     fight(open_first, [(store_url,)] * WORKERS, kills=0, seed=0)
     assert balance(Budgets(open_store(store_url)), "s").held_micro == WORKERS
 
 
 @EVERY_DATABASE
-def test_scopes_nested_the_other_way_round_do_not_wait_for_each_other(store_url: str) -> None:
+def test_scopes_nested_in_opposite_orders_do_not_deadlock(store_url: str) -> None:
     fight(hold_often, [(store_url, keys) for keys in ("ab", "ba", "abc", "cba")], kills=0, seed=0)
     budgets = Budgets(open_store(store_url))
     assert [balance(budgets, key).spent_micro for key in "abc"] == [4 * ROUNDS, 4 * ROUNDS, 2 * ROUNDS]
@@ -237,14 +237,14 @@ def test_scopes_nested_the_other_way_round_do_not_wait_for_each_other(store_url:
 
 
 @EVERY_DATABASE
-def test_bills_and_fresh_budgets_of_one_item_do_not_wait_for_each_other(store_url: str) -> None:
+def test_bills_and_renewed_budgets_of_one_item_do_not_deadlock(store_url: str) -> None:
     hold_often(store_url, "cba")
     fight(renew_often, [(store_url, "")] + [(store_url, "ab")] * 3, kills=0, seed=0)
     budgets = Budgets(open_store(store_url))
     assert [balance(budgets, key).held_micro for key in "abc"] == [0, 0, 0]
 
 
-def test_of_scopes_that_share_a_key_all_limits_count_and_one_is_charged(store_url: str) -> None:
+def test_scopes_with_the_same_key_apply_all_limits_and_are_charged_once(store_url: str) -> None:
     budgets = Budgets(open_store(store_url))
     limits = [Limits(max_cost_usd=0.001, max_calls_per_5_minutes=9), Limits(max_cost_usd=0.0001, max_actions=1)]
     scopes = [Guard("s", each, 0, key="s") for each in limits]
@@ -259,7 +259,7 @@ def test_of_scopes_that_share_a_key_all_limits_count_and_one_is_charged(store_ur
     assert balance(budgets, "s").actions == 1
 
 
-def test_a_bill_that_comes_after_its_budget_was_forgotten_is_charged_to_the_next(store_url: str) -> None:
+def test_a_bill_that_arrives_after_its_budget_was_renewed_is_charged_to_the_new_one(store_url: str) -> None:
     store, scope = open_store(store_url), Guard("s", Limits(max_cost_usd=0.001), 0, key="item:R-1:s")
     budgets = Budgets(store)
     late, later = budgets.hold([scope], 400), budgets.hold([scope], 500)
@@ -273,7 +273,7 @@ def test_a_bill_that_comes_after_its_budget_was_forgotten_is_charged_to_the_next
         budgets.hold([scope], 900)
 
 
-def test_what_may_be_billed_yet_stays_held(store_url: str) -> None:
+def test_a_possible_later_bill_stays_held(store_url: str) -> None:
     budgets, scope = Budgets(open_store(store_url)), Guard("s", Limits(max_cost_usd=0.001), 0, key="s")
     budgets.pay(budgets.hold([scope], 900), 100, 750)
     assert (balance(budgets, "s").spent_micro, balance(budgets, "s").held_micro) == (100, 750)
@@ -282,7 +282,7 @@ def test_what_may_be_billed_yet_stays_held(store_url: str) -> None:
         budgets.hold([scope], 1)
 
 
-def test_what_a_killed_process_held_stays_held(store_url: str) -> None:
+def test_the_hold_of_a_killed_process_stays(store_url: str) -> None:
     scope = Guard("s", Limits(max_cost_usd=0.001), 0, key="s")
     budgets = Budgets(open_store(store_url))
     fight(hold_and_die, [(store_url,)], kills=0, seed=0)
@@ -311,7 +311,7 @@ def _damaged(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("where", [_closed_port, _no_folder, _damaged])
 @pytest.mark.parametrize("limits", [Limits(max_cost_usd=1.0), Limits(max_calls_per_5_minutes=5)], ids=["usd", "calls"])
-async def test_without_its_database_no_call_is_made(
+async def test_no_call_is_made_without_the_database(
     tmp_path: Path, where: Callable[[Path], str], limits: Limits
 ) -> None:
     guard = nest([Scope("s", limits)])
@@ -323,7 +323,7 @@ async def test_without_its_database_no_call_is_made(
     assert (guard.held_micro, guard.spent_micro) == (0, 0)
 
 
-async def test_a_model_without_a_price_is_not_asked_under_a_limit_of_money(store_url: str) -> None:
+async def test_a_model_without_a_price_is_not_called_under_a_cost_limit(store_url: str) -> None:
     outer, inner = Scope("outer", Limits(max_cost_usd=1.0)), Scope("inner", Limits(max_actions=1))
     with ScriptedModel(["never"]) as server:
         with pytest.raises(InvalidUsage, match="price"):

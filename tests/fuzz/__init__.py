@@ -1,1 +1,1 @@
-"""Everything that reads from outside is given what nobody should send: see `fuzz`, which `make fuzz` runs."""
+"""Fuzz tests: every parser of outside data gets malformed input. See `fuzz`, which `make fuzz` runs."""

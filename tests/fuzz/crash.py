@@ -1,4 +1,4 @@
-"""A defect that an input has shown: kept as a file, once for each place in the code, as small as was found."""
+"""A defect found by an input. One file per place in the code, with the smallest input found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUTPUT = HERE / "crashes-output"
 
 @dataclass(frozen=True)
 class Crash:
-    """What went wrong with an input. ``where`` and ``what`` tell defects apart; ``told`` is for a person to read."""
+    """A failure with an input. ``where`` and ``what`` identify the defect; ``told`` is a description for people."""
 
     target: str
     what: str
@@ -28,7 +28,7 @@ class Crash:
         return f"{self.target}-{self.what}-{hashlib.sha256(f'{self.what} {self.where}'.encode()).hexdigest()[:8]}"
 
     def keep(self, data: bytes, folder: Path) -> Path:
-        """Write the input down unless a smaller one is kept; return its file."""
+        """Write the input to its file, unless the file has a smaller one. Return the file."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / self.name
         if not path.exists() or len(data) < path.stat().st_size:
@@ -44,7 +44,7 @@ class Crash:
 
 
 def of_error(target: str, error: BaseException) -> Crash:
-    """Describe an error that should not have come out."""
+    """Return the crash of an unexpected exception."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "/holo_tasks/" in frame.filename] or [
         frame for frame in frames if "/tests/fuzz/" in frame.filename

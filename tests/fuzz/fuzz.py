@@ -1,9 +1,9 @@
-"""`make fuzz`: gives everything that reads from outside what nobody should send, for as long as it is told to.
+"""`make fuzz`: give every parser of outside data malformed input for a given time.
 
-    python -m tests.fuzz.fuzz [--seconds N] [--workers N] [--seed N] [--targets a,b] [--again FILE]
+python -m tests.fuzz.fuzz [--seconds N] [--workers N] [--seed N] [--targets a,b] [--again FILE]
 
-Each target is tried in processes of its own, in turns, with limits on time and memory. What may come out of it are the
-errors that its documentation names. A crash is kept in `crashes-output/`, with the command that shows it again.
+Each target runs in its own processes, in rounds, with limits on time and memory. Only its documented errors may be
+raised. A crash is stored in `crashes-output/`, with the command that reproduces it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ from tests.support import warm
 SLICE_S = 40.0
 WALL_S = 60.0
 _KEPT = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "SSL_CERT_FILE")
-"""What a child has of the environment. The tests name one authority: to read all of a machine takes 25 ms."""
+"""Environment variables that a child keeps. The tests' certificate list has one authority: reading a whole list takes
+25 ms.
+"""
 
 
 @dataclass
 class Figures:
-    """What came of one target."""
+    """Figures of one target."""
 
     inputs: int = 0
     seconds: float = 0.0
@@ -62,7 +64,7 @@ class Figures:
 
 @dataclass
 class Campaign:
-    """Children, one after the other or side by side, and what came of them."""
+    """Child processes, one after another or in parallel, and their results."""
 
     seed: int = 1
     wall_s: float = WALL_S
@@ -72,7 +74,7 @@ class Campaign:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def child(self, targets: Sequence[str], *, seconds: float, quick: bool = False, leaks: bool = True) -> None:
-        """Try targets in one process; start it again after an input that killed it."""
+        """Try targets in one process. Start it again after an input that killed it."""
         left = list(targets)
         while left:
             with self.lock:
@@ -83,18 +85,18 @@ class Campaign:
             left = left[left.index(died) + 1 :] if died in left else []
 
     def child_until(self, end: float, seconds: float, target: str) -> None:
-        """Try one target in a process of its own, unless the time of all is over."""
+        """Try one target in its own process, unless the total time is over."""
         if time.monotonic() < end:
             self.child([target], seconds=seconds)
 
     def again(self, target: str, file: Path) -> str:
-        """Try one input again; return what came of it."""
+        """Try one input again; return the result."""
         told: list[str] = []
         self._run({"targets": [target], "again": str(file.resolve())}, [target], told)
         return "\n".join(told) or "\n".join(f"{name}\n{text}" for name, text in self.crashes.items())
 
     def _run(self, told: dict[str, Any], targets: list[str], lines: list[str] | None = None) -> str:
-        """Run a child to its end; return the target whose input has killed it, empty if none has."""
+        """Run a child to its end. Return the target whose input killed it, or an empty string."""
         from tests.fuzz.child import BOARD_BYTES, Board
 
         began = time.monotonic()
@@ -106,7 +108,7 @@ class Campaign:
             memory.truncate(BOARD_BYTES)
             board = Board.on(memory.fileno())
             asked = json.dumps({**told, "board": memory.fileno(), "output": str(self.output)})
-            process = warm.ScriptPopen(  # where tests start it, it is forked from what has loaded most of it
+            process = warm.ScriptPopen(  # in a test run, forked from a process with most modules loaded
                 [sys.executable, "-m", "tests.fuzz.child", asked],
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -124,7 +126,7 @@ class Campaign:
                     self.figures.setdefault(each, Figures()).seconds += (time.monotonic() - began) / len(targets)
             if process.returncode == 0:
                 return ""
-            if process.returncode > 0 and not hung:  # the harness itself has failed, or what it was given
+            if process.returncode > 0 and not hung:  # an error of the harness or of its arguments
                 raise RuntimeError(f"the child for {', '.join(targets)} ended with {process.returncode}:\n{said}")
             what = "Hang" if hung else _death(process.returncode)
             crash = Crash(name, what, _place(said), said[-6000:])
@@ -133,7 +135,7 @@ class Campaign:
             return name
 
     def _listen(self, process: subprocess.Popen[bytes], board: Any, lines: list[str] | None) -> bool:
-        """Take in what a child says until it ends; say whether it had to be ended, for it did not go on."""
+        """Read a child's output until it ends. Return whether it hung and had to be killed."""
         assert process.stdout is not None
         rest, last, moved, hung = b"", -1, time.monotonic(), False
         with process.stdout, selectors.DefaultSelector() as waiting:
@@ -150,7 +152,7 @@ class Campaign:
                     last, moved = count, time.monotonic()
                 elif time.monotonic() - moved > self.wall_s and not hung:
                     hung = True
-                    process.send_signal(signal.SIGABRT)  # it says where it is
+                    process.send_signal(signal.SIGABRT)  # the fault handler prints the position in the code
                 elif hung and time.monotonic() - moved > self.wall_s + 10:
                     break
         if hung:
@@ -177,7 +179,7 @@ class Campaign:
             self.crashes[name] = told
 
     def table(self) -> str:
-        """Return the figures for people."""
+        """Return the figures as a table."""
         heads = {"inputs": 9, "CPU s": 8, "outcomes": 9, "crashes": 8, "hangs": 6, "slowest": 9, "of bytes": 10}
         heads |= {"peak MB": 8, "grown kB": 9}
         rows = [f"{'target':<12}" + "".join(f"{name:>{width}}" for name, width in heads.items())]
@@ -194,21 +196,21 @@ class Campaign:
 
 
 def _environment(home: str) -> dict[str, str]:
-    """Return a bare environment with a home of its own: nothing of the machine's is read or written."""
+    """Return a minimal environment with a new home folder, without the machine's own files."""
     paths = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "flows/demo", "blocks"))]
     kept = {name: value for name, value in os.environ.items() if name in _KEPT}
     return {
         **kept,
         "HOLO_HOME": f"{home}/holo",
         "HOME": home,
-        # All the characters there are: to go through them takes each process that finds no list a second and a half.
+        # Hypothesis's table of all characters: computing it takes each process 1.5 s.
         "HYPOTHESIS_STORAGE_DIRECTORY": str(ROOT / ".hypothesis"),
         "PREFECT_HOME": f"{home}/prefect",
         "MALLOC_ARENA_MAX": "1",
         "TMPDIR": home,
         "PREFECT_SERVER_ANALYTICS_ENABLED": "0",
         "DO_NOT_TRACK": "1",
-        **({} if warm.in_tests else {"PYTHONHASHSEED": "0"}),  # what is forked has the seed of what it is forked from
+        **({} if warm.in_tests else {"PYTHONHASHSEED": "0"}),  # a forked process inherits its hash seed
         "PYTHONPATH": os.pathsep.join(paths),
     }
 
@@ -218,7 +220,7 @@ def _death(code: int) -> str:
 
 
 def _place(said: str) -> str:
-    """Return where the code was, from what the fault handler wrote."""
+    """Return the position in the code from the fault handler's output."""
     frames = [line.strip() for line in said.splitlines() if line.strip().startswith("File ")]
     ours = [line for line in frames if "/holo_tasks/" in line] or frames
     return ours[0].replace(str(ROOT), "") if ours else said.strip()[-200:]

@@ -1,4 +1,4 @@
-"""What one input may take of the machine, and how much it took."""
+"""Limits on the resources of one input, and measurements of their use."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 from types import FrameType
 
 AFTER_S = 2
-"""Code that cannot be interrupted, such as a regular expression, is killed so many seconds of the processor later."""
+"""Extra CPU seconds before code that cannot be interrupted, such as a regular expression, is killed."""
 
 
 class TooSlow(BaseException):
-    """An input took too much of the processor. No handler of the code that is tried takes it for its own error."""
+    """An input used too much CPU time. A BaseException, so that the tested code does not handle it as its own error."""
 
 
 def prepare() -> None:
-    """Have the process say where it was when it is killed for its limits, and slow code interrupted."""
+    """Let the process print its position when a limit kills it, and interrupt slow code."""
     faulthandler.enable()
     faulthandler.register(signal.SIGXCPU, chain=True)
 
@@ -32,14 +32,14 @@ def prepare() -> None:
 
 
 def bound_memory(megabytes: int) -> None:
-    """Give the process so much more than it has."""
+    """Limit the process to its current memory plus ``megabytes``."""
     most = status("VmSize") + megabytes * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 @contextlib.contextmanager
 def bound_cpu(seconds: float) -> Iterator[None]:
-    """Raise `TooSlow` when what is inside takes more of the processor; kill it if that is of no use."""
+    """Raise `TooSlow` if the body uses more CPU time. Kill the process if that has no effect."""
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + seconds) + AFTER_S, hard))
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -50,24 +50,24 @@ def bound_cpu(seconds: float) -> Iterator[None]:
 
 
 def unbind() -> None:
-    """Take the limits off again."""
+    """Remove the limits."""
     for what in (resource.RLIMIT_AS, resource.RLIMIT_CPU):
         hard = resource.getrlimit(what)[1]
         resource.setrlimit(what, (hard, hard))
 
 
 def resident() -> int:
-    """Return the bytes that the process has in memory, after what nobody needs is given back."""
+    """Return the resident bytes of the process after a garbage collection."""
     gc.collect()
     return status("VmRSS")
 
 
 def peak() -> int:
-    """Return the most bytes that the process has had in memory."""
+    """Return the maximal resident bytes of the process."""
     return status("VmHWM")
 
 
 def status(name: str) -> int:
-    """Return a figure of /proc/self/status in bytes."""
+    """Return a value of /proc/self/status in bytes."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(f"{name}:"))
     return int(line.split()[1]) * 1024

@@ -1,4 +1,4 @@
-"""Bytes made worse, the same way for the same seed."""
+"""Mutate bytes. The same seed gives the same mutations."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ NESTS = (
 
 
 class Mutator:
-    """Makes inputs out of samples; ``words`` mean something to who reads them."""
+    """Makes inputs from samples. ``words`` are tokens of the format."""
 
     def __init__(self, seed: int, words: Sequence[bytes] = ()) -> None:
         self._random = random.Random(seed)
@@ -113,7 +113,7 @@ class Mutator:
         return self._random.choice(samples)
 
     def made(self, samples: Sequence[bytes]) -> bytes:
-        """Return one of the samples, made worse a few times over."""
+        """Return one of the samples after some mutations."""
         data = self.pick(samples)
         if self._random.random() < 0.15:
             data = self._spliced(data, self.pick(samples))

@@ -1,4 +1,4 @@
-"""What is fuzzed: something that reads bytes from outside, and what may come of it."""
+"""Definition of a fuzz target: a function that reads outside bytes, and its permitted results."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from hypothesis.strategies import SearchStrategy
 
 
 class Defect(AssertionError):
-    """What came out is wrong, though nothing was raised: a verdict, a leak of a secret, a wrong bill."""
+    """A wrong result without an exception: a wrong verdict, a leaked secret, a wrong bill."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Something that reads bytes from outside.
+    """A function that reads outside bytes.
 
-    ``run`` returns what came of them, in a word or two: inputs whose outcome is new are built upon. Of what it raises
-    only ``expected`` is in order. ``seeds`` are valid samples; ``shapes`` makes more of them, sound and odd. ``words``
-    are put in between. An input may take ``cpu_s`` of the processor, ``memory_mb`` more than there was, and ``wall_s``
-    in all. ``quick`` inputs are tried in `make test`.
+    ``run`` returns the outcome in a word or two; inputs with a new outcome become samples. It may raise only
+    ``expected``. ``seeds`` are valid samples; ``shapes`` generates more, valid and unusual. ``words`` are tokens for
+    mutations. An input may use ``cpu_s`` of CPU time, ``memory_mb`` of additional memory, and ``wall_s`` in total.
+    `make test` tries ``quick`` inputs.
     """
 
     name: str
@@ -37,6 +37,6 @@ class Target:
 
 
 def check(sound: bool, what: str) -> None:
-    """Raise `Defect` unless something is as it has to be."""
+    """Raise `Defect` unless the condition holds."""
     if not sound:
         raise Defect(what)

@@ -1,6 +1,7 @@
-"""A little of `make fuzz` at each `make test`: all samples and all that once showed a defect, then some made of them.
+"""A short form of `make fuzz` for each `make test`: all samples, all inputs that once showed a defect, and some
+mutations.
 
-The harness itself has to find defects of every kind, which are planted for it.
+The harness itself must find planted defects of every kind.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from tests.fuzz.targets import MODULES, names_in
 from tests.support.long import few
 
 
-def test_nothing_but_the_errors_that_are_documented_comes_out(tmp_path: Path) -> None:
-    """All targets in one process, which loads what they share once; after an input that kills it, another goes on."""
+def test_targets_raise_only_documented_errors(tmp_path: Path) -> None:
+    """All targets run in one process, which loads shared modules once. After an input that kills it, another process
+    continues.
+    """
     names = [name for module in MODULES for name in names_in(module)]
     campaign = Campaign(output=tmp_path)
     campaign.child(names, seconds=60, quick=True, leaks=False)
@@ -25,7 +28,7 @@ def test_nothing_but_the_errors_that_are_documented_comes_out(tmp_path: Path) ->
     assert all(one.inputs for one in campaign.figures.values())
 
 
-def test_planted_defects_are_found_and_kept_with_the_way_to_see_them_again(tmp_path: Path) -> None:
+def test_planted_defects_are_found_and_stored_with_the_command_to_reproduce_them(tmp_path: Path) -> None:
     campaign = Campaign(output=tmp_path)
     for target in ("raises", "fine", "hoards", "dies"):
         campaign.child([target], seconds=60, quick=True, leaks=False)

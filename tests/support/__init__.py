@@ -1,1 +1,1 @@
-"""What tests share: servers and helpers that are real where it matters."""
+"""Shared test helpers: real servers, programs and processes where possible, in-memory stand-ins elsewhere."""

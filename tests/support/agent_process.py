@@ -1,4 +1,4 @@
-"""A process that runs one agent after the other on request (`typing_agent`), seen from the test that asks."""
+"""Start a process that runs one agent after another on request (`typing_agent`), and talk to it from a test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = PROGRAM.parent.parent.parent
 
 
 class AgentProcess:
-    """Takes seconds to start, because it loads Prefect; each run in it takes one or two."""
+    """Client of the agent process. Starting it takes seconds because it loads Prefect; each run takes one or two."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         quiet = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL", "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL"}
@@ -35,29 +35,30 @@ class AgentProcess:
         self.said()
 
     def ask(self, model: str, inputs: Inputs, **more: Any) -> dict[str, Any]:
-        """Have it run an agent that types; return what it says of that run once there has been some input."""
+        """Start a run of the typing agent. Return its start message once it has sent more than 10 input events."""
         run = self.begin(model, inputs, **more)
         until(lambda: len(inputs.sent()) > 10)
         return run
 
     def begin(self, model: str, inputs: Inputs, **more: Any) -> dict[str, Any]:
-        """Have it run an agent; return what it says of that run as it begins."""
+        """Start a run of an agent and return its start message."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"model": model, "inputs": str(inputs.path), **more}) + "\n")
         self.process.stdin.flush()
         return self.said()
 
     def said(self) -> dict[str, Any]:
-        """Return the next thing it says, nothing if it has ended."""
+        """Return the next message of the process, or an empty dict if the process has ended."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found: dict[str, Any] = json.loads(line) if line else {}
         return found
 
     def end(self) -> None:
-        """Wait until it has ended, and ask for no more.
+        """Close the process's stdin and wait until it exits.
 
-        A signal does not always end it: what Prefect raises at SIGTERM is lost where the event loop runs a callback.
+        A signal does not always end it. Prefect raises an exception at SIGTERM, and the exception is lost if the event
+        loop is running a callback at that moment.
         """
         assert self.process.stdin is not None
         self.process.stdin.close()

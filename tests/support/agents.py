@@ -1,4 +1,4 @@
-"""Opens an agent on a painted desktop and a scripted model, for tests of the edge."""
+"""Open an agent on a painted desktop with a scripted model, for tests of the Prefect-facing code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = {field.name for field in fields(RunOptions)}
 
 @asynccontextmanager
 async def agent(model: ScriptedModel, desktop: Desktop, folder: Path, **options: Any) -> AsyncIterator[Run]:
-    """Open an agent that may act; options go to `RunOptions` and `open_agent`."""
+    """Open an agent with permission to act. Options go to `RunOptions` and `open_agent`."""
     endpoint = ModelEndpoint(model.base_url, None)
     try:
         async with open_agent(desktop=desktop, endpoint=endpoint, **_settings(folder, options)) as run:
@@ -40,7 +40,7 @@ async def agent(model: ScriptedModel, desktop: Desktop, folder: Path, **options:
 async def agents(
     model: ScriptedModel, start: Callable[[], Awaitable[Any]], folder: Path, **options: Any
 ) -> AsyncIterator[Agents]:
-    """Open several agents that may act; options go to `RunOptions` and `open_agents`."""
+    """Open several agents with permission to act. Options go to `RunOptions` and `open_agents`."""
     endpoint = ModelEndpoint(model.base_url, None)
     try:
         async with open_agents(start=start, endpoint=endpoint, **_settings(folder, options)) as opened:
@@ -50,10 +50,10 @@ async def agents(
 
 
 async def in_a_flow(work: Callable[[], Awaitable[T]], name: str = "test flow") -> T:
-    """Do some work in a flow of its own.
+    """Run some work in a flow of its own.
 
-    Sub-goals and steps need none around them, and to begin and end one takes Prefect as long as all that a sub-goal
-    does in it: this is for what a flow changes, and for what is in no sub-goal.
+    Use it only for behaviour that depends on a flow, or for work outside sub-goals. Starting and ending a flow takes
+    Prefect as long as a whole sub-goal, and sub-goals and steps do not need one.
     """
 
     @flow(name=name, persist_result=False)

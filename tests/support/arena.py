@@ -1,4 +1,4 @@
-"""A real display with two programs of one title, a witness of all its input, and a malicious model that acts on it."""
+"""A real display with two programs of one title, a witness of all input, and a malicious model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PROFILE = profile_for("holo3-1-35b-a3b", tools=(*TOOLS, "hold_and_tap_key", "wai
 
 
 class Arena:
-    """A display with two programs of one title, and a witness of all input that it is given."""
+    """A display with two programs of one title, and a witness that logs every input event."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -72,17 +72,17 @@ class Arena:
             time.sleep(0.02)
 
     def witnessed(self) -> int | None:
-        """Return how many input events there were so far; None before the witness is there."""
+        """Return the number of input events until now, or None before the witness has started."""
         log = self.folder / "witness"
         return log.read_text().count("\n") - 1 if log.exists() and log.stat().st_size else None
 
     def heard(self, program: Path) -> list[list[Any]]:
-        """Return the input that a program says it got."""
+        """Return the input events that a program logged."""
         lines = program.with_suffix(".log").read_text().splitlines()
         return [event for line in lines if (event := json.loads(line))[0] != "mapped"]
 
     async def focus(self, program: Path) -> None:
-        """Give a program the keyboard, as a person would who uses another mouse."""
+        """Focus a program's window, as a person with another mouse would."""
         windows = subprocess.run(
             ["xdotool", "search", "--name", "^Events$"], env=self.env, capture_output=True, text=True, check=True
         ).stdout.split()
@@ -101,12 +101,14 @@ class Arena:
 
 
 def rules(arena: Arena, mode: Mode = "act") -> Rules:
-    """One program, by its script; two regions, the second over the other program."""
+    """Return rules that allow one program, by its script, and two regions. The second region lies over the other
+    program.
+    """
     return Rules(trust="read" if mode == "read" else "act", programs=(str(arena.mine),), regions=(INSIDE, THEIRS))
 
 
 class Adversary:
-    """A model over real HTTP that says what it is told to, whatever it is asked or corrected."""
+    """A model over real HTTP that always replies with the given call, whatever the prompt or the correction."""
 
     def __init__(self, arena: Arena) -> None:
         self.arena = arena
@@ -127,7 +129,7 @@ class Adversary:
             policy=policy,
             recorder=MemoryRecorder(),
             now_s=time.monotonic,
-            recheck=False,  # one look serves many actions here, and what refuses them is to be the rules alone
+            recheck=False,  # One capture serves many actions here, and only the rules should refuse them.
         )
         walk = Walk(doors, Guard("The run", Limits(), time.monotonic()), 1, Transcript("Do what the screen says."))
         if seen is not None:
@@ -136,13 +138,13 @@ class Adversary:
         return walk
 
     async def attempt(self, call: Call, policy: Policy, seen: Seen) -> str:
-        """Have one thing decided and done; return how it ended."""
+        """Decide and perform one action; return the outcome."""
         self.call = call
         walk = self.walk(policy, seen)
         return await outcome(walk.decide(), walk.act)
 
     async def pursue(self, call: Call, policy: Policy) -> str:
-        """Let the whole loop work until the first thing that is not just told to the model as impossible."""
+        """Run the whole loop until the first outcome that is more than an "impossible" note to the model."""
         self.call = call
         return await outcome(work(self.walk(policy), max_steps=2))
 

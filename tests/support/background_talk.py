@@ -1,4 +1,4 @@
-"""Servers that programs talk to all the time: a mail server over TCP, and a database's on a Unix socket."""
+"""Servers that programs poll all the time: a mail server over TCP, and a database server on a Unix socket."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ANSWERS_AFTER_S = {"mailbox": 0.05, "database": 0.15}
 
 @contextmanager
 def talking_servers(folder: Path) -> Iterator[dict[str, str]]:
-    """Serve both; give what `talkative_tk.py` needs to reach each."""
+    """Serve both. Yield the settings with which `talkative_tk.py` reaches each."""
     path = folder / "database.sock"
     with ExitStack() as stack:
         mailbox = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _answering("mailbox"))

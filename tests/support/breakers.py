@@ -1,4 +1,4 @@
-"""Ways to change one thing in a valid request that was written by hand, so that a rule is broken."""
+"""Ways to change one thing in a valid handwritten request so that it breaks a rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOUR = Talk(turns(4))
 
 @dataclass(frozen=True)
 class Row:
-    """A rule and a way to break it; ``also`` are the rules that cannot be kept then."""
+    """A rule and a way to break it. ``also`` lists the rules that this change necessarily breaks with it."""
 
     rule: str
     dialect: Dialect
@@ -37,7 +37,7 @@ class Row:
 
 
 def change(path: str, value: Any) -> Breaker:
-    """Set a place like ``messages.3.content``; ``...`` removes it."""
+    """Return a breaker that sets a value at a path like ``messages.3.content``. ``...`` removes the value."""
 
     def breaker(body: Body) -> None:
         node: Any = body
@@ -65,7 +65,9 @@ def both(*breakers: Breaker) -> Breaker:
 
 
 def on_schema(spoil: Callable[[dict[str, Any]], Any]) -> Breaker:
-    """Change the schema where it is sent and where it is shown, so that only the schema is wrong."""
+    """Return a breaker that changes the schema both in the request field and in the prompt, so that the two still
+    agree.
+    """
 
     def breaker(body: Body) -> None:
         schema = schema_of(body)
@@ -78,7 +80,7 @@ def on_schema(spoil: Callable[[dict[str, Any]], Any]) -> Breaker:
 
 
 def on_step(**changes: Any) -> Breaker:
-    """Change the last step of a structured conversation."""
+    """Return a breaker that changes the last step of a structured conversation."""
 
     def breaker(body: Body) -> None:
         last = [message for message in body["messages"] if message["role"] == "assistant"][-1]
@@ -88,12 +90,12 @@ def on_step(**changes: Any) -> Breaker:
 
 
 def on_tool(spoil: Callable[[dict[str, Any]], Any]) -> Breaker:
-    """Change the click tool."""
+    """Return a breaker that changes the click tool."""
     return lambda body: spoil(body["tools"][0]["function"])
 
 
 def on_call(spoil: Callable[[dict[str, Any]], Any]) -> Breaker:
-    """Change the first function call of the history."""
+    """Return a breaker that changes the first function call of the history."""
     return lambda body: spoil(body["messages"][3]["tool_calls"][0])
 
 
@@ -102,7 +104,7 @@ def with_arguments(arguments: Any) -> Breaker:
 
 
 def on_url(spoil: Callable[[str], str]) -> Breaker:
-    """Change the address of the newest image."""
+    """Return a breaker that changes the address of the newest image."""
 
     def breaker(body: Body) -> None:
         images = [
@@ -114,7 +116,7 @@ def on_url(spoil: Callable[[str], str]) -> Breaker:
 
 
 def show(count: int) -> Breaker:
-    """Show that many of the newest pictures."""
+    """Return a breaker that shows the given number of newest pictures."""
 
     def breaker(body: Body) -> None:
         seen = [message for message in body["messages"] if isinstance(message["content"], list)]
@@ -131,7 +133,7 @@ def image_in_a_result(body: Body) -> None:
 
 
 def words(before: str, after: str) -> Breaker:
-    """Replace words in the text of the last message."""
+    """Return a breaker that replaces words in the text of the last message."""
 
     def breaker(body: Body) -> None:
         part = body["messages"][-1]["content"][-1]
@@ -142,7 +144,7 @@ def words(before: str, after: str) -> Breaker:
 
 
 def images(count: int) -> Breaker:
-    """Put that many images before the text of the last message."""
+    """Return a breaker that puts the given number of images before the text of the last message."""
 
     def breaker(body: Body) -> None:
         body["messages"][-1]["content"][:-1] = [picture(number) for number in range(count)]

@@ -1,4 +1,4 @@
-"""For every rule on a single request, requests that break it and nothing else, but for what cannot be helped."""
+"""For every rule on a single request: requests that break this rule and only those others that necessarily go with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For every rule on a request after another, conversations that go well until one request breaks the rule."""
+"""For every rule on consecutive requests: conversations that are valid until one request breaks the rule."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NEW = Talk()
 
 @dataclass(frozen=True)
 class Pair:
-    """A rule, and the request that breaks it after ``good`` turns of a conversation.
+    """A rule, and a request that breaks it after ``good`` valid turns of a conversation.
 
-    ``then`` makes it from what a good client would go on with. ``faults`` come in the last of the turns; a good
-    client sends ``met`` more requests for them before.
+    ``then`` makes the request from the talk with which a good client would continue. ``faults`` are injected in the
+    last of the valid turns. A good client sends ``met`` more requests because of them.
     """
 
     rule: str
@@ -37,7 +37,7 @@ class Pair:
 
 
 def spoiled(dialect: Dialect, *breakers: Breaker, **changes: object) -> Callable[[Talk], Body]:
-    """Go on as a good client would, but for some changes of the conversation or the request."""
+    """Continue as a good client would, except for the given changes to the conversation or the request."""
 
     def then(talk: Talk) -> Body:
         body = made(dialect, replace(talk, **changes))  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def spoiled(dialect: Dialect, *breakers: Breaker, **changes: object) -> Callable
 
 
 def retold(dialect: Dialect, place: int, **changes: object) -> Callable[[Talk], Body]:
-    """Tell of one turn in another way."""
+    """Change the record of one earlier turn."""
 
     def then(talk: Talk) -> Body:
         told: list[Turn] = list(talk.turns)
@@ -60,12 +60,12 @@ def retold(dialect: Dialect, place: int, **changes: object) -> Callable[[Talk], 
 
 
 def earlier(dialect: Dialect, **changes: object) -> Callable[[Talk], Body]:
-    """Send the request before once more, but for some changes."""
+    """Send the previous request again with the given changes."""
     return lambda talk: spoiled(dialect, **changes)(replace(talk, turns=talk.turns[:-1]))
 
 
 def invented(dialect: Dialect) -> Callable[[Talk], Body]:
-    """Correct a reply and tell of a turn that never was."""
+    """Correct a reply, and add a turn that never happened."""
     return lambda talk: made(dialect, replace(talk, turns=(*talk.turns, turns(1)[0]), correction="That was wrong."))
 
 
@@ -94,7 +94,7 @@ PAIRS = [
     Pair("C03", "tools", retold("tools", 0, note="Something else."), good=2),
     Pair("C03", "structured", lambda talk: made("structured", replace(talk, turns=talk.turns[1:])), good=3),
     Pair("C03", "structured", spoiled("structured", change("messages.2.content.1", picture(9))), good=2),
-    # Old turns may be left out only if the task message says so, and it says so only if they are.
+    # A request may leave out old turns only if the task message says so, and may say so only if it does.
     Pair("C03", "structured", spoiled("structured", change("messages.1.content", SAVE), left_out=1), good=3),
     Pair("C03", "structured", spoiled("structured", change("messages.1.content", SAID_SO)), good=3),
     Pair("C03", "tools", spoiled("tools", change("messages.4.content", "Well."), left_out=1), good=4),

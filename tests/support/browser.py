@@ -1,4 +1,4 @@
-"""A real Chromium, told what to do over its DevTools protocol."""
+"""A real Chromium, controlled through its DevTools protocol."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ PATIENCE_S = 60.0
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --no-proxy-server --remote-debugging-port=0 --window-size=1000,700 "
-    # Else a process of its own draws pages as a graphics card would, which takes more than all else of the browser.
+    # Without these flags a separate GPU process renders pages in software, and uses more CPU than the rest of the
+    # browser.
     "--disable-gpu-compositing --disable-software-rasterizer"
 )
 
 
 class Tab:
-    """One page of it."""
+    """One page of the browser."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -67,7 +68,7 @@ class Tab:
         await self.ask("Page.navigate", url=url)
 
     async def becomes(self, expression: str, wanted: Any) -> None:
-        """Wait until an expression has a value."""
+        """Wait until a JavaScript expression has a value."""
         end = time.monotonic() + PATIENCE_S
         while (value := await self.value(expression)) != wanted:
             if time.monotonic() > end:
@@ -78,7 +79,7 @@ class Tab:
         return (await self.ask("Runtime.evaluate", expression=expression))["result"].get("value")
 
     async def picture(self) -> bytes:
-        """Return what it shows, as a PNG."""
+        """Return a screenshot of the page as a PNG."""
         return base64.b64decode((await self.ask("Page.captureScreenshot"))["data"])
 
     async def click(self, x: float, y: float) -> None:

@@ -1,4 +1,4 @@
-"""A collector of OpenTelemetry on the loopback: what comes by OTLP/HTTP is read by OpenTelemetry's own schema."""
+"""A collector of OpenTelemetry on the loopback interface. It parses OTLP/HTTP requests with OpenTelemetry's own schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 @dataclass
 class Collector:
-    """What has arrived, in its own words and as it was sent."""
+    """The received requests, parsed and as raw bytes."""
 
     base_url: str = ""
     traces: list[ExportTraceServiceRequest] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Collector:
     raw: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     answers: threading.Event = field(default_factory=threading.Event)
-    """Cleared, it takes what is sent and does not answer."""
+    """While this event is cleared, the collector accepts requests and does not answer."""
 
     @property
     def spans(self) -> list[Span]:
@@ -48,7 +48,7 @@ class Collector:
         return [span for span in self.spans if span.parent_span_id == outer.span_id]
 
     def points(self, name: str) -> dict[tuple[tuple[str, str], ...], Any]:
-        """Return the newest points of a metric, by their attributes."""
+        """Return the newest data points of a metric, by their attributes."""
         found: dict[tuple[tuple[str, str], ...], Any] = {}
         for request in self.metrics:
             for resource in request.resource_metrics:
@@ -60,7 +60,7 @@ class Collector:
         return found
 
     def count(self, name: str, **attributes: str) -> float:
-        """Add up a counter, over all points with these attributes."""
+        """Return the sum of a counter over all points with these attributes."""
         wanted = set(attributes.items())
         points = self.points(name).items()
         return float(sum(point.as_int + point.as_double for key, point in points if wanted <= set(key)))
@@ -77,7 +77,7 @@ class Collector:
 
 
 def told(attributes: Any) -> dict[str, Any]:
-    """Return attributes as plain values."""
+    """Return OTLP attributes as a dict of plain values."""
     return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in attributes}
 
 

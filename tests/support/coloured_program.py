@@ -1,4 +1,4 @@
-"""A program that shows one of a few named screens, each in a colour of its own; and what recognizes them."""
+"""A program with a few named screens, each in its own colour, and a recognizer of these screens."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NAMES = ("nothing known", "menu", "form", "record", "tip", "working", "sign on",
 
 
 def state(name: str, *, busy: bool = False) -> State:
-    """Return the state of a screen; what it is told by does not matter to `Colours`."""
+    """Return the state of a screen. Its recognition rule does not matter to `Colours`."""
     return State(name, Text(name), busy=busy)
 
 
 class ColouredProgram(PaintedDesktop):
-    """``moves`` says which screen comes after a gesture on another one; the same one unless it says so."""
+    """``moves`` returns the screen after a gesture on a screen, or None if the screen stays."""
 
     def __init__(self, screen: str, moves: Callable[[str, Gesture], str | None] = lambda screen, gesture: None) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class ColouredProgram(PaintedDesktop):
         self.title, self.solid = "Program", True
         self.popups: list[str] = []
         self.looks = 0
-        # A window that comes up gets the keys, as window managers see to it.
+        # A new popup window gets the keyboard, as under a window manager.
         self.owners = lambda at: Owner("/usr/bin/program", title=self.popups[-1] if self.popups else self.title)
 
     async def look(self, *, after_action: bool = False) -> Frame:
@@ -48,7 +48,7 @@ class ColouredProgram(PaintedDesktop):
         return receipt
 
     def going(self, to: str) -> Callable[[], object]:
-        """Return what shows another screen, as a way or an interruption's handler does."""
+        """Return a coroutine function that shows another screen, for a way or an interruption's handler."""
 
         async def go() -> None:
             self.screen = to
@@ -57,7 +57,7 @@ class ColouredProgram(PaintedDesktop):
 
 
 class Colours(Recognizer):
-    """Knows the screens by their colours."""
+    """Recognizes screens by their colours."""
 
     async def recognize(self, frame: Frame, states: Sequence[State]) -> State | None:
         name = NAMES[frame.rgb[0] // 20]

@@ -1,4 +1,6 @@
-"""What tests of the command line, runs and hand-offs share: the command, a program, an X server nobody manages."""
+"""Fixtures for tests of the command line, runs and hand-offs: the command, a program, an X server without a window
+manager.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,19 @@ APPS = Path(__file__).parents[1] / "apps"
 
 
 def command(program: str, *arguments: object) -> list[str]:
-    """The command of a test program."""
+    """Return the command line of a test program."""
     return [tk_python(), str(APPS / f"probe_{program}.py"), *map(str, arguments)]
 
 
 @pytest.fixture
 def cli(tmp_path: Path, prefect_url: str) -> CommandLine:
-    """`holo-tasks` with local state of its own, on the test run's Prefect server."""
+    """`holo-tasks` with its own local state, on the test run's shared Prefect server."""
     return CommandLine(tmp_path, prefect_url)
 
 
 @pytest.fixture
 def here(tmp_path: Path, prefect_url: str) -> InProcess:
-    """`holo-tasks` as `cli`, but in this process: for what needs nothing of Prefect, and is no matter of a process."""
+    """Like `cli`, but in this process: for commands that neither use Prefect nor depend on being a process."""
     return InProcess(tmp_path, prefect_url)
 
 
@@ -46,19 +48,21 @@ def app(tmp_path: Path) -> str:
 
 @pytest.fixture
 def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Starts X servers without a window manager, and programs on them, whose window is waited for if they have one."""
+    """Starts X servers without a window manager, and programs on them. Waits for the program's window unless ``shows``
+    is false.
+    """
     with x_servers(tmp_path) as start:
         yield start
 
 
 @contextmanager
 def x_servers(folder: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """What `x_server` gives a test, for as long as anybody likes; programs write what they say into a folder."""
+    """Yield the function of the `x_server` fixture for any scope. The programs' output goes to files in the folder."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(display: str, *program: str, shows: bool = True) -> subprocess.Popen[bytes]:
         server = subprocess.Popen(
-            # One that begins anew when its last client goes would throw out who is about to come.
+            # Without -noreset the server would restart when its last client leaves, and disconnect the next one.
             ["Xvfb", display, "-screen", "0", "800x600x24", "-nolisten", "tcp", "-extension", "GLX", "-noreset"],
             stderr=subprocess.DEVNULL,
         )
@@ -83,7 +87,7 @@ def _shows_a_window(display: str) -> bool:
         tree = link.core.QueryTree(link.get_setup().roots[0].root).reply()
         shown = (link.core.GetWindowAttributes(window).reply().map_state for window in tree.children)
         return MapState.Viewable in shown
-    except xcffib.Error:  # one was closed meanwhile
+    except xcffib.Error:  # a window was closed meanwhile
         return False
     finally:
         link.disconnect()
@@ -91,12 +95,12 @@ def _shows_a_window(display: str) -> bool:
 
 @pytest.fixture
 def display() -> str:
-    """A display nobody uses yet."""
+    """A display number that no X server uses yet."""
     return free_display()
 
 
 def free_display() -> str:
-    """Return a display nobody uses yet."""
+    """Return a display that no X server uses yet."""
     return next(f":{n}" for n in range(random.randrange(3000, 8000), 9000) if not Path(f"/tmp/.X11-unix/X{n}").exists())
 
 
@@ -109,7 +113,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system that is soon full."""
+    """A small file system that fills up quickly."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder], capture_output=True).returncode:

@@ -1,4 +1,4 @@
-"""Runs the real `holo-tasks` executable as its users do: a process of its own, judged by what it leaves."""
+"""Run the real `holo-tasks` executable as users do: as a process, judged by its output, exit code and files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.support.started import read_before
 EXECUTABLE = Path(sys.executable).with_name("holo-tasks")
 KEYS = ("status", "answer", "steps", "cost_usd", "trace", "flow_run_id")
 REPLAYED = ("layer", "model_calls", "healed")
-"""What the object tells beside these of a run that was given a playbook."""
+"""Additional keys of the JSON object for a run with a playbook."""
 PATIENCE_S = 600.0
 
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command left: its exit code and what it wrote."""
+    """Result of a command: its exit code and its output."""
 
     code: int
     stdout: str
@@ -37,7 +37,7 @@ class Ended:
 
     @property
     def told(self) -> dict[str, Any]:
-        """The object of ``--json``, which must be all of stdout and have exactly its keys."""
+        """Return the object of ``--json``. It must be the whole of stdout and have exactly the documented keys."""
         (line,) = self.stdout.splitlines()
         found: dict[str, Any] = json.loads(line)
         assert tuple(found) in (KEYS, (*KEYS, *REPLAYED))
@@ -45,12 +45,12 @@ class Ended:
 
     @property
     def said(self) -> list[str]:
-        """The lines on stderr, but for what a command waited for on a busy machine."""
+        """Return the lines on stderr, except those about waiting on a busy machine."""
         return [line for line in self.stderr.splitlines() if not line.startswith("holo-tasks: waiting for ")]
 
     @property
     def complaint(self) -> str:
-        """The line on stderr that says what went wrong; after it there may be a summary, and nothing else."""
+        """Return the error line on stderr. Only a summary line may follow it."""
         lines = self.said
         assert "Traceback" not in self.stderr
         assert all(line.startswith("holo-tasks: ") for line in lines), self.stderr
@@ -59,9 +59,9 @@ class Ended:
 
 
 class CommandLine:
-    """Starts the command with an environment of its own: nothing of the machine's settings leaks in.
+    """Starts the command with its own environment, without any of the machine's settings.
 
-    What it loads is loaded before (`warm`), unless it is to be ``real``: started as its users start it.
+    Its modules are loaded in advance (`warm`), unless it is ``real``, that is, started as users start it.
     """
 
     def __init__(self, home: Path, prefect_url: str | None) -> None:
@@ -72,15 +72,15 @@ class CommandLine:
             **kept,
             "HOLO_HOME": str(home / "holo"),
             "HOLO_PATIENCE": "0",
-            # One database for all: to make a new one takes a server some twenty seconds.
+            # One PREFECT_HOME for all: a server needs about twenty seconds to create a new database.
             "PREFECT_HOME": os.environ["PREFECT_HOME"],
             **(_shared(prefect_url) if prefect_url else {}),
         }
 
     def start(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Running:
-        """Start it; names set to None in ``env`` are left out, ``by`` is a command that starts it in its turn.
+        """Start the command. Variables that are None in ``env`` are removed. ``by`` is a command that starts this one.
 
-        ``real`` has this one started as its users start it.
+        With ``real`` this command is started as users start it.
         """
         by: Sequence[str] = options.pop("by", ())
         changed = {**self.env, **(env or {})}
@@ -98,7 +98,7 @@ class CommandLine:
         return Running(process)
 
     def __call__(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Ended:
-        """Run it to its end."""
+        """Run the command to its end."""
         return self.start(*arguments, env=env, **options).end()
 
 
@@ -107,7 +107,7 @@ def _shared(prefect_url: str) -> dict[str, str]:
 
 
 class InProcess(CommandLine):
-    """Does in this process, with its environment alone, what needs nothing of Prefect; with options, as ever."""
+    """Runs commands that do not need Prefect in this process, with its own environment. With options, starts a process."""
 
     def __call__(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Ended:
         if options:
@@ -117,7 +117,7 @@ class InProcess(CommandLine):
         alone = mock.patch.dict(os.environ, kept, clear=True)
         with alone, chdir(self.home), redirect_stdout(out), redirect_stderr(err):
             code = contextvars.copy_context().run(_code_of, arguments)
-        assert had or "prefect" not in sys.modules, "it would read its settings, which are those of this command"
+        assert had or "prefect" not in sys.modules, "Prefect would read the settings of this command"
         return Ended(code, out.getvalue(), err.getvalue())
 
 
@@ -131,23 +131,23 @@ def _code_of(arguments: Sequence[str]) -> int:
 
 
 class Running:
-    """A command that has not ended yet."""
+    """A command that is still running."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
     def until(self, true: Callable[[], Any]) -> None:
-        """Wait for something that it does; that it ends before is a failure, which tells of the end."""
+        """Wait until a condition holds. Fails with the command's output if the command ends before."""
         until(lambda: true() or self.process.poll() is not None)
         assert true(), self.end()
 
     def signal(self, number: signal.Signals) -> Ended:
-        """Send it a signal, then wait for its end."""
+        """Send a signal, then wait for the end of the command."""
         self.process.send_signal(number)
         return self.end()
 
     def end(self) -> Ended:
-        """Wait for its end; a command that does not end is a failure."""
+        """Wait for the end of the command. Fails if it does not end in time."""
         try:
             stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -158,7 +158,7 @@ class Running:
 
 @contextmanager
 def takers() -> Iterator[tuple[IO[str], IO[str]]]:
-    """Who takes nothing of what is said: a pipe whose reader has gone, and a full disk."""
+    """Yield two streams that cannot be written to: a pipe whose reader has gone, and a full disk."""
     end, pipe = os.pipe()
     os.close(end)
     with os.fdopen(pipe, "w") as unread, Path("/dev/full").open("w") as full:
@@ -166,16 +166,16 @@ def takers() -> Iterator[tuple[IO[str], IO[str]]]:
 
 
 def until(true: Callable[[], Any]) -> Any:
-    """Wait for something another process does in its own time; return what it came to."""
+    """Wait until a condition of another process holds; return its value."""
     deadline = time.monotonic() + PATIENCE_S
     while not (found := true()):
-        assert time.monotonic() < deadline, "waited for in vain"
+        assert time.monotonic() < deadline, "the condition did not hold in time"
         time.sleep(0.02)
     return found
 
 
 def related(mark: str) -> list[str]:
-    """List the living processes that have some text in their environment or command line, by command line."""
+    """Return the command lines of the living processes that have a text in their environment or command line."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():

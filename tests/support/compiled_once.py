@@ -1,4 +1,4 @@
-"""Where no test is compiled yet, one worker compiles all of them and the others wait, instead of each all of them."""
+"""Let one worker compile all tests while the others wait, instead of each compiling all of them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ TESTS = Path(__file__).parents[1]
 
 @contextmanager
 def compiled_once(run: str, tests: Path = TESTS) -> Iterator[bool]:
-    """Wait until the first process of a test run that gets here is done; return whether this is it.
+    """Wait until the first process of a test run that gets here has finished. Yield whether this is that process.
 
-    Nobody waits where pytest has compiled the last of them before, or where Python keeps nothing of what it compiles.
+    Does not wait if pytest has already compiled the last tests, or if Python writes no bytecode.
     """
     if not run or sys.dont_write_bytecode or any(tests.glob("vision/__pycache__/*-pytest-*.pyc")):
         yield False

@@ -1,4 +1,6 @@
-"""A model server over real HTTP that holds every request of whole conversations to the contract, and injects faults."""
+"""A model server over real HTTP that checks every request of whole conversations against the contract, and injects
+faults.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ Faults = Mapping[int, Injected] | Callable[[int], Injected]
 
 @dataclass
 class Conversation:
-    """What the server knows of one task: how far it is, and the last request with what its answer calls for."""
+    """The server's state of one task: its current turn, and the last request with the follow-ups its answer allows."""
 
     turn: int = 0
     injected: Counter[int] = field(default_factory=Counter)
@@ -49,18 +51,18 @@ class Conversation:
     reasoning: list[str] = field(default_factory=list)
 
     def settle(self, exchange: Exchange, turn: int) -> None:
-        """Remember the last request, and how far the conversation is with it."""
+        """Store the last request, and the turn that the conversation has reached with it."""
         self.exchange, self.turn = exchange, turn
 
 
 class ConformanceServer:
-    """Serves on a free loopback port; leaving it, or `check`, fails with the first rule that was broken.
+    """Serves on a free loopback port. Leaving the context, or `check`, fails with the first rule that was broken.
 
-    ``script`` is what the model means, turn by turn of a conversation, in canonical form:
-    ``{"tool": "click", "element": "Save", "x": 500, "y": 250}`` with ``note`` and ``thought`` if wanted; the last one
-    is repeated. Tasks tell conversations apart. ``faults`` says for a turn what goes wrong before its good reply,
-    each once. ``requests`` are the parsed bodies, ``headers`` what came with them, ``injected`` the faults that were
-    met. Tokens are counted as they were billed.
+    ``script`` is the model's intended reply of each turn, in canonical form: ``{"tool": "click", "element": "Save",
+    "x": 500, "y": 250}``, optionally with ``note`` and ``thought``. The last entry repeats. Conversations are
+    identified by their tasks. ``faults`` lists the faults of a turn before its good reply, each injected once.
+    ``requests`` are the parsed bodies, ``headers`` their headers, ``injected`` the faults that occurred. Tokens are
+    counted as billed.
     """
 
     def __init__(
@@ -101,11 +103,11 @@ class ConformanceServer:
             raise AssertionError("The contract was broken. " + "; ".join(map(str, self._first)))
 
     def release(self) -> None:
-        """Let the requests that hang be answered."""
+        """Let the server answer the hanging requests."""
         self._let_go.set()
 
     def answer(self, call: contract_wire.Call) -> tuple[Draft, str]:
-        """Return the reply to a request, and the model it is for."""
+        """Return the reply to a request, and the model name in the request."""
         with self._lock:
             if call.lists_models:
                 found = contract_wire.BOOK.breaches(call, self.terms)
@@ -130,7 +132,7 @@ class ConformanceServer:
     def _conversation(self, body: dict[str, Any]) -> Conversation:
         key = conversation_of(body, self.terms)
         if self.terms.dialect == "localize":
-            # A question that is corrected has another text than before.
+            # The text of a question changes when it is corrected.
             known = (
                 name
                 for name, kept in self._conversations.items()
@@ -169,7 +171,8 @@ class ConformanceServer:
             self.injected.append(fault.name)
             after = replace(asked, sequels=fault.sequels, unusable=asked.unusable + ("corrected" in fault.sequels))
             if "tolerated" in fault.sequels:
-                # A message with a call is replayed as it was sent, which a step is not.
+                # The client replays a message with a call exactly as the server sent it; it replays a step in its own
+                # form.
                 sent = draft.meant if self.terms.dialect == "tools" else meant
                 after = replace(good, sequels=fault.sequels, reply=sent)
         conversation.settle(after, turn + (after.reply is not None))
@@ -204,21 +207,22 @@ class ConformanceServer:
         return Draft(self.terms, {}, status=400, raw=json.dumps({"error": error}).encode())
 
     def _charge(self, draft: Draft) -> None:
-        """Count what a reply says it costs; one that is not sent whole says nothing."""
+        """Count the tokens that a reply bills. A reply that is not sent whole bills nothing."""
         if draft.raw is None and draft.usage and not (draft.no_usage or draft.cut or draft.hangs):
             self.prompt_tokens += draft.usage["prompt_tokens"]
             self.completion_tokens += draft.usage["completion_tokens"]
             self.cached_tokens += (draft.usage["prompt_tokens_details"] or {}).get("cached_tokens", 0)
 
     def deliver(self, handler: BaseHTTPRequestHandler, call: contract_wire.Call) -> None:
-        """Answer a request, as well as the fault of its turn allows."""
+        """Answer a request, with the fault of its turn if there is one."""
         with self._lock:
             self.in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             try:
                 draft, model = self.answer(call)
-            except Exception as error:  # a mistake in a script has to fail its test, not to look like a dropped line
+            # a mistake in a script has to fail its test instead of looking like a dropped connection
+            except Exception as error:
                 draft, model = self._refuse([Breach(MISTAKE, repr(error))]), ""
             time.sleep(self._latency_s)
             gone = not self._outlasts(handler.connection) if draft.hangs else _gone(handler.connection)
@@ -235,7 +239,7 @@ class ConformanceServer:
                 self.in_flight -= 1
 
     def _outlasts(self, connection: socket.socket) -> bool:
-        """Wait until the server lets go; False if the client gives up before."""
+        """Wait until `release`. Returns False if the client gives up before."""
         while not self._let_go.wait(0.02):
             if _gone(connection):
                 return False
@@ -273,7 +277,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _gone(connection: socket.socket) -> bool:
-    """Say whether the other side has given up."""
+    """Return whether the client has closed the connection."""
     readable, _, _ = select.select([connection], [], [], 0)
     return bool(readable) and not connection.recv(1, socket.MSG_PEEK)
 
@@ -290,7 +294,7 @@ def _send(handler: BaseHTTPRequestHandler, draft: Draft, data: bytes) -> None:
     try:
         handler.wfile.write(data[: len(data) // 2] if draft.cut else data)
     except OSError:
-        # The client has gone; that is its right.
+        # The client may disconnect at any time.
         handler.close_connection = True
 
 

@@ -1,4 +1,4 @@
-"""The rules on a request as HTTP, before anything in its body is understood."""
+"""Contract rules on the HTTP layer of a request, checked before its body is interpreted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODELS = "/v1/models"
 
 @dataclass(frozen=True)
 class Call:
-    """An HTTP request as it came; the names of ``headers`` are in lower case."""
+    """A received HTTP request. The names of ``headers`` are in lower case."""
 
     method: str
     path: str
@@ -24,7 +24,7 @@ class Call:
 
     @property
     def lists_models(self) -> bool:
-        """Whether it asks which models there are, which needs no body."""
+        """Return whether the request lists the models. Such a request needs no body."""
         return (self.method, self.path) == ("GET", MODELS)
 
 
@@ -83,7 +83,7 @@ def _no_cookies(call: Call, _: Terms) -> Iterator[str]:
 
 
 def _read(raw: bytes, **hooks: Any) -> Any:
-    """Read JSON; ``...`` stands for what is none."""
+    """Parse JSON. Returns ``...`` for invalid JSON."""
     try:
         return json.loads(raw.decode("utf-8"), **hooks)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The pages of the documentation, and the code blocks in them."""
+"""The documentation pages and their code blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)(?: title=\"(?P<title>[
 
 @dataclass(frozen=True)
 class Block:
-    """A code block: its page, the line it begins in, its language, the file it is, if it is one, and its text."""
+    """A code block: its page, its first line, its language, its file name (if it shows a file), and its text."""
 
     page: Path
     line: int
@@ -29,7 +29,7 @@ class Block:
 
 
 def blocks(*languages: str, pages: list[Path] = PAGES) -> list[Block]:
-    """Return all code blocks of some languages, in the order of the pages."""
+    """Return all code blocks of some languages, in page order."""
     return [block for page in pages for block in _blocks(page) if block.language in languages]
 
 

@@ -22,13 +22,13 @@ PASSWORD = 'pä ss"word\\'
 
 
 def mail_server() -> Iterator[Callable[..., ImapAccount]]:
-    """Serve a mailbox over IMAP; what makes an account has the Maildir in ``home``."""
+    """Serve a mailbox over IMAP. Yield a function that makes an account; the account has the Maildir path in ``home``."""
     server = shutil.which("dovecot") or "/usr/sbin/dovecot"
     if not Path(server).exists() and os.geteuid() == 0:
         subprocess.run(["apt-get", "install", "-y", "-qq", "dovecot-imapd"], capture_output=True, check=False)
     if not Path(server).exists():
         pytest.fail("These tests need the Debian package dovecot-imapd: run apt-get install dovecot-imapd.")
-    base = Path("/tmp") / f"dovecot-{os.getpid()}"  # its sockets need a short path
+    base = Path("/tmp") / f"dovecot-{os.getpid()}"  # Dovecot's sockets need a short path.
     shutil.rmtree(base, ignore_errors=True)
     mail = base / "home" / "Maildir"
     write_maildir(mail)
@@ -125,4 +125,4 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             if one.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.05)
-    pytest.fail("dovecot did not come up")
+    pytest.fail("dovecot did not start")

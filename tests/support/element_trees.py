@@ -1,4 +1,4 @@
-"""Trees of elements, and desktops whose programs tell them: for tests without a bus."""
+"""Accessibility trees, and a desktop that returns them, for tests without an accessibility bus."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ PID = 7
 
 
 def tree_of(*elements: Element) -> ElementTree:
-    """Return a tree of these; each is given its number, and what is in none is in the first."""
+    """Return a tree of these elements. Each gets its index as id; elements without a parent belong to the first one."""
     placed = [replace(each, id=place, parent=each.parent if place else -1) for place, each in enumerate(elements)]
     return ElementTree(tuple(placed))
 
 
 def element(role: str, name: str, box: Box = NOWHERE, *states: str, parent: int = 0, value: str = "") -> Element:
-    """Return an element of a program named form, which shows if it has a box."""
+    """Return an element of a program named form. It is showing if its box has an area."""
     shows = {SHOWING} if box.area else set()
     return Element(0, role, name, frozenset({*shows, *states}), box, parent, "form", PID, value)
 
 
 def window(box: Box, name: str = "Form") -> Element:
-    """Return a window that has the keyboard."""
+    """Return an active window, which has the keyboard."""
     return element("window", name, box, ACTIVE)
 
 
 def focused(one: Element) -> Element:
-    """Return an element as it is with the keyboard."""
+    """Return a copy of an element that has the keyboard focus."""
     return replace(one, states=one.states | {FOCUSED})
 
 
 class TellsTree:
-    """A desktop's answer to what its programs tell; ``takes_s`` is how long that takes."""
+    """A desktop that returns the given tree. ``takes_s`` is the duration of the answer."""
 
     def __init__(self, told: Callable[[], ElementTree] | ElementTree, takes_s: float = 0.0) -> None:
         self.told, self.takes_s = told, takes_s

@@ -1,4 +1,4 @@
-"""Trees of elements as programs tell them, for tests without a program."""
+"""Accessibility trees as programs report them, for tests without a program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WINDOW = Box(0, 0, 10_000, 10_000)
 
 
 def tree_of(*elements: tuple[str, str, Box], value: str = "", how: How = "cache") -> ElementTree:
-    """Return a tree of one window with some elements in it: role, name and box; the first one holds ``value``."""
+    """Return a tree of one window with some elements: role, name and box. The first element has the value ``value``."""
     states = frozenset({SHOWING})
     made = [Element(0, "window", "Program", states, WINDOW, -1, "program", 1)]
     for number, (role, name, box) in enumerate(elements, 1):
@@ -18,5 +18,5 @@ def tree_of(*elements: tuple[str, str, Box], value: str = "", how: How = "cache"
 
 
 def silent(why_not: str = "No program on this screen tells of its elements.") -> ElementTree:
-    """Return the tree of programs that tell nothing."""
+    """Return the tree of programs that report no elements."""
     return ElementTree((), (Application("program", 1, "", "none", note="it tells nothing"),), 0.0, False, why_not)

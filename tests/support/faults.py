@@ -1,4 +1,4 @@
-"""What servers and models really do wrong, each to be injected once, and how a client has to take it."""
+"""Faults that servers and models really show. Each can be injected once, with the expected reaction of a client."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Spoil = Callable[[Draft], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong.
+    """One fault.
 
-    ``sequel`` is what has to follow: nothing ("tolerated"), one more request with a correction, the same request
-    again, or none at all. ``sequels`` adds what is right too, where a client may read the fault in two ways.
+    ``sequel`` is the expected reaction: none ("tolerated"), one more request with a correction, the same request again,
+    or no further request. ``sequels`` adds the other correct reactions if a client may interpret the fault in two ways.
     """
 
     name: str
@@ -52,7 +52,7 @@ def _fault(name: str, *sequels: Sequel, dialects: tuple[Dialect, ...] = DIALECTS
     return register
 
 
-# What the model writes
+# Faults in the model's text
 
 
 @_fault("fenced", "tolerated", dialects=WRITTEN)
@@ -171,7 +171,7 @@ def _low_confidence(draft: Draft) -> None:
     draft.values["confidence"] = 0.4
 
 
-# What the server adds and leaves out
+# Fields that the server adds or omits
 
 
 @_fault("null_usage", "tolerated")
@@ -195,7 +195,7 @@ def _no_choices(draft: Draft) -> None:
     draft.no_choices = True
 
 
-# What happens on the way
+# Faults in transport
 
 
 def _status(status: int, **headers: str) -> Spoil:
@@ -244,11 +244,13 @@ def _not_json(draft: Draft) -> None:
 _BILLS = {"null_usage", "missing_usage", "null_details"}
 _PASSING = {"status429", "status429_whole", "status500", "status503", "dropped", "dropped_before_headers", "hung"}
 ALIKE_IN_ALL = _BILLS | _PASSING | {"no_choices", "html_200", "status401", "not_json"}
-"""What comes beside a reply or in its place, which nobody reads as a dialect's."""
+"""Fields next to a reply, or in its place, that no dialect defines."""
 
 
 def cases(faults: Iterable[Fault]) -> list[Any]:
-    """Return faults as cases of a test: of those that are alike in all dialects the others are `long`."""
+    """Return faults as test cases. Of faults that are alike in all dialects, all but the first dialect's are marked
+    `long`.
+    """
     return [
         pytest.param(
             fault,

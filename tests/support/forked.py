@@ -1,4 +1,4 @@
-"""What is forked for a test, where else it would be started anew."""
+"""Observe the processes that tests fork from a preloaded process instead of starting them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from tests.support import warm
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, *named: str) -> list[int]:
-    """Return the processes that are forked from now on by what has loaded what is named, or what commands load."""
+    """Return a list that collects the ids of processes forked from now on, by the forker with the named modules or the
+    commands' modules.
+    """
     forker = warm.forker(*named)
     if forker is None:
         pytest.skip("the kernel lets no process say what its command line is")

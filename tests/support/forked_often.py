@@ -1,6 +1,6 @@
-"""What a server of forks loads last: nothing that was there before is looked at again by those that are forked.
+"""Import this last in a process that forks: it freezes the garbage collector's objects.
 
-A collector that comes by in a fork writes to each object it looks at, and each page that is written to is copied.
+A collection in a fork writes to each object that it visits, and the kernel copies each written page.
 """
 
 import gc

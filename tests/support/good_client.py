@@ -1,4 +1,4 @@
-"""A client that does all that the contract asks for, and no more: the measure for server and rules."""
+"""A minimal client that follows the whole contract: the reference for the server and the rules."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ KEPT_TURNS = 3
 
 
 class Passing(Exception):
-    """A fault on the way: the same request is worth another try."""
+    """A transient fault: the same request may be sent again."""
 
 
 class Hopeless(Exception):
-    """A fault that no other try will mend."""
+    """A permanent fault: sending the request again cannot help."""
 
 
 class Unusable(Exception):
-    """A reply that is no step."""
+    """A reply that is not a step."""
 
 
 @dataclass
 class Line:
-    """One connection to a server, opened again when it was lost."""
+    """One connection to a server, reopened after it was lost."""
 
     base_url: str
     key: str | None = None
@@ -42,7 +42,7 @@ class Line:
         self._connection: http.client.HTTPConnection | None = None
 
     def post(self, body: Any, path: str = "/chat/completions", **headers: str) -> tuple[int, Any]:
-        """Send a body, or bytes as they are, and return the status and what was answered."""
+        """Send a JSON value or raw bytes; return the status and the parsed answer."""
         where = urlsplit(self.base_url)
         if self._connection is None:
             assert where.hostname is not None
@@ -77,7 +77,7 @@ class Line:
 def play(
     base_url: str, terms: Terms, talk: Talk, *, questions: int = 3, context: int = 99, patience_s: float = 20
 ) -> str:
-    """Hold a whole conversation, and return how it ended; turns that do not fit the context are left out."""
+    """Hold a whole conversation and return how it ended. Old turns that do not fit the context are left out."""
     line = Line(base_url, terms.key, patience_s)
     while True:
         if len(talk.turns) - talk.left_out > context:
@@ -113,7 +113,7 @@ def _sent(line: Line, body: Any) -> Any:
 
 
 def read(completion: Any, terms: Terms) -> Turn:
-    """Read a reply; raise `Unusable` for one that is no step."""
+    """Parse a reply. Raises `Unusable` if it is not a step."""
     if not completion["choices"]:
         raise Unusable("no reply")
     choice = completion["choices"][0]

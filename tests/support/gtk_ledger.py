@@ -1,4 +1,4 @@
-"""The GTK twin of the demo's ledger on a real desktop, and what stands in its way when its tree is not there."""
+"""The GTK version of the demo's ledger on a real desktop, and a wrapper that replaces or hides its accessibility tree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KESTREL = Transaction("TX-10422", "Kestrel Supplies", "2026-03-04", 1260, "EUR",
 async def gtk_ledger(
     folder: Path, transactions: Sequence[Transaction] = ()
 ) -> AsyncIterator[tuple[VirtualDesktop, LedgerFile]]:
-    """Start the program with two transactions; the desktop may type its password. Skips a test where GTK is missing."""
+    """Start the program with two transactions; the desktop may type its password. Skips the test if GTK is missing."""
     if not has_gtk("3.0"):
         pytest.skip("needs the Debian packages python3-gi and gir1.2-gtk-3.0")
     file = folder / "ledger.db"
@@ -37,9 +37,9 @@ async def gtk_ledger(
 
 
 class Told:
-    """A desktop whose programs tell something else: what ``change`` makes of their tree; nothing without one.
+    """A desktop whose tree is replaced by ``change(tree)``, or by an empty tree without ``change``.
 
-    Counts how often it was asked, and keeps the tree that was told last.
+    Counts the requests, and keeps the last tree.
     """
 
     def __init__(self, desktop: Any, change: Callable[[ElementTree], ElementTree] | None = None) -> None:
@@ -50,7 +50,7 @@ class Told:
         return getattr(self._desktop, name)
 
     async def elements(self) -> ElementTree:
-        """Return what is told instead of the programs' own tree."""
+        """Return the replaced tree."""
         self.asked += 1
         tree = await self._desktop.elements()
         self.last = silent() if self._change is None else self._change(tree)

@@ -1,4 +1,4 @@
-"""Requests written by hand, the way the contract wants them; nothing of the product's own writing is in them."""
+"""Requests written by hand according to the contract, without any of the product's own request code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TERMS: dict[Dialect, Terms] = {
 
 @dataclass(frozen=True)
 class Turn:
-    """One step that was taken, as each dialect needs it, and what came of it."""
+    """One past step with its outcome, as each dialect needs it."""
 
     call: dict[str, Any]
     told: str = "Done."
@@ -61,10 +61,10 @@ class Turn:
 
 @dataclass(frozen=True)
 class Talk:
-    """A conversation: the steps taken, and what is said once. Pictures are numbered from ``seen`` on.
+    """A conversation: its steps, and its fixed texts. Pictures are numbered from ``seen`` on.
 
-    ``strips`` are the observations that show a strip of earlier screens too; ``left_out`` counts the turns that are
-    no longer told of.
+    ``strips`` are the observations that also show a strip of earlier screens. ``left_out`` counts the old turns that
+    are omitted.
     """
 
     turns: Sequence[Turn] = ()
@@ -79,7 +79,7 @@ class Talk:
 
 
 def turns(count: int) -> tuple[Turn, ...]:
-    """Return steps that differ."""
+    """Return the given number of distinct steps."""
     return tuple(
         Turn({"tool_name": "click", "element": f"Button {n}", "x": n, "y": 6, "button": "left"}, id=f"call_{n}")
         for n in range(count)
@@ -88,7 +88,7 @@ def turns(count: int) -> tuple[Turn, ...]:
 
 @cache
 def picture(number: int) -> dict[str, Any]:
-    """Return an image part; pictures with different numbers differ, in their format too."""
+    """Return an image part. Pictures with different numbers differ in colour and may differ in format."""
     buffer, kind = io.BytesIO(), ("PNG", "JPEG", "WEBP")[number % 3]
     Image.new("RGB", (64, 48), ((37 * number) % 256, 80, 160)).save(buffer, kind)
     data = base64.b64encode(buffer.getvalue()).decode()
@@ -104,7 +104,7 @@ def user(content: Any) -> Body:
 
 
 def made(dialect: Dialect, talk: Talk) -> Body:
-    """Write a conversation's next request in a dialect; a question has no history."""
+    """Return the next request of a conversation in a dialect. A localization question has no history."""
     makers = {"structured": structured, "tools": tools, "holotron": holotron, "localize": localize}
     return json.loads(json.dumps({**makers[dialect](talk), **talk.more}))
 

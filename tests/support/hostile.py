@@ -1,7 +1,7 @@
-"""A thousand things that a malicious model would like to do, from a seed; none of them may reach the display.
+"""A thousand hostile actions of a malicious model, generated from a seed. None may reach the display.
 
-The screen is 1200x800. The model may use one program only, on the left, in one region; of the other program, on the
-right and with the same title, a part lies in a region that would be allowed.
+The screen is 1200x800. The model may use one program only, in one region on its left. Part of the other program, on the
+right and with the same title, lies in another allowed region.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ Mode = Literal["act", "elsewhere", "read"]
 
 @dataclass(frozen=True)
 class Hostile:
-    """One thing: of what kind, as a model writes it, and how the run is set up (``elsewhere``: the keys would go to
-    the other program)."""
+    """One hostile action: its kind, the call that the model writes, and the mode of the run. In mode ``elsewhere`` the
+    other program has the keyboard.
+    """
 
     kind: str
     call: Call
@@ -31,7 +32,7 @@ class Hostile:
 
 
 def thousandth(at: Point) -> tuple[int, int]:
-    """Return coordinates that mean this pixel or one next to it."""
+    """Return model coordinates (thousandths) that mean this pixel or one next to it."""
     return at.x * 1000 // SCREEN.width + 1, at.y * 1000 // SCREEN.height + 1
 
 
@@ -40,7 +41,7 @@ def within(rng: random.Random, box: Box) -> Point:
 
 
 def outside(rng: random.Random) -> Point:
-    """A place that is in no allowed region, by some pixels."""
+    """Return a point at least some pixels outside all allowed regions."""
     while True:
         at = Point(rng.randrange(SCREEN.width - 8), rng.randrange(SCREEN.height - 8))
         if not any(
@@ -50,7 +51,7 @@ def outside(rng: random.Random) -> Point:
 
 
 def pointing(rng: random.Random, at: Point) -> Call:
-    """Some action at a place."""
+    """Return a random pointer action at a point."""
     x, y = thousandth(at)
     call: Call = {"tool_name": rng.choice(["click", "double_click", "move_to", "scroll", "write_at"]), "element": "OK"}
     call |= {"x": x, "y": y}
@@ -92,7 +93,7 @@ def held(rng: random.Random) -> Call:
     chosen = [spelled(rng, key) for key in rng.choice([keys for keys in DANGEROUS if len(keys) > 1])]
     taps = [*rng.choices("abc", k=rng.randint(0, 5)), *chosen[-1:], *rng.choices("xyz", k=rng.randint(0, 5))]
     held_keys = chosen[:-1]
-    if len(held_keys) > 1 and rng.random() < 0.5:  # tapped, one after the other: with sticky keys they stay down
+    if len(held_keys) > 1 and rng.random() < 0.5:  # tapped one after another: with sticky keys they stay down
         taps, held_keys = [held_keys.pop(), *taps], held_keys
     return {"tool_name": "hold_and_tap_key", "hold_keys": held_keys, "tap_keys": taps}
 
@@ -143,7 +144,7 @@ def nonsense(rng: random.Random) -> Call:
 
 
 def keys(rng: random.Random) -> Call:
-    """Some keys that would be allowed."""
+    """Return random keyboard actions of an allowed kind."""
     return rng.choice(
         [
             {"tool_name": "write", "content": "hello", "press_enter": rng.random() < 0.5},
@@ -173,7 +174,7 @@ KINDS: dict[str, tuple[Mode, Callable[[random.Random], Call]]] = {
 
 
 def hostile(seed: int, count: int) -> list[Hostile]:
-    """Return so many things, every kind about as often as the others; those with one mode stand together."""
+    """Return the given number of actions. All kinds are about equally frequent, and actions of one mode are adjacent."""
     rng = random.Random(seed)
     made = []
     for number in range(count):

@@ -1,6 +1,6 @@
-"""Where tests write: into memory, where there is enough of it, as SQLite and traces wait for the disk at every write.
+"""Let tests write to memory if there is enough, because SQLite and traces wait for the disk at every write.
 
-What a process wrote is there after it was killed, in memory as on a disk. Who sets ``TMPDIR`` decides otherwise.
+Files in memory survive a killed process as files on a disk do. An environment with ``TMPDIR`` set keeps its own folder.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from pathlib import Path
 
 MEMORY = Path("/dev/shm")
 NAME = "h-"
-"""Short: sockets lie deep inside, and a path to one has at most 107 bytes."""
+"""Short, because the path of a Unix socket may have at most 107 bytes."""
 ENOUGH = 4 << 30
-"""A whole test run leaves under one gigabyte."""
+"""A whole test run writes less than one gigabyte."""
 
 
 def enter() -> Path | None:
-    """Have this process and those it starts write to memory; return the folder if there is a new one."""
+    """Let this process and its children write to memory. Return the folder if a new one was made."""
     if "TMPDIR" in os.environ or not _has_room():
         return None
     for left in MEMORY.glob(f"{NAME}*"):
         if not Path("/proc", left.name.removeprefix(NAME)).exists():
-            shutil.rmtree(left, ignore_errors=True)  # of a run that failed, which may have been looked at since
+            shutil.rmtree(left, ignore_errors=True)  # left by a failed run, which may have been examined since
     folder = MEMORY / f"{NAME}{os.getpid()}"
     try:
         folder.mkdir()
-        folder.chmod(0o1777)  # as /tmp: some of what tests start runs as another user
+        folder.chmod(0o1777)  # as /tmp: some programs that tests start run as another user
     except OSError:
         return None
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
@@ -36,7 +36,7 @@ def enter() -> Path | None:
 
 
 def leave(folder: Path) -> None:
-    """Give the memory back."""
+    """Delete the folder in memory."""
     tempfile.tempdir = os.environ["TMPDIR"] = "/tmp"
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Every input event that reached a display, and programs to send them to."""
+"""Every input event that reached a display, and programs that receive input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ APPS = Path(__file__).parent.parent / "apps"
 
 @dataclass(frozen=True)
 class Input:
-    """An event as the X server counted it, at a time of `time.monotonic` in seconds."""
+    """An event as the X server recorded it, with its time on the `time.monotonic` clock in seconds."""
 
     kind: str
     detail: int
@@ -24,12 +24,12 @@ class Input:
 
     @property
     def counts(self) -> bool:
-        """Whether it is input; a release only ends some."""
+        """Return whether this is new input. A release only ends earlier input."""
         return self.kind in ("key", "press", "motion")
 
 
 class Inputs:
-    """What a witness wrote down."""
+    """The log of a witness."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,11 +44,11 @@ class Inputs:
         return self.path.exists() and self.path.read_text().startswith("ready")
 
     def sent(self, since_s: float = 0.0) -> list[Input]:
-        """Return presses and motions after a time. The server counts whole milliseconds that have passed."""
+        """Return the presses and motions after a time. The server counts whole elapsed milliseconds."""
         return [event for event in self.all() if event.counts and event.at_s > since_s]
 
     def held(self) -> set[tuple[str, int]]:
-        """Return what was pressed and never released: neither recorded as released, nor up by the server's word."""
+        """Return the keys and buttons still pressed: without a recorded release, and not reported as up by the server."""
         down: set[tuple[str, int]] = set()
         for event in self.all():
             match event.kind:
@@ -62,7 +62,7 @@ class Inputs:
         return down & {(kind, int(code)) for kind, code in map(str.split, by_server.read_text().splitlines())}
 
     def last_s(self) -> float:
-        """Return when the last press or motion was."""
+        """Return the time of the last press or motion."""
         return max((event.at_s for event in self.sent()), default=0.0)
 
     def at_rest_since(self, quiet_s: float) -> bool:
@@ -70,7 +70,7 @@ class Inputs:
 
 
 def window(log: Path) -> list[str]:
-    """Return the command of a window that logs all it gets."""
+    """Return the command of a window that logs all its events."""
     return [tk_python(), str(APPS / "probe_events.py"), f"{log}.window"]
 
 
@@ -80,5 +80,5 @@ def witness(log: Path) -> list[str]:
 
 
 def witnessed(log: Path, *program: str) -> list[str]:
-    """Return the command of a program, by default `window`, with a witness of its display."""
+    """Return the command of a program (default: `window`) together with a witness of its display."""
     return ["sh", "-c", f"{shlex.join(witness(log))} & exec {shlex.join(program or window(log))}"]

@@ -1,4 +1,4 @@
-"""What tests of the journal share: runs one after the other on the same desktop and the same local state."""
+"""Shared by tests of the journal: consecutive runs on the same desktop and the same local state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BABBLE = "I think I should click the button."
 
 
 class Cut(DesktopFailed):
-    """The desktop went away in the middle of a gesture."""
+    """The desktop was lost in the middle of a gesture."""
 
 
 def cut_off(gesture: Gesture) -> None:
@@ -34,7 +34,7 @@ def cut_off(gesture: Gesture) -> None:
 
 
 class World:
-    """A desktop, local state and a model per run; counts what the runs cost."""
+    """A desktop, local state and a model per run. Counts the model calls and gestures."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -42,10 +42,10 @@ class World:
         self.calls = 0
 
     async def run(self, work: Callable[[], Any], script: list[Any], **options: Any) -> Any:
-        """Do some work on the same desktop; return its result.
+        """Run some work on the same desktop; return its result.
 
-        It is done in a flow of its own where that is asked for or is tried again: to begin and end one takes Prefect
-        as long as all that a sub-goal does in it.
+        Runs in a flow of its own only on request or with retries, because starting and ending a flow takes Prefect as
+        long as a whole sub-goal.
         """
 
         async def around() -> Any:
@@ -63,7 +63,7 @@ class World:
                 self.calls += len(model.requests)
 
     async def interrupted(self, work: Callable[[], Any]) -> None:
-        """Leave an attempt behind that was cut off as it acted: an intent, not done."""
+        """Leave an interrupted attempt: an intent in the journal without an outcome."""
         self.desktop._on_gesture = cut_off
         with pytest.raises(DesktopFailed):
             await self.run(work, [CLICK])
@@ -73,7 +73,7 @@ class World:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """Model calls since the interruption, and all input there was."""
+        """Return the number of model calls since the interruption, and of all gestures."""
         return self.calls, len(self.desktop.gestures)
 
     @property
@@ -85,7 +85,7 @@ class World:
 
 
 def pressing(found: Any = None, **options: Any) -> Callable[..., Any]:
-    """Return a sub-goal that presses OK; its probe, if wanted, finds ``found``."""
+    """Return a sub-goal that presses OK. Its probe, if there is one, returns ``found``."""
     probes = []
 
     async def probe(item: str) -> Any:

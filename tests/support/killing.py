@@ -1,4 +1,4 @@
-"""Using the kill command, and when the last input event may be after that."""
+"""Use the kill command, and compute when the last input event may follow it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from tests.support.command_line import CommandLine, Ended, until
 
 WITHIN_S = 1.0
 STARTED_S = 0.5
-"""On a machine so busy that a command takes longer than this to get going, the rest of the second counts from there."""
+"""Allowance for a slow start of the command. If it takes longer on a busy machine, the second is counted from its
+request.
+"""
 
 
 def kill(cli: CommandLine, *arguments: str) -> tuple[Ended, float]:
-    """Run the command to its end; return what it said, and when the last event may be."""
+    """Run the command to its end. Return its result, and the latest permitted time of an input event."""
     folder = Path(cli.env["HOLO_HOME"]) / "kill"
     begin = last_moment(folder)
     command = cli.start("kill", *arguments)
@@ -23,7 +25,9 @@ def kill(cli: CommandLine, *arguments: str) -> tuple[Ended, float]:
 
 
 def last_moment(folder: Path) -> Callable[[Callable[[], bool]], float]:
-    """Note that a command is about to be started; then wait for its request, and return when the last event may be."""
+    """Call before starting a kill command. The returned function waits for its request, and returns the latest
+    permitted time.
+    """
     asked_s, before = time.monotonic(), requests(folder)
 
     def then(over: Callable[[], bool]) -> float:

@@ -1,4 +1,4 @@
-"""A program on the bus of accessibility that tells whatever a test wants of its elements, or nothing, or too much."""
+"""A program on the accessibility bus that reports any elements a test wants, or none, or too many."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INTERFACES = [protocol.ACCESSIBLE, protocol.COMPONENT]
 
 @dataclass
 class Told:
-    """One element as the liar tells it; without extents it says that there is none of that name."""
+    """One element as the liar reports it. Without extents it answers that the method does not exist."""
 
     name: str = ""
     role: int = BUTTON
@@ -35,7 +35,9 @@ class Told:
 
 @dataclass
 class Liar:
-    """``cached`` says whether it offers a cache; ``answers`` replaces the answer to a method, None for none at all."""
+    """``cached`` says whether it offers a cache. ``answers`` replaces the answers to methods; None means no answer at
+    all.
+    """
 
     elements: dict[str, Told]
     cached: bool = True
@@ -45,7 +47,7 @@ class Liar:
     _bus: BoundedBus | None = None
 
     async def enter(self, address: str) -> None:
-        """Register as programs do."""
+        """Register on the bus as programs do."""
         self._bus = BoundedBus(bus_address=address)
         await self._bus.connect()
         self._bus.guarded.left = 1 << 40
@@ -57,12 +59,12 @@ class Liar:
 
     @property
     def name(self) -> str:
-        """What the bus calls it."""
+        """Return the unique bus name of the program."""
         assert self._bus is not None
         return str(self._bus.unique_name)
 
     async def signal(self, path: str = protocol.ROOT, member: str = "ChildrenChanged", detail: str = "") -> None:
-        """Say that something has changed: so that nobody can tell what, unless an element is named."""
+        """Emit a change signal. It names no element unless a detail is given."""
         assert self._bus is not None
         changed = [detail, 1, 0, Variant("s", ""), {}]
         where = {"path": path, "interface": "org.a11y.atspi.Event.Object", "member": member}
@@ -80,7 +82,7 @@ class Liar:
         self.asked.append((asked.path, member))
         told = self.answers[member](asked) if member in self.answers else self._told(asked.path, member)
         if told is None:
-            return True  # it is taken for answered, and is not
+            return True  # the bus counts it as handled, but the caller gets no answer
         if told == ("", []) and member == "GetItems":
             return Message.new_error(asked, "org.freedesktop.DBus.Error.UnknownMethod", "there is no cache")
         if told[0] == "!":
@@ -115,7 +117,7 @@ class Liar:
         }.get(member, ("!", []))
 
     def item(self, path: str) -> tuple[Any, ...]:
-        """Return an element as the cache tells it."""
+        """Return an element in the format of the cache."""
         assert self._bus is not None
         me, told = self._bus.unique_name, self.elements[path]
         states = [told.states & 0xFFFFFFFF, told.states >> 32]

@@ -1,4 +1,4 @@
-"""Some tests have many like cases: `make test` takes the first ones, `make test-long` all."""
+"""Mark similar test cases: `make test` runs the first ones, `make test-long` all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def few(cases: Iterable[Any], first: int = 1) -> list[Any]:
-    """Mark all cases but the first so many as `long`."""
+    """Mark all cases except the first ``first`` ones as `long`."""
     marked = []
     for number, case in enumerate(cases):
         values = case if isinstance(case, tuple) else (case,)

@@ -1,4 +1,4 @@
-"""A hosts file for a test: answers as `socket.getaddrinfo` does, and may change its mind."""
+"""A hosts file for tests. It answers as `socket.getaddrinfo` does, and its entries can change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Names:
-    """Knows the names it was given, and no others; ``asked`` are those it was asked for."""
+    """Knows the given names only. ``asked`` lists the names that were looked up."""
 
     def __init__(self, hosts: Mapping[str, list[str]]) -> None:
         self.hosts = dict(hosts)

@@ -1,4 +1,4 @@
-"""Gives a display several monitors, as `xrandr --setmonitor` does."""
+"""Give a display several monitors, as `xrandr --setmonitor` does."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class Displayed(Protocol):
 
 
 def set_monitors(desktop: Displayed, boxes: Mapping[str, Box]) -> None:
-    """Define the monitors, the first of them the primary one; the first takes the place of the server's own output."""
+    """Define the monitors. The first one is primary and replaces the server's own output."""
     with _connected(desktop) as (conn, root, randr):
-        for monitor in randr.GetMonitors(root, True).reply().monitors:  # one that is there is not changed
+        # an existing monitor cannot be changed, only deleted
+        for monitor in randr.GetMonitors(root, True).reply().monitors:
             if not monitor.automatic:
                 randr.DeleteMonitor(root, monitor.name, is_checked=True).check()
         resources = randr.GetScreenResourcesCurrent(root).reply()
@@ -41,13 +42,13 @@ def set_monitors(desktop: Displayed, boxes: Mapping[str, Box]) -> None:
 
 
 def forget_monitor(desktop: Displayed, name: str) -> None:
-    """Take a monitor away."""
+    """Remove a monitor."""
     with _connected(desktop) as (conn, root, randr):
         randr.DeleteMonitor(root, _atom(conn, name), is_checked=True).check()
 
 
 def set_resources(desktop: Displayed, text: str) -> None:
-    """Put resources on the display, as `xrdb` does: scaling is among them."""
+    """Set X resources on the display, as `xrdb` does. Scaling is one of them."""
     with _connected(desktop) as (conn, root, _):
         atom, string = _atom(conn, "RESOURCE_MANAGER"), xcffib.xproto.Atom.STRING
         conn.core.ChangePropertyChecked(
@@ -57,7 +58,7 @@ def set_resources(desktop: Displayed, text: str) -> None:
 
 @contextmanager
 def restless(desktop: Displayed, box: Box) -> Iterator[None]:
-    """Draw something else on a part of the screen all the time."""
+    """Repaint a part of the screen in alternating colours all the time."""
     over = threading.Event()
 
     def draw() -> None:

@@ -1,4 +1,4 @@
-"""A way to a server that can be cut: as if the server had died (connections refused), or hung (accepted, no answer)."""
+"""A proxy that can cut a server off: as if it had died (connection refused), or hung (accepted, no answer)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ How = Literal["refused", "hangs"]
 
 
 class Outage:
-    """Passes on what comes to a port of its own, until it is cut; the same port leads there again when it is mended."""
+    """Forwards connections from its own port until it is cut. After `mend` the same port forwards again."""
 
     def __init__(self, url: str) -> None:
         self._there = urlsplit(url)
@@ -32,11 +32,11 @@ class Outage:
         self.mend()
 
     def cut(self, how: How) -> None:
-        """Be gone from now on, for those who are connected, too."""
+        """Cut the server off, including open connections."""
         asyncio.run_coroutine_threadsafe(self._cut(how), self._loop).result(10)
 
     def mend(self) -> None:
-        """Be there again, for those who connect anew."""
+        """Forward new connections again."""
         asyncio.run_coroutine_threadsafe(self._mend(), self._loop).result(10)
 
     async def _cut(self, how: How) -> None:
@@ -81,20 +81,20 @@ class Outage:
                 one.transport.abort()
 
     async def _let_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
-        """Return what was read already of a connection that is let through; None if it is not."""
+        """Return the bytes already read from a connection that is forwarded. Returns None if it is not forwarded."""
         return b""
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
-                if self._hangs:  # for whoever is connected, it says nothing any more
+                if self._hangs:  # a hung server sends nothing more to open connections
                     await asyncio.Event().wait()
                 writer.write(data)
                 await writer.drain()
 
 
 class Crowd(Outage):
-    """Turns away, with a 503, whoever opens a connection with a request of which ``busy`` says so by its first line."""
+    """Rejects a new connection with a 503 if ``busy`` returns true for the first line of its request."""
 
     def __init__(self, url: str, busy: Callable[[str], bool]) -> None:
         self._busy = busy
@@ -107,5 +107,5 @@ class Crowd(Outage):
         writer.write(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
         await writer.drain()
         writer.write_eof()
-        await reader.read(-1)  # what is left of the request: a connection that is dropped before loses the answer
+        await reader.read(-1)  # read the rest of the request: closing the connection earlier would lose the answer
         return None

@@ -1,4 +1,4 @@
-"""A message bus for a test that is on none of a desktop's, which ends with all that was started over it."""
+"""A message bus for a test without a desktop. It ends together with all programs started over it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from holo_tasks.desktop import processes
 
 @contextmanager
 def own_bus(folder: Path, guest: bus.Guest | None = None) -> Iterator[bus.Bus]:
-    """Start one whose socket is in a folder, and one for a guest in theirs.
+    """Start a bus whose socket is in a folder, and one for a guest in the guest's folder.
 
-    AT-SPI's registry, which it starts when somebody asks for it, would live on without it.
+    AT-SPI's registry, which the bus starts on request, would survive the bus. It is ended here.
     """
     mark = str(folder)
     started = bus.listening(bus.launch(folder, {**os.environ, processes.MARK: mark}, subprocess.Popen, guest=guest))

@@ -1,4 +1,4 @@
-"""A program of painted pages in memory: orders are found, and a note is saved on them. Its buttons may have moved."""
+"""A program of painted pages in memory: the model finds orders and saves a note on them. Its buttons may have moved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ RECEIPT = 5012
 
 @dataclass
 class Orders:
-    """What the program does: ``does`` names how it differs from the recorded one; ``saved`` is what it did for good."""
+    """The program's state. ``does`` names its differences from the recorded program; ``saved`` lists its permanent
+    effects.
+    """
 
     does: frozenset[str] = frozenset()
     at: str = "search"
@@ -26,7 +28,7 @@ class Orders:
 
     @property
     def page(self) -> Page:
-        """The page that shows."""
+        """Return the visible page."""
         head = (20, 10, "Harbor Stock")
         match self.at:
             case "search" | "note":
@@ -49,11 +51,11 @@ class Orders:
                 return page(head, (20, 50, "NOTE SAVED"), *told)
 
     def press(self, text: str) -> None:
-        """Do what the button with this text does."""
+        """Press the button with this text."""
         match text:
             case "Close note":
                 self.at = "search"
-            case _ if self.at == "note":  # which has all presses to itself
+            case _ if self.at == "note":  # a modal note: other buttons do nothing
                 self.ignored.append(text)
             case "Start search" | "Look it up":
                 self.at = "tip" if "tip" in self.does else "record"
@@ -67,7 +69,7 @@ class Orders:
 
 
 class PagedProgram(PaintedDesktop):
-    """Shows the program, and presses what is clicked on."""
+    """Shows the program, and presses the button under each click."""
 
     def __init__(self, *does: str) -> None:
         super().__init__()
@@ -92,6 +94,6 @@ class PagedProgram(PaintedDesktop):
 
 
 def place(button: str, *does: str, at: str = "record") -> dict[str, int]:
-    """Return where a button is, in a model's coordinates."""
+    """Return the position of a button in model coordinates."""
     found = Orders(frozenset(does), at, "AB-1207").page.place(button)
     return {"x": found.x * 1000 // SIZE.width, "y": found.y * 1000 // SIZE.height}

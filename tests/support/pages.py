@@ -1,4 +1,4 @@
-"""Reading the pages we make: their tags, and text that tries to become some."""
+"""Parse generated HTML pages, and a text that tries to inject tags into them."""
 
 from __future__ import annotations
 

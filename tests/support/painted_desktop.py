@@ -1,4 +1,4 @@
-"""A desktop that is a picture in memory: what the loop is tested on where no X server is the point."""
+"""A desktop that is a picture in memory, for tests of the loop without an X server."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ WHOLE = Box(0, 0, SIZE.width, SIZE.height)
 
 
 class PaintedDesktop:
-    """Shows the number of gestures it was given; ``on_gesture`` may refuse one by raising.
+    """Shows the number of gestures it received. ``on_gesture`` may refuse a gesture by raising.
 
-    ``owners`` says whose window is where; it is one program's as a whole unless told otherwise.
+    ``owners`` returns the owner of the window at a point; by default one program owns the whole screen.
     """
 
     display = ":painted"

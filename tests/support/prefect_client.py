@@ -1,6 +1,6 @@
-"""What Prefect does in a test's own process for the server that tests share, less of what no test looks at.
+"""Reduce Prefect's client work in a test's own process, for the shared server only.
 
-Where another server is spoken to, it is asked and told as ever.
+For other servers Prefect works as usual.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from uuid import UUID
 
 
 def ask_once(url: str) -> None:
-    """Have the server with this URL asked once where results go, not by each flow run with a client of its own.
+    """Ask the server at this URL only once for its default result storage, instead of once per flow run with a new
+    client.
 
-    It is the server of the settings, and no test tells it anything of the kind.
+    Valid because it is the configured server, and no test changes this setting.
     """
     from prefect import results
     from prefect.settings import PREFECT_API_URL
@@ -33,9 +34,10 @@ def ask_once(url: str) -> None:
 
 
 def tell_what_is_kept(url: str, recording: Path) -> None:
-    """Tell the server with this URL of events only while a file is there, as it keeps them (`prefect_process`).
+    """Send events to the server at this URL only while a file exists, because it drops events otherwise
+    (`prefect_process`).
 
-    To make and send an event, and to drop it there, takes both longer than much of what tests are about.
+    Making, sending and dropping an event takes longer than much of the tested work.
     """
     from prefect import task_engine
     from prefect.events import utilities
@@ -53,7 +55,7 @@ def tell_what_is_kept(url: str, recording: Path) -> None:
 
 
 def log_as_set() -> None:
-    """Have Prefect's innermost loggers ask the settings for their level once, not each time they have a word to say."""
+    """Let Prefect's internal loggers read their level from the settings once, instead of at every message."""
     from prefect._internal._logging import SafeLogger
     from prefect.settings import PREFECT_LOGGING_INTERNAL_LEVEL
 

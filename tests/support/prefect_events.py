@@ -1,4 +1,4 @@
-"""What automations hear: the events that a Prefect server has been told."""
+"""Read the events that a Prefect server has received, as automations do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prefect.events.filters import EventFilter, EventNameFilter, EventOccurredFi
 
 
 async def payload_of(name: str, flow_run_id: str) -> dict[str, Any]:
-    """Wait for an event of a flow run, and return what it tells."""
+    """Wait for an event of a flow run, and return its payload."""
     resource = f"prefect.flow-run.{flow_run_id}"
     wanted = EventFilter(event=EventNameFilter(name=[name]), occurred=EventOccurredFilter())
     body = {"filter": wanted.model_dump(mode="json"), "limit": 50}
@@ -22,4 +22,4 @@ async def payload_of(name: str, flow_run_id: str) -> dict[str, Any]:
                     payload: dict[str, Any] = found["payload"]
                     return payload
             await asyncio.sleep(0.2)
-    raise AssertionError(f"no event {name} came; the server keeps those of tests that ask for `recorded`")
+    raise AssertionError(f"no event {name} arrived; the server keeps events only for tests with the fixture `recorded`")

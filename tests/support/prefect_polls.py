@@ -1,8 +1,8 @@
-"""Answers in Prefect's place what every run asks twice a second, as long as the answer is that nothing was stopped.
+"""Answer the kill-switch polls of runs in Prefect's place, as long as nothing is stopped.
 
-A run asks for a Variable, and for those of its flow runs that were cancelled (`holo_tasks.kill.sources`): more than
-half of what a shared server is asked at all. Where there is neither, SQLite says so here in a fraction of the time.
-Whatever is found, and all else, is Prefect's to answer.
+Twice a second each run asks for a Variable, and for those of its flow runs that were cancelled
+(`holo_tasks.kill.sources`). That is more than half of the requests to a shared server. If neither exists, this
+middleware answers from SQLite in a fraction of the time. All other requests go to Prefect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ASKS_FOR_A_VARIABLE, ASKS_FOR_RUNS = ("GET", f"/api/variables/name/{VARIABLE}"),
 
 
 class NothingStopped:
-    """Stands before Prefect's server, beside its database; for who has the login only."""
+    """ASGI middleware in front of Prefect's server, with access to its database. Requires the login."""
 
     def __init__(self, app: Any, database: str, login: str) -> None:
         self._app = app
@@ -54,7 +54,7 @@ class NothingStopped:
 
 
 def _cancelled_of(body: Message) -> list[str] | None:
-    """Return the flow runs of which those that were cancelled are asked for; nothing if something else is asked."""
+    """Return the flow run ids of a query for cancelled runs. Returns None for any other query."""
     if body["type"] != "http.request" or body.get("more_body"):
         return None
     told = json.loads(body["body"] or b"{}")

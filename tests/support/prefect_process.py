@@ -1,16 +1,15 @@
-"""The process of the Prefect server that tests share: the product's own, less of what no test looks at.
+"""The process of the shared Prefect server: the product's server without features that no test uses.
 
-Prefect has SQLite work in threads of its own, four times a statement, and two threads wait for one another each time.
-Here the loop asks SQLite itself, which answers from memory. Only where another connection holds the lock does a
-thread wait for it, as ever. What is asked, in which order and in which transaction stays Prefect's.
+Prefect runs SQLite in separate threads, with four thread switches per statement. Here the event loop calls SQLite
+directly, because it answers from memory. Only if another connection holds the lock, a thread waits for it as usual.
+Statements, their order and their transactions are unchanged.
 
-For each request, too, Prefect has a thread tell which database it is, and two tasks of their own for what looks at its
-headers. Here the loop does both; and nothing is looked at for being compressed, as nothing goes far. What each run asks
-twice a second `prefect_polls` answers, as long as nothing was stopped.
+For each request Prefect also starts a thread to choose the database, and two tasks for middleware that inspects
+headers. Here the event loop does both. Responses are not compressed. `prefect_polls` answers the polls of each run as
+long as nothing is stopped.
 
-What events tell (each task's runs, what automations hear) is written down while the file is there that the second
-argument names (`recorded` in the conftest), else dropped. Servers that tests or commands start for themselves are as
-their users' are.
+Events (task runs, automations) are recorded only while the file named by the second argument exists (`recorded` in the
+conftest). Servers that tests or commands start themselves are the product's usual ones.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def _patiently(database: sqlite3.Connection, work: Any, *arguments: Any, **named
 
 
 async def _next(messages: Any, timeout: float | None) -> Any:
-    """Return what comes next, if anything does; no thread is sent to look ten times a second."""
+    """Return the next message, if there is one, without a thread that polls ten times a second."""
     while True:
         with suppress(queue.Empty):
             return messages._queue.get_nowait()
@@ -70,12 +69,12 @@ async def _next(messages: Any, timeout: float | None) -> Any:
 
 
 async def _here(work: Any, *arguments: Any, **named: Any) -> Any:
-    """Do as `run_in_threadpool` does, in no thread."""
+    """Replace `run_in_threadpool`: call the function directly."""
     return work(*arguments, **named)
 
 
 class _Plain:
-    """Does as `BaseHTTPMiddleware` for what either answers itself or leaves all to the next, in no task of its own."""
+    """Replaces `BaseHTTPMiddleware` for middleware that either answers itself or passes the request on. Starts no task."""
 
     def __init__(self, app: Any, dispatch: Any) -> None:
         self._app, self._dispatch = app, dispatch
@@ -95,7 +94,7 @@ class _Plain:
 
 
 def _with_less_between(create: Any, *arguments: Any, **named: Any) -> Any:
-    """Make Prefect's API with as little as goes between its server and what answers."""
+    """Make Prefect's API with as little middleware as possible."""
     from starlette.middleware.base import BaseHTTPMiddleware
     from starlette.middleware.gzip import GZipMiddleware
 
@@ -108,7 +107,7 @@ def _with_less_between(create: Any, *arguments: Any, **named: Any) -> Any:
 
 
 def _behind_polls(create: Any, *arguments: Any, **named: Any) -> Any:
-    """Make Prefect's server with what answers polls before it."""
+    """Make Prefect's server behind the middleware that answers polls."""
     from prefect.settings import get_current_settings
 
     from tests.support.prefect_polls import NothingStopped
@@ -122,7 +121,7 @@ def _behind_polls(create: Any, *arguments: Any, **named: Any) -> Any:
 
 
 def _serve_less(*arguments: Any) -> None:
-    """Serve, once Prefect may be loaded: it reads its settings as it is."""
+    """Serve, once Prefect may be imported. Prefect reads its settings at import."""
     from burner_redis.pubsub import PubSub
     from fastapi.dependencies import utils
     from prefect.server.api import background_workers, server
@@ -135,7 +134,7 @@ def _serve_less(*arguments: Any) -> None:
     publish = memory.Topic.publish
 
     async def publish_if_asked(topic: memory.Topic, message: memory.MemoryMessage) -> None:
-        if os.path.exists(sys.argv[2]):  # noqa: PTH110  asked for each event
+        if os.path.exists(sys.argv[2]):  # noqa: PTH110  asked for each event  # noqa: PTH110  checked for each event
             await publish(topic, message)
 
     aiosqlite.Connection._execute = _execute

@@ -1,4 +1,4 @@
-"""Starts the Prefect server that tests share: `prefect_process` says in what it is less than the product's own."""
+"""Start the shared Prefect server; `prefect_process` describes how it differs from the product's own."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ MODULE = "tests.support.prefect_process"
 
 
 def start(environ: Mapping[str, str], login: str, recording: Path, *, ui: bool = False) -> temporary.TemporaryServer:
-    """Start one, with its pages if wanted; it writes down what events tell while a file is there."""
+    """Start a server, with its web pages if ``ui``. It records events while the file ``recording`` exists."""
     with in_its_place(recording):
         return temporary.TemporaryServer(environ, ui=ui, login=login)
 
 
 @contextmanager
 def in_its_place(recording: Path) -> Iterator[None]:
-    """Have what starts a temporary server meanwhile start this one: the product's own object, but for the module."""
+    """Within this context, a temporary server starts this module instead of the product's. All else stays the product's
+    code.
+    """
 
     def other(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         python, private, _, _, *arguments = command

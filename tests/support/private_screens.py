@@ -1,4 +1,4 @@
-"""Generated screens with known private texts and what looks like them; fonts, sizes, contrasts and layouts vary."""
+"""Generated screens with known private texts and look-alikes, in various fonts, sizes, contrasts and layouts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holo_tasks.core.screen.geometry import Box, Size
 
 SIZE = Size(800, 480)
 MOST = 14
-"""Texts on a screen: OCR takes its time for each."""
+"""Number of texts on a screen, limited because OCR takes time for each."""
 NAMES = ("Erika Mustermann", "Jean-Luc Dupont", "María Fernández", "Oliver Whitcombe")
 FONTS = tuple(
     path
@@ -41,7 +41,9 @@ SIZES = (9, 10, 11, 12, 13, 14, 16, 18, 20, 24)
 
 @dataclass(frozen=True)
 class Written:
-    """A text on a screen: of a kind, or a look-alike of one (``kind`` is empty, ``like`` names it)."""
+    """A text on a screen: private with a ``kind``, or a look-alike (``kind`` is empty, ``like`` names the kind it
+    resembles).
+    """
 
     text: str
     box: Box
@@ -51,7 +53,7 @@ class Written:
 
 @dataclass(frozen=True)
 class PrivateScreen:
-    """A picture, and what stands where on it."""
+    """A picture, and the positions of its texts."""
 
     picture: Image.Image
     written: tuple[Written, ...]
@@ -75,7 +77,9 @@ def frame_of(picture: Image.Image) -> Frame:
 
 
 def screens(count: int, seed: int = 1) -> Iterator[PrivateScreen]:
-    """Make screens that go through all fonts, sizes, contrasts and layouts; the same for the same seed."""
+    """Generate screens that cycle through all fonts, sizes, contrasts and layouts. The same seed gives the same
+    screens.
+    """
     for number in range(count):
         rng = random.Random(seed * 100_003 + number)
         path = FONTS[number % len(FONTS)]
@@ -151,7 +155,7 @@ def _width(size: int) -> int:
 
 
 def _entry(rng: random.Random) -> tuple[str, str, str, str]:
-    """Return a label, a text, its kind, and of what it is a look-alike."""
+    """Return a label, a text, its kind, and the kind that it resembles."""
     make = rng.choice((*PRIVATE, *ALIKE))
     return make(rng)
 

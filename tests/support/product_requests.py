@@ -26,7 +26,7 @@ def shot_of(picture: Image.Image) -> Shot:
 
 
 def shades(count: int) -> list[Shot]:
-    """Pictures that differ."""
+    """Return distinct pictures."""
     return [shot_of(Image.new("RGB", (64, 48), (n, 0, 0))) for n in range(count)]
 
 
@@ -41,7 +41,7 @@ def click(thought: str = "A button.") -> Step:
 
 
 def after_steps(count: int, task: str = "Do it.") -> Transcript:
-    """A conversation with ``count`` steps behind it, the newest screen seen."""
+    """Return a conversation after ``count`` steps, ending with the newest screen."""
     shots = shades(count + 1)
     entries: list[Any] = []
     for number, shot in enumerate(shots):

@@ -1,4 +1,4 @@
-"""Recordings of runs whose pictures were read already: no trace, no picture and no OCR."""
+"""Recordings of runs in memory, as if already read: without a trace, pictures or OCR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZE = Size(720, 420)
 
 @dataclass(frozen=True)
 class Did:
-    """What was done on a screen, and where, if it was done at a place."""
+    """An action on a screen, with its position if it has one."""
 
     on: Sight
     tool: str
@@ -26,14 +26,14 @@ class Did:
 
 
 def screen(*texts: tuple[int, int, str], fields: Sequence[tuple[int, int, str]] = ()) -> Sight:
-    """Return a screen with texts and fields, each told as left, top and what is written."""
+    """Return a screen with texts and fields, each given as left, top and text."""
     lines = [Line(text, Box(left, top, 9 * len(text), 18)) for left, top, text in texts]
     lines += [Line(text, Box(left + 6, top + 3, 9 * len(text), 18)) for left, top, text in fields if text]
     return Sight(tuple(lines), SIZE, fields=tuple(Box(left, top, 220, 24) for left, top, _ in fields))
 
 
 def click(on: Sight, text: str, **arguments: Any) -> Did:
-    """Return a click on a text, or into the field beside it."""
+    """Return a click on a text, or into the field next to it."""
     label = next(line.box for line in on.lines if line.text == text)
     beside = next((box for box in on.fields if abs(box.top - label.top) < 12), None)
     return Did(on, "click", {"button": "left", **arguments}, (beside or label).center)
@@ -44,7 +44,7 @@ def write(on: Sight, text: str, **arguments: Any) -> Did:
 
 
 def recording(name: str, did: Sequence[Did], last: Sight, answer: Any = "", **told: Any) -> Recording:
-    """Return the recording of a run; the same screen is the same picture."""
+    """Return the recording of a run. Equal screens have the same picture id."""
     pictures = [picture(sight) for sight in [*(one.on for one in did), last]]
     steps = tuple(
         Done(number, one.tool, one.arguments, "", before, after, () if one.at is None else (one.at,))
@@ -60,10 +60,10 @@ def picture(sight: Sight) -> Picture:
 
 
 def sights(*screens: Sight) -> dict[Picture, Sight]:
-    """Return what is on the pictures of some screens."""
+    """Return the content of the pictures of some screens."""
     return {picture(sight): sight for sight in screens}
 
 
 def compiled(screens: Sequence[Sight], *runs: Recording) -> Compiled:
-    """Return the playbook of some runs over these screens, called ``do-it``."""
+    """Return the playbook compiled from some runs over these screens, named ``do-it``."""
     return _made_somehow(Wanted("do-it"), runs, sights(*screens)).told

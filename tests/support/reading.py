@@ -1,4 +1,4 @@
-"""What another process of the same user can read of one."""
+"""Check whether another process of the same user can read a process's environment."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 import subprocess
 
 PLAIN = ("setpriv", "--bounding-set", "-sys_ptrace,-perfmon,-sys_admin") if os.geteuid() == 0 else ()
-"""Starts a program without root's rights to read all processes: both that which is read and that which reads."""
+"""Command prefix that starts a program without root's rights to read all processes. For the reading and the read
+process.
+"""
 
 
 def can_be_read(pid: int) -> bool:
-    """Say whether another process of this user can read what one was started with."""
+    """Return whether another process of this user can read the environment of a process."""
     return subprocess.run([*PLAIN, "cat", f"/proc/{pid}/environ"], capture_output=True).returncode == 0

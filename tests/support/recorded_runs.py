@@ -32,13 +32,13 @@ Made = TypeVar("Made")
 
 
 class OfPages(Generic[Made]):
-    """What is made of pages: once for those that are equal, as tests record the same ones again and again."""
+    """Cache of objects made from pages. Equal pages share one, because tests record the same pages again and again."""
 
     def __init__(self) -> None:
         self._made: dict[str, Made] = {}
 
     def of(self, one: Page, make: Callable[[], Made]) -> Made:
-        """Return what was made of a page like this one, or is now."""
+        """Return the cached object of an equal page, or make it."""
         key = repr(one)
         if key not in self._made:
             self._made[key] = make()
@@ -51,11 +51,10 @@ _SIGHTS = OfPages[Sight]()
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a program: texts by where they begin, and fields by where they are, with what is in them.
+    """A page of a program: texts by their upper left corners, and fields by position with their contents.
 
-    ``icons`` are buttons with a drawing and no words, ``frames`` boxes around something, and ``masks`` what is painted
-    over before anything leaves the machine. ``windows`` are the titles of its windows, ``state`` what its screen was
-    recognized as.
+    ``icons`` are buttons with a drawing and no words, ``frames`` boxes around something. ``masks`` are the areas that
+    redaction paints over. ``windows`` are the titles of the windows, ``state`` is the recognized state of the screen.
     """
 
     texts: Mapping[tuple[int, int], str]
@@ -68,8 +67,8 @@ class Page:
 
     @property
     def picture(self) -> Image.Image:
-        """The page as it looks on the screen."""
-        return _PICTURES.of(self, self._painted).copy()  # which may be drawn on
+        """Return the page as it looks on the screen."""
+        return _PICTURES.of(self, self._painted).copy()  # a copy, because callers may draw on it
 
     def _painted(self) -> Image.Image:
         picture = Image.new("RGB", (SIZE.width, SIZE.height), GREY)
@@ -89,17 +88,17 @@ class Page:
 
     @property
     def redacted(self) -> RedactedFrame:
-        """The page as it is taken off the screen, with what is masked painted over."""
+        """Return the captured page with its masks painted over."""
         masks = [Mask("text", box) for box in self.masks]
         return _REDACTED.of(self, lambda: painted(Frame(self.picture.tobytes(), SIZE, ":0"), masks))
 
     @property
     def shot(self) -> Shot:
-        """The page as it is sent to a model."""
+        """Return the page as it is sent to a model."""
         return _SHOTS.of(self, lambda: JpegEncoder().encode(self.redacted))
 
     def place(self, text: str) -> Point:
-        """Return where one clicks on a text, or on the field beside it."""
+        """Return the click position for a text, or for the field next to it."""
         (left, top) = next(place for place, written in self.texts.items() if written == text)
         beside = next((place for place in self.fields if abs(place[1] - top) < 12), None)
         return Point(beside[0] + 40, beside[1] + 10) if beside else Point(left + 15, top + 10)
@@ -107,26 +106,26 @@ class Page:
 
 @dataclass(frozen=True)
 class Act:
-    """What is done on a page: a click on a text (or its field), or what is typed; then the next page shows."""
+    """An action on a page: a click on a text (or its field), or typing. Then the next page shows."""
 
     page: Page
     click: str = ""
     write: str | None = None
     at: Point | None = None
     element: Mapping[str, str] = field(default_factory=dict)
-    """What the program says is hit."""
+    """The element name that the program reports at the position of the click."""
     holds: str = ""
-    """The text of the field after the typing, if it is another one."""
+    """The text of the field after the typing, if it differs from the typed text."""
 
 
 def page(*texts: tuple[int, int, str], fields: Sequence[tuple[int, int, str]] = ()) -> Page:
-    """Return a page with texts and fields, each told as left, top and what is written."""
+    """Return a page with texts and fields, each given as left, top and text."""
     return Page({(x, y): text for x, y, text in texts}, {(x, y): text for x, y, text in fields})
 
 
 @dataclass(frozen=True)
 class Part:
-    """A sub-goal of a run: what was done, the page that it ended on, and what was answered there."""
+    """A sub-goal of a run: its actions, its last page, and its answer."""
 
     goal: str
     acts: Sequence[Act]
@@ -146,12 +145,12 @@ def record(
     status: events.Status = "answered",
     press_once: Sequence[str] = (),
 ) -> str:
-    """Write the trace of a run that did these things one after the other; return its folder."""
+    """Write the trace of a run with these actions; return its folder."""
     return record_parts(home, run_id, Part(goal, acts, last, answer, press_once), status=status)
 
 
 def record_parts(home: Path, run_id: str, *parts: Part, status: events.Status = "answered") -> str:
-    """Write the trace of a run of some sub-goals, one after the other; return its folder."""
+    """Write the trace of a run with some sub-goals in order; return its folder."""
     return asyncio.run(_record(home, run_id, parts, status))
 
 
@@ -219,14 +218,14 @@ def _told(act: Act) -> tuple[str, dict[str, Any], str, dict[str, Any]]:
 
 
 class PageReader(Reader):
-    """Reads each picture once, where others forget all but the last few."""
+    """Reads each picture once and remembers all of them; the product's reader forgets all but the last few."""
 
     def __init__(self) -> None:
         super().__init__()
         self._read: dict[tuple[bytes, tuple[int, int]], Reading] = {}
 
     def read(self, picture: Image.Image) -> Reading:
-        """Read a picture, unless it was read before."""
+        """Return the reading of a picture, from memory if it was read before."""
         picture = picture.convert("RGB")
         key = picture.tobytes(), picture.size
         if key not in self._read:
@@ -236,12 +235,12 @@ class PageReader(Reader):
 
 @functools.cache
 def page_reader() -> PageReader:
-    """Return the reader of all pages of this process's tests."""
+    """Return the reader that all tests of this process share."""
     return PageReader()
 
 
 def sight_of(one: Page) -> Sight:
-    """Return what is read on a page."""
+    """Return the texts and fields that OCR finds on a page."""
 
     def read() -> Sight:
         with io.BytesIO(one.shot.data) as data, Image.open(data) as picture:

@@ -1,4 +1,4 @@
-"""How well private texts are found on generated screens: recall and precision by kind."""
+"""Measure how well redaction finds private texts on generated screens: recall and precision by kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COVERED = 0.99
 
 @dataclass
 class Scores:
-    """Counts by kind; ``missed`` and ``wrong`` say what went wrong, for whoever looks into it."""
+    """Counts by kind. ``missed`` and ``wrong`` describe the errors for later inspection."""
 
     there: Counter[str] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)
@@ -48,12 +48,14 @@ class Scores:
                 self.wrong.append(f"{mask.kind} on {[one.text for one in on]} ({about})")
 
     def recall(self, *kinds: str) -> float:
-        """Return which part of what was there is painted over as a whole."""
+        """Return the share of private texts that are completely painted over."""
         wanted = kinds or tuple(self.there)
         return sum(self.found[kind] for kind in wanted) / max(1, sum(self.there[kind] for kind in wanted))
 
     def precision(self, *kinds: str) -> float:
-        """Return which part of the masks is on a text of that kind, others of private texts left out."""
+        """Return the share of masks of these kinds that cover a text of that kind. Masks on other private texts do not
+        count.
+        """
         wanted = kinds or tuple({*self.right, *self.false})
         right, false = sum(self.right[kind] for kind in wanted), sum(self.false[kind] for kind in wanted)
         return right / max(1, right + false)
@@ -80,6 +82,6 @@ def _share(painted: Image.Image, box: Box) -> float:
 
 
 def _touches(mask: Box, one: Written) -> bool:
-    """Say whether a mask is for a text, rather than only reaching into its box with its padding."""
+    """Return whether a mask covers the text itself, rather than only reaching into its box with its padding."""
     inner = Box(one.box.left, one.box.center.y - 1, one.box.width, 3)
     return mask.intersects(inner)

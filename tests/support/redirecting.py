@@ -1,4 +1,4 @@
-"""An HTTP server that says no, or sends whoever asks elsewhere."""
+"""An HTTP server that answers with an error, or redirects every request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Server:
-    """An HTTP server on a loopback port that keeps what came, and redirects where it is told to."""
+    """A server on a loopback port that records the requests and redirects to ``to``, or answers 500 without it."""
 
     def __init__(self, to: str = "") -> None:
         self.seen: list[str] = []

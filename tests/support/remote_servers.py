@@ -1,4 +1,4 @@
-"""Screens that are reached by VNC and RDP, on real servers: TigerVNC's, and xrdp before an Xorg with xorgxrdp."""
+"""Screens reached by VNC and RDP on real servers: TigerVNC, and xrdp in front of an Xorg with xorgxrdp."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ code=20
 
 
 class Server:
-    """A screen on this machine that is another's to whoever connects to ``port``."""
+    """A screen on this machine that is a remote screen for clients of ``port``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -69,12 +69,12 @@ class Server:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment of what runs there."""
+        """Return the environment of the programs on that screen."""
         home = {"HOME": str(self.folder), "XRDP_SOCKET_PATH": str(self.folder / "s")}
         return {"PATH": os.environ["PATH"], "NO_AT_BRIDGE": "1", "DISPLAY": self.display, **home}
 
     def run(self, *command: str | Path, **more: str) -> subprocess.Popen[bytes]:
-        """Start something there."""
+        """Start a program on that screen."""
         with (self.folder / "log").open("ab") as log:
             started = subprocess.Popen(
                 [*map(str, command)], env=self.env | more, stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -83,7 +83,7 @@ class Server:
         return started
 
     def shut(self) -> None:
-        """Let nobody in any more, and cut off who is."""
+        """Refuse new connections and cut off the open ones."""
         assert self.door is not None
         self.door.kill()
         self.door.wait()
@@ -100,7 +100,7 @@ class Server:
 
 
 def certificate(folder: Path, name: str = "localhost") -> tuple[Path, Path, str]:
-    """Make a certificate for a host; return it, its key, and its fingerprint."""
+    """Make a certificate for a host; return its file, its key file and its fingerprint."""
     key, made = folder / "key.pem", folder / "certificate.pem"
     names = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
@@ -112,7 +112,7 @@ def certificate(folder: Path, name: str = "localhost") -> tuple[Path, Path, str]
 
 
 class VncServer(Server):
-    """TigerVNC's X server. ``secured`` are the files of a certificate and its key."""
+    """TigerVNC's X server. ``secured`` holds the files of a certificate and its key."""
 
     secured: tuple[Path, Path] | None = None
     takes_no_text = False
@@ -134,7 +134,7 @@ class VncServer(Server):
 
 
 class RdpServer(Server):
-    """An Xorg with xorgxrdp's drivers, and xrdp before it."""
+    """An Xorg with xorgxrdp's drivers, with xrdp in front."""
 
     def open(self) -> None:
         if not self.display:
@@ -162,7 +162,7 @@ class RdpServer(Server):
         logs = ["-logfile", self.folder / "Xorg.log"]
         self.run("Xorg", self.display, "-config", "xrdp/xorg.conf", "-noreset", "-nolisten", "tcp", *logs, **size)
         await_path(self.folder / "s" / f"xrdp_display_{number}")
-        CHANSRV.mkdir(parents=True, exist_ok=True)  # it goes nowhere else
+        CHANSRV.mkdir(parents=True, exist_ok=True)  # xrdp-chansrv accepts no other folder
         self.run("xrdp-chansrv", CHANSRV_LOG_PATH=str(self.folder))
         await_path(CHANSRV / f"xrdp_chansrv_socket_{number}")
 
@@ -180,7 +180,7 @@ class RdpServer(Server):
 
 
 class RdpBeforeVnc(RdpServer):
-    """xrdp before a VNC server, which is what looks at the password."""
+    """xrdp in front of a VNC server, which checks the password."""
 
     behind: VncServer
 
@@ -196,8 +196,8 @@ class RdpBeforeVnc(RdpServer):
 
 @contextmanager
 def serving(kind: type[Server], **options: object) -> Iterator[Server]:
-    """Start such a server; keys go to the program under the pointer."""
-    folder = Path(tempfile.mkdtemp(prefix="far-"))  # a short path: sockets go there
+    """Start a server of this kind. Keys go to the program under the pointer."""
+    folder = Path(tempfile.mkdtemp(prefix="far-"))  # a short path for the sockets in it
     server = kind(folder)
     for name, value in options.items():
         setattr(server, name, value)

@@ -1,4 +1,6 @@
-"""Replies of a model, written from what they mean in the dialect of the terms; a fault changes one on its way."""
+"""Replies of a model, made from their intended meaning in the dialect of the terms. A fault changes a reply before it
+is sent.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,17 @@ from holo_tasks.contract.wire_messages import calls_of, step_of
 Meaning = Mapping[str, Any]
 THOUGHT = "Going on."
 PARTIAL = {"tool": "answer", "content": "What I know so far."}
-"""What a last request gets unless an answer was meant anyway."""
+"""Reply to a last request, unless the script has an answer there."""
 
 
 @dataclass
 class Draft:
     """A reply before it is sent.
 
-    ``values`` is the JSON object it is written from: the step, the arguments, the flat action or the point. ``text``
-    replaces what they would be written as, ``content`` and ``calls`` what the message would hold. ``cut`` says where
-    the connection ends; ``hangs``, that nothing is sent until the server lets go. ``let_go`` is told of that, ``lost``
-    of a client that had given up.
+    ``values`` is the JSON object of the reply: the step, the arguments, the flat action or the point. ``text`` replaces
+    its JSON text. ``content`` and ``calls`` replace the fields of the message. ``cut`` says where the connection ends.
+    With ``hangs`` nothing is sent until the server releases it. ``let_go`` is called at the release, ``lost`` if the
+    client had given up.
     """
 
     terms: Terms
@@ -52,21 +54,21 @@ class Draft:
 
     @property
     def call(self) -> dict[str, Any]:
-        """What holds the coordinates."""
+        """Return the object with the coordinates."""
         return self.values["tool_call"] if self.terms.dialect == "structured" else self.values
 
     @property
     def written(self) -> str:
-        """The values as text."""
+        """Return the values as JSON text."""
         return json.dumps(self.values) if self.text is None else self.text
 
     def say(self, content: str | None) -> None:
-        """Reply with this and nothing else."""
+        """Reply with this content and nothing else."""
         self.content = content
 
     @property
     def message(self) -> dict[str, Any]:
-        """The assistant's message."""
+        """Return the assistant's message."""
         message: dict[str, Any] = {"role": "assistant", "content": self.content, **self.reasoning}
         if self.content is not False:
             return message
@@ -78,13 +80,13 @@ class Draft:
 
     @property
     def meant(self) -> dict[str, Any] | None:
-        """What the next request has to replay: the message with a call, the step, or nothing."""
+        """Return the part that the next request has to replay: the message with a call, the step, or None."""
         if self.terms.dialect == "tools":
             return self.message
         return step_of({"content": json.dumps(self.values)}) or self.values
 
     def count(self, prompt: int, cached: int) -> None:
-        """Write the bill."""
+        """Set the token usage."""
         message = self.message
         calls = json.dumps(calls_of(message)) if calls_of(message) else ""
         produced = text_tokens(f"{message['content'] or ''}{calls}{''.join(self.reasoning.values())}")
@@ -96,7 +98,7 @@ class Draft:
         }
 
     def completion(self, model: str) -> bytes:
-        """Return the body of the answer."""
+        """Return the response body."""
         if self.raw is not None:
             return self.raw
         message = self.message
@@ -113,12 +115,12 @@ class Draft:
 
 
 def function(id_: str, name: str, arguments: Any) -> dict[str, Any]:
-    """Return a function call as a message holds it."""
+    """Return a function call in the format of a message."""
     return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def draft_of(meaning: Meaning, body: Body, terms: Terms, number: int) -> Draft:
-    """Write what is meant as a reply to a request, with the names that the request has for its tools."""
+    """Return the draft of a meaning as a reply to a request, with the tool names of the request."""
     if terms.dialect == "localize":
         return Draft(terms, {key: value for key, value in meaning.items() if key not in ("tool", "note", "thought")})
     if terms.dialect == "holotron":
@@ -134,7 +136,7 @@ def draft_of(meaning: Meaning, body: Body, terms: Terms, number: int) -> Draft:
 
 
 def _flat(meaning: Meaning) -> dict[str, Any]:
-    """Write a meaning as a flat action; raise for one that it has no words for."""
+    """Return a meaning as a flat action. Raises for a meaning without a flat action."""
     right = meaning.get("button") == "right"
     actions = {
         "click": ("right_click" if right else "click", None),

@@ -1,7 +1,7 @@
-"""Who of several workers tests what, and when: the modules that take longest come first, so that all end together.
+"""Distribute test modules over the workers, longest first, so that all workers end together.
 
-`durations.json` says how long each took when somebody last wrote it anew: ``make durations``. What it does not know
-takes its turn as if each test took a second.
+`durations.json` has the seconds of each module, written by ``make durations``. A module without an entry counts as one
+second per test.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ APART = (
     "tests/flows/test_handing_over.py",
     "tests/scripts/test_file_dialogs.py",
 )
-"""Modules whose tests take long and share nothing that a worker would have to make twice: each test is one's own."""
+"""Modules whose tests are long and share no setup. Their tests are distributed one by one."""
 TOGETHER = {
     f"tests/flows/test_{name}.py": "tests of deployments"
     for name in ("calling_somebody", "deployment", "hand_off_in_pages", "killed_deployment", "suspending")
 }
-"""Modules that share a server which takes long to start, by what they are called together."""
+"""Modules that share a server with a slow start, by the name of their group."""
 
 UNTOLD_S = 0.005
-"""What took less is in no list of what takes long."""
+"""Shorter durations are not listed as long."""
 
 
 def unit(test: str) -> str:
-    """Return what one worker does in one go: a module, so that its servers and programs are started once."""
+    """Return the unit of distribution of a test: its module, so that module-wide servers and programs start once."""
     module = test.partition("::")[0]
     return test if module in APART else TOGETHER.get(module, module)
 
 
 class LongestFirst(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives a worker that is free the longest that is left."""
+    """Gives the longest remaining unit to a free worker."""
 
     def __init__(self, config: pytest.Config, log: Any, seconds: Mapping[str, float]) -> None:
         super().__init__(config, log)
@@ -64,7 +64,7 @@ class LongestFirst(LoadScopeScheduling):  # type: ignore[misc]
 
 
 class Durations:
-    """Adds up how long the units of a test run take, set-up of what they share included, and keeps that."""
+    """Adds up the durations of the units of a test run, including setup, and stores them."""
 
     def __init__(self, path: Path = KEPT) -> None:
         self._path, self._seconds = path, defaultdict[str, float](float)
@@ -78,9 +78,9 @@ class Durations:
 
 
 def tell_less(config: pytest.Config) -> None:
-    """Have a worker tell of a test what somebody reads: each message takes as long as what many tests do.
+    """Let a worker report only what is read later, because each message takes as long as many tests do.
 
-    A set-up or an end that went well and took no time is in no list, and nobody asks when a test begins and ends.
+    Omits successful setups and teardowns without a duration, and the start and end of each test.
     """
     worker = next((one for one in config.pluginmanager.get_plugins() if isinstance(one, WorkerInteractor)), None)
     if worker is None:
@@ -97,6 +97,6 @@ def tell_less(config: pytest.Config) -> None:
 
 
 def known(path: Path = KEPT) -> dict[str, float]:
-    """Return the seconds that each unit took when they were last kept."""
+    """Return the stored seconds of each unit."""
     found: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
     return found

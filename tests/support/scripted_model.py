@@ -1,4 +1,4 @@
-"""A model endpoint over real HTTP that answers from a script and keeps every request it was sent."""
+"""A model endpoint over real HTTP that answers from a script and keeps every request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Script = Callable[[int, dict[str, Any]], "Answer | dict[str, Any] | str"]
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that has left: it would be taken for what another test prints."""
+        """Print nothing about a client that has left: it would mix with the output of another test."""
 
 
 class Answer:
-    """One HTTP answer: a chat completion by default, anything else on request."""
+    """One HTTP answer: a chat completion by default, or a given body."""
 
     def __init__(
         self,
@@ -42,13 +42,13 @@ class Answer:
 
 
 def completion(message: dict[str, Any], *, finish_reason: str = "stop", usage: Any = None) -> Answer:
-    """Return a chat completion with the message just as it is given."""
+    """Return a chat completion with the given message."""
     choice = {"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", **message}}
     return Answer(body=json.dumps({"choices": [choice], "usage": usage}).encode())
 
 
 def function_call(name: str, arguments: Any, call_id: Any = "c1") -> dict[str, Any]:
-    """Return a function call as a server sends it; arguments that are no text are sent as JSON text."""
+    """Return a function call as a server sends it. Arguments that are not text are encoded as JSON."""
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": written}}
 
@@ -59,9 +59,9 @@ def step(tool_name: str, *, thought: str = "Going on.", note: str | None = None,
 
 
 class ScriptedModel:
-    """Serves on a free loopback port; ``requests`` are parsed bodies, ``headers`` what came with them.
+    """Serves on a free loopback port. ``requests`` are the parsed bodies, ``headers`` their headers.
 
-    ``models`` are the names that it lists, or its answer to who asks for the list; without them there is no list.
+    ``models`` are the model names in the list, or the answer to a list request. Without it there is no list.
     """
 
     def __init__(self, script: Script | Sequence[Any], *, models: Sequence[str] | Answer | None = None) -> None:
@@ -71,7 +71,7 @@ class ScriptedModel:
         self.headers: list[dict[str, str]] = []
         self.arrived_s: list[float] = []
         self.replied_s: list[float] = []
-        """When each reply was sent, as the server sees it."""
+        """When each reply was sent, on the server's clock."""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -104,7 +104,7 @@ class ScriptedModel:
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def images(self) -> list[bytes]:
-        """Return every image that came over the wire, in order, as bytes."""
+        """Return the bytes of every received image, in order."""
         return [
             base64.b64decode(part["image_url"]["url"].split(",", 1)[1])
             for body in self.requests

@@ -1,4 +1,4 @@
-"""Works through a script in a walk, without a model and without Prefect."""
+"""Run a script in a walk, without a model and without Prefect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holo_tasks.loop.walk import Walk
 
 
 async def done(walk: Walk, brain: Brain, intents: list[Intent] | None = None, max_steps: int = 40) -> str:
-    """Return a script's answer; ``intents`` gets what it said of each of its steps."""
+    """Return the script's answer. ``intents`` collects the intent of each step."""
 
     async def decide(walk: Walk, final: bool) -> Step:
         step = await brain.decide(walk)

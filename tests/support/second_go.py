@@ -1,7 +1,7 @@
-"""Run what failed once more, alone, when nothing else keeps the machine busy: ``python -m tests.support.second_go``.
+"""Run failed tests once more, alone on an idle machine: ``python -m tests.support.second_go``.
 
-What passes then is named as unsteady: it is an open fault of the test or of the product, and held up nobody's work.
-More than `MOST` failures are no accident and get no second go.
+A test that passes now is reported as unsteady, which is an open fault of the test or of the product. It does not fail
+the test run. More than `MOST` failures are not run again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PASSED, FAILED = 0, 1
 
 
 def main(last_failed: Path = LAST_FAILED, passes: Callable[[str], bool] | None = None) -> int:
-    """Return 0 if all that failed passes now."""
+    """Return 0 if all tests that failed pass now."""
     try:
         failed = sorted(json.loads(last_failed.read_text(encoding="utf-8")))
     except (OSError, ValueError):

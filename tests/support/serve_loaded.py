@@ -1,6 +1,6 @@
-"""Runs a script that serves flows, whose runs' processes are forked from this one, which has all loaded that they load.
+"""Run a script that serves flows, and fork the processes of its runs from this preloaded process.
 
-Prefect starts Python anew for each, as a script that is run without this does: loading takes three seconds of a core.
+Without this, Prefect starts a new Python for each run, and loading takes three seconds of a core.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tests.support import warm_process
 
 
 def main() -> None:
-    """Run the script that is the first argument, with those after it."""
+    """Run the script of the first argument with the remaining arguments."""
     import prefect.flow_engine
 
     import holo_blocks  # noqa: F401
     import holo_tasks.cli.run_command.flow  # noqa: F401
 
     resource_tracker.ensure_running()
-    # Here rather than later: this process has no threads yet.
+    # Fork here rather than later: this process has no threads yet.
     with mock.patch.object(forkserver.util, "spawnv_passfds", _forked):
         forkserver.ensure_running()
     forked = SimpleNamespace(get_context=lambda how: get_context("forkserver"))
@@ -38,11 +38,11 @@ def main() -> None:
 
 
 def _forked(python: bytes, arguments: Sequence[str], passed: Sequence[int]) -> int:
-    """Be what Python would be that is started with these arguments, of which the last are its lines."""
+    """Fork a child that acts as a Python started with these arguments. The last argument holds its code."""
     if pid := os.fork():
         return pid
     try:
-        # It ends when nobody has the other end of a pipe any more, which it would have itself.
+        # It ends when the other end of its pipe closes, so it must not hold that end itself.
         pipes = {_what(one) for one in passed} - {""}
         for other in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
             if other not in passed and _what(other) in pipes:
@@ -62,7 +62,7 @@ def _forked(python: bytes, arguments: Sequence[str], passed: Sequence[int]) -> i
 
 
 def _what(descriptor: int) -> str:
-    """Return what a descriptor is open at; nothing if it is none any more."""
+    """Return the target of an open descriptor, or an empty string if it is closed."""
     with suppress(OSError):
         return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115
     return ""

@@ -1,4 +1,4 @@
-"""A flow that a process of its own serves as a deployment, and what Prefect's API says of its runs."""
+"""A flow that a separate process serves as a deployment, and the state of its runs from Prefect's API."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LOADED = Path(__file__).with_name("serve_loaded.py")
 
 
 class Served(PrefectAPI):
-    """Serves what a script serves, with ``HOLO_HOME`` at ``home``; what it prints goes to a file in a folder.
+    """Serves the flows of a script, with ``HOLO_HOME`` at ``home``. Its output goes to a file in a folder.
 
-    ``reports`` is where it writes the files that a run asks for by name. With ``loaded`` its runs' processes have
-    loaded already what they load; else Prefect starts Python anew for each, as its users' does.
+    ``reports`` is the folder for files that a run requests by name. With ``loaded`` the processes of its runs are
+    forked with their modules loaded; otherwise Prefect starts a new Python for each, as for users.
     """
 
     patience_s = 120.0
@@ -53,7 +53,7 @@ class Served(PrefectAPI):
             )
 
     def __enter__(self) -> Self:
-        # One of this name that another test has served may be there already.
+        # Another test may have served a deployment of this name before.
         self.until(lambda: "being served" in self.log)
         return self
 
@@ -70,12 +70,12 @@ class Served(PrefectAPI):
         return self._log.read_text()
 
     def deployment(self, name: str) -> dict[str, Any]:
-        """Return what Prefect tells of a deployment, by ``flow name/its name``."""
+        """Return a deployment from Prefect, by ``flow name/its name``."""
         told: dict[str, Any] = self.get(f"/deployments/name/{quote(name)}")
         return told
 
     def start(self, deployment: str, parameters: Mapping[str, Any]) -> str:
-        """Start a run, as the button in Prefect's pages does; return its id."""
+        """Start a run as the button on Prefect's pages does; return its id."""
         body = {"parameters": dict(parameters), "state": {"type": "SCHEDULED"}}
         return str(self.post(f"/deployments/{self.deployment(deployment)['id']}/create_flow_run", body)["id"])
 
@@ -84,7 +84,7 @@ class Served(PrefectAPI):
         return str(self.flow_run(flow_run)["state"]["type"])
 
     def until(self, true: Callable[[], Any]) -> Any:
-        """Wait until something is true, and return it."""
+        """Wait until a condition holds; return its value."""
         deadline = time.monotonic() + self.patience_s
         while not (found := true()):
             assert time.monotonic() < deadline, self.log

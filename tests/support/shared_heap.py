@@ -1,8 +1,8 @@
-"""A heap whose pages forks have without copying what leads to them: it takes them from a file in memory.
+"""A heap in a memory file, so that forks share its pages without copying page tables.
 
-To fork a process with 270 MB of anonymous memory, the kernel copies an entry for each page of it, 20 ms for a process
-that has loaded Prefect. For pages of a file it copies none. So while a process loads, its heap is such a file; after
-that it is mapped anew, privately: what anybody writes from then on is theirs alone, and what nobody writes is shared.
+To fork a process with 270 MB of anonymous memory, the kernel copies an entry for each page: 20 ms for a process that
+has loaded Prefect. It copies none for pages of a file. So the heap is such a file while a process loads its modules.
+Then it is mapped again, privately: each process owns the pages that it writes, and shares the others.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _libc.malloc.argtypes, _libc.sbrk.argtypes = [ctypes.c_size_t], [ctypes.c_long]
 
 
 class _Arenas(ctypes.Structure):
-    """Where Python gets memory for small objects: `PyObjectArenaAllocator`."""
+    """Python's allocator of memory for small objects: `PyObjectArenaAllocator`."""
 
     _fields_ = (("context", ctypes.c_void_p), ("alloc", ctypes.c_void_p), ("free", ctypes.c_void_p))
 
 
 class SharedHeap:
-    """From when it is made until `end`, what this process allocates is in the file.
+    """From its construction until `end`, this process allocates in the file.
 
-    Raises `OSError` or `AttributeError` where the C library is not glibc, or the kernel does not permit it.
+    Raises `OSError` or `AttributeError` if the C library is not glibc, or the kernel does not permit it.
     """
 
     def __init__(self) -> None:
@@ -43,21 +43,21 @@ class SharedHeap:
         _libc.mallopt(_M_TRIM_THRESHOLD, 2 * _ROOM)
         _libc.mallopt(_M_TOP_PAD, _ROOM)
         before = top = _libc.sbrk(0)
-        while top == before:  # there is some left of what it had
+        while top == before:  # until the heap's free memory is used up
             last = _libc.malloc(_PIECE)
             top = _libc.sbrk(0)
-        # Of what is above the last piece and its end nothing was touched yet.
+        # The memory above the last piece is still untouched.
         self._begin = -(-(last + 2 * _PIECE) // _PAGE) * _PAGE
         size = top // _PAGE * _PAGE - self._begin
         self._file = os.memfd_create("heap")
         os.ftruncate(self._file, size)
         self._map(size, mmap.MAP_SHARED)
-        # Python calls these with the context and a size, and with the context and a place.
+        # Python calls these with (context, size) and with (context, address).
         mine = (ctypes.cast(one, ctypes.c_void_p).value for one in (_libc.aligned_alloc, _libc.getpid))
         ctypes.pythonapi.PyObject_SetArenaAllocator(ctypes.byref(_Arenas(_POOL, *mine)))
 
     def end(self) -> None:
-        """Have it for this process alone, and for each that is forked from it."""
+        """Make the heap private to this process, and to each process forked from it."""
         ctypes.pythonapi.PyObject_SetArenaAllocator(ctypes.byref(self._usual))
         _libc.mallopt(_M_TOP_PAD, 128 << 10)
         _libc.malloc_trim(0)

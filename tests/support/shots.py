@@ -1,4 +1,4 @@
-"""Pictures, turns, and a walk with a model in memory: what the core is tested with, without a socket or a display."""
+"""Pictures, turns, and a walk with a model in memory: for tests of the core without a socket or a display."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ EVERY = Toolbox(offered=("click", "double_click", "move_to", "write", "write_at"
 
 @functools.cache
 def shot(number: int = 0, size: Size | None = None) -> Shot:
-    """Return a small picture; other numbers are other pictures. A large one takes longer than most of what uses it."""
+    """Return a small picture that is unique to its number. A large picture takes longer to make than most tests that
+    use it.
+    """
     size = size or Size(64, 48)
     buffer = io.BytesIO()
     Image.new("RGB", (size.width, size.height), (number % 256, number // 256, 0)).save(buffer, "PNG")
@@ -51,7 +53,7 @@ def shot(number: int = 0, size: Size | None = None) -> Shot:
 
 
 def a_step(tool_name: str = "click", *, note: str | None = None, thought: str = "Going on.", **arguments: Any) -> Step:
-    """Return a step; without arguments it is a click on the OK button."""
+    """Return a step; without arguments a click on the OK button."""
     if tool_name == "click" and not arguments:
         arguments = {"element": "OK button", "x": 500, "y": 500}
     return Step(note=note, thought=thought, tool_call=EVERY.read({"tool_name": tool_name, **arguments}))
@@ -63,7 +65,7 @@ def turn(before: int, step: Step, after: int) -> Turn:
 
 
 def after_steps(steps: Sequence[Step], task: str = "Do it.") -> Transcript:
-    """Return a conversation with these steps behind it, each on a picture of its own, and the newest screen seen."""
+    """Return a conversation after these steps, each with its own picture, ending with the newest screen."""
     transcript = Transcript(task).then(Observed(shot(0)))
     for number, step in enumerate(steps, start=1):
         transcript = transcript.then(Did(step), Told(step.tool_call.tool_name, "Done."), Observed(shot(number)))
@@ -71,7 +73,7 @@ def after_steps(steps: Sequence[Step], task: str = "Do it.") -> Transcript:
 
 
 def wrote(content: object, **fields: Any) -> Reply:
-    """Return a reply that says something; what is not text is written as JSON."""
+    """Return a text reply. Content that is not text is encoded as JSON."""
     text = content if isinstance(content, str) else json.dumps(content)
     return Reply(**{"content": text, "finish_reason": "stop", "usage": BILL, **fields})
 
@@ -83,7 +85,9 @@ def called(name: str, arguments: Mapping[str, Any] | str, *, call_id: str = "c1"
 
 
 class MemoryModel:
-    """A model client that replies from a script, and keeps what it was asked; an exception in the script is raised."""
+    """A model client that replies from a script and keeps its requests. Raises an exception that it finds in the
+    script.
+    """
 
     endpoint = "memory://"
 
@@ -104,7 +108,7 @@ class MemoryModel:
 
 
 class MemoryRecorder:
-    """Keeps events and pictures."""
+    """Keeps events and pictures in memory."""
 
     def __init__(self) -> None:
         self.events: list[AnyEvent] = []
@@ -122,7 +126,7 @@ class MemoryRecorder:
 
 
 def as_model(client: ModelClient, profile: Profile | None = None, dialect: str = "auto", **changes: Any) -> Model:
-    """Return a profile's model with a client of our own; changes go to the profile."""
+    """Return a profile's model with the given client. Changes apply to the profile."""
     made = (profile or profile_for("holo3-1-35b-a3b")).model_copy(update=changes)
     return model_at(client, made, dialect)  # type: ignore[arg-type]  # any client will do
 
@@ -137,7 +141,7 @@ def walk_of(
     redactor: Redactor | None = None,
     now_s: Callable[[], float] = time.monotonic,
 ) -> Walk:
-    """Return a sub-goal that may act, on a painted desktop unless another is given."""
+    """Return a walk of a sub-goal with permission to act, on a painted desktop by default."""
     doors = Doors(
         desktop=desktop or PaintedDesktop(),
         redactor=redactor or NothingToRedact(),
@@ -151,7 +155,7 @@ def walk_of(
 
 
 async def work(walk: Walk, max_steps: int = 30) -> Answered[str]:
-    """Work on a sub-goal until it is answered, without Prefect."""
+    """Run a sub-goal until it is answered, without Prefect."""
     return await pursue(
         Executor(walk, Walk.act),
         read=str,

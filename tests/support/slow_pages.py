@@ -1,15 +1,16 @@
-"""The pages of `slow_server`. A block of colour tells a form from its answer, so that nobody has to read.
+"""The pages of `slow_server`. The colour of a block distinguishes a form from its answer, so no OCR is needed.
 
-A button stands right above the left end of each block: on a form it sends it, on an answer it leads to the next form.
+A button is directly above the left end of each block. On a form it submits the form; on an answer it leads to the next
+form.
 """
 
 from __future__ import annotations
 
 FORM, ANSWER, BLOCK = (204, 0, 102), (0, 136, 85), (400, 160)
 COUNTED = ((0, 85, 204), (221, 136, 0))
-"""Colours that the counter's block has in turn, one click after the other."""
+"""Colours of the counter's block, one click after another."""
 HERE = "<!--here-->"
-"""Where an answer that comes in two parts is cut."""
+"""Marks where a two-part answer is cut."""
 KINDS = ("form", "redirects", "fetch", "fetch, spinner", "streamed", "image", "style sheet", "new tab")
 TALKS = ("poll", "web socket", "server-sent events", "long poll", "beacon", "stream")
 
@@ -54,7 +55,7 @@ def _css(color: tuple[int, int, int]) -> str:
 
 
 def form(kind: str) -> str:
-    """Return the page with the form that is sent in the way of a kind."""
+    """Return the page with a form that is submitted in the given way."""
     if kind.startswith("fetch"):
         sign = SPINNER if "spinner" in kind else ""
         body = FETCH.replace("SIGN", sign).replace("FORM", _css(FORM)).replace("ANSWER", _css(ANSWER))
@@ -65,7 +66,7 @@ def form(kind: str) -> str:
 
 
 def answer(*, style: str = "", filling: str = "", block: str = "") -> str:
-    """Return the page that tells that the form arrived; ``block`` is the block of colour, if it is another one."""
+    """Return the page that confirms the form. ``block`` replaces the usual block of colour."""
     color = "" if style else f' style="background:{_css(ANSWER)}"'
     shown = block or f"<div class=block{color}></div>"
     button = '<form action="/"><button>Next form</button></form>'
@@ -73,12 +74,14 @@ def answer(*, style: str = "", filling: str = "", block: str = "") -> str:
 
 
 def answer_style() -> str:
-    """Return the style sheet without which an answer has no colour."""
+    """Return the style sheet that gives an answer its colour."""
     return f".block {{ background: {_css(ANSWER)} }}"
 
 
 def counter(talk: str) -> str:
-    """Return a page that changes the colour of its block at each click, at once, and talks beside it."""
+    """Return a page that changes the colour of its block at each click, at once, and has other traffic in the
+    background.
+    """
     colors = [_css(color) for color in COUNTED]
     return f"""{HEAD}<button>Count</button><div class=block id=block style="background:{colors[0]}"></div>
 <script>

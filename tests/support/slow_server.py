@@ -1,4 +1,4 @@
-"""A web server that takes its time, for programs that ask it: it counts what is sent to it, and talks all the time."""
+"""A slow web server for programs that wait for it. It counts submitted forms, and has continuous background traffic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WEB_SOCKET_KEY = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def certificate(folder: Path) -> Path:
-    """Write a self-signed certificate for this machine with its key; return the file that holds both."""
+    """Write a self-signed certificate for this machine with its key; return the file with both."""
     path = folder / "server.pem"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     command += ["-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
@@ -41,18 +41,18 @@ def certificate(folder: Path) -> Path:
 
 
 def green_picture() -> bytes:
-    """Return the block of the answer's colour as a PNG."""
+    """Return the block in the answer's colour as a PNG."""
     picture = io.BytesIO()
     Image.new("RGB", slow_pages.BLOCK, slow_pages.ANSWER).save(picture, "PNG")
     return picture.getvalue()
 
 
 class SlowServer:
-    """Serves the pages of `slow_pages` and answers what is sent to it after ``delay_s``, in the way of ``kind``.
+    """Serves the pages of `slow_pages`, and answers a form after ``delay_s`` in the way of ``kind``.
 
-    ``sent`` counts what was sent, ``in_work`` what of it waits for its answer. ``talk`` is what the page of the counter
-    says beside its work. ``pending`` is set while a long poll waits for its answer, which comes when ``release`` is
-    set, or after 30 s. ``pem`` is the certificate that the server uses TLS with, None for plain HTTP.
+    ``sent`` counts the submitted forms, ``in_work`` those without an answer yet. ``talk`` is the background traffic of
+    the counter's page. ``pending`` is set while a long poll waits for its answer, which comes when ``release`` is set,
+    or after 30 s. ``pem`` is the server's TLS certificate, None for plain HTTP.
     """
 
     def __init__(self, pem: Path | None = None) -> None:
@@ -90,12 +90,12 @@ class SlowServer:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the server is being closed: what it says for ever ends then."""
+        """Return whether the server is closing. Endless responses end then."""
         return self._closed.is_set()
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count a form that was sent, and that it is answered within."""
+        """Count a submitted form, and count it as in work within the context."""
         with self._lock:
             self.sent += 1
             self.in_work += 1
@@ -106,7 +106,7 @@ class SlowServer:
                 self.in_work -= 1
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, unless the server is closed meanwhile."""
+        """Sleep, but wake up if the server closes."""
         self._closed.wait(seconds)
 
 
@@ -116,13 +116,13 @@ class _Server(ThreadingHTTPServer):
     tls: ssl.SSLContext | None = None
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        # In the thread of the connection: a browser opens some that it says nothing on.
+        # In the connection's thread: a browser opens connections on which it sends nothing.
         if self.tls is not None:
             request = self.tls.wrap_socket(request, server_side=True)
         super().finish_request(request, client_address)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that go away."""
+        """Print nothing about clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -203,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _hop(self, left: int) -> None:
-        """Send a browser on to the next page of a chain; each takes its part of the time."""
+        """Redirect a browser to the next page of a chain. Each redirect takes its share of the delay."""
         self.slow.wait(self.slow.delay_s / (REDIRECTS + 1))
         if left:
             self._head(303, [("Location", f"/hop/{left - 1}"), ("Content-Length", "0")])
@@ -211,7 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(slow_pages.answer())
 
     def _streamed(self) -> None:
-        """Send the head and the beginning of an answer at once, the rest when it is due."""
+        """Send the head and the beginning of an answer at once, and the rest after the delay."""
         begin, rest = slow_pages.answer(filling=" " * 2000).split(slow_pages.HERE)
         self._head(200, [("Content-Type", "text/html; charset=utf-8"), ("Transfer-Encoding", "chunked")])
         self._chunk(begin.encode())
@@ -237,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("nothing new", "text/plain")
 
     def _web_socket(self) -> None:
-        """Speak a web socket's heartbeat: a short message every second, which the page answers."""
+        """Send a websocket heartbeat: a short message every second, which the page answers."""
         key = self.headers["Sec-WebSocket-Key"] + WEB_SOCKET_KEY
         accept = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
         self.send_response(101)

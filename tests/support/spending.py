@@ -1,4 +1,4 @@
-"""Processes that share budgets and are killed at random, and a model server that bills them by its own count."""
+"""Processes that share budgets and are killed at random, and a model server with its own count of their bills."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tests.support.scripted_model import Answer, ScriptedModel
 INPUT, OUTPUT = Decimal("0.25"), Decimal("1.80")
 PROFILE = profile_for("holo3-1-35b-a3b", price=PriceTable(input=INPUT, output=OUTPUT))
 LATENCY_S = 0.15
-"""How far a naive budget is from its database: so far that several look before one has added."""
+"""Delay between the check and the addition of a naive budget: long enough for several processes to check first."""
 BILLED_ERRORS = (500, 503, 520, 524)
-"""What gateways answer when a server behind them may have done the work."""
+"""Statuses of gateways whose backend may have done the work."""
 ROUNDS = 10
-"""How often each process holds and pays: locks that are taken in another order are met every time in fewer, too."""
+"""Rounds of holding and paying per process. A wrong lock order shows in fewer rounds every time."""
 PROMPT, MAX_TOKENS = "Press OK. " * 600, 1024
 
 processes = multiprocessing.get_context("forkserver")
@@ -49,7 +49,7 @@ processes.set_forkserver_preload(
         "sqlalchemy.dialects.postgresql.psycopg",
         "sqlalchemy.dialects.sqlite.pysqlite",
         *("openai.lib.streaming.chat", "openai.resources.chat.completions.completions", "jiter", "encodings.idna"),
-        # What these load once they are asked for something, which takes each process longer than its work.
+        # Modules that these load on first use, which takes each process longer than its work.
         *("anyio._backends._asyncio", "anyio.streams.tls", "httpcore2", "PIL.Image", "concurrent.futures.thread"),
         *(f"holo_tasks.safety.{name}" for name in ("approvals", "handoffs", "items", "kill_requests", "ledger")),
         *(f"holo_tasks.safety.{name}" for name in ("run_list", "work_items")),
@@ -62,7 +62,7 @@ processes.set_forkserver_preload(
 
 @dataclass(frozen=True)
 class Scope:
-    """A shared budget: its key, and its limits."""
+    """A shared budget: its key and its limits."""
 
     key: str
     limits: Limits
@@ -75,7 +75,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Balance:
-    """What a scope has used up, in micro-USD and input actions."""
+    """The use of a scope, in micro-USD and input actions."""
 
     spent_micro: int
     held_micro: int
@@ -83,14 +83,14 @@ class Balance:
 
 
 def balance(budgets: Budgets, key: str) -> Balance:
-    """Return what a scope has used up; nothing if it was never opened."""
+    """Return the use of a scope; zero if it was never opened."""
     with budgets._store.transaction() as db:
         found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == key)).one_or_none()
     return Balance(found.spent_micro, found.held_micro, found.actions) if found else Balance(0, 0, 0)
 
 
 class CheckThenAdd(Budgets):
-    """The naive budget, which the proofs have to catch: it looks whether a call fits, and adds it afterwards."""
+    """A naive budget that the tests must catch: it checks whether a call fits, and adds the call afterwards."""
 
     def hold(self, scopes: Sequence[Guard], worst_micro: int) -> str:
         for scope in scopes:
@@ -108,12 +108,12 @@ class CheckThenAdd(Budgets):
 
 
 class Billing:
-    """Bills each request as it arrives, by its own count, whatever becomes of who sent it.
+    """Bills each request on arrival, by its own count, even if the sender dies.
 
-    Some replies get lost after they were billed, some requests are refused unbilled, some replies carry no bill, and
-    some errors are on the bill: those of gateways that gave up on a server which went on. ``errors`` are such ones,
-    which three replies of four are then. ``writes`` tokens are written whatever the request allows. ``bills`` are
-    micro-USD by what the request names as its payer.
+    Some replies get lost after billing, some requests are refused without a bill, some replies carry no usage, and some
+    errors are billed (a gateway gave up, its backend went on). ``errors`` are such statuses; with them three of four
+    replies are errors. The server writes ``writes`` tokens whatever the request allows. ``bills`` are micro-USD by the
+    payer that the request names.
     """
 
     def __init__(self, seed: int, *, faults: bool, errors: Sequence[int] = (), writes: int = 0) -> None:
@@ -156,26 +156,26 @@ class Billing:
 
 @dataclass
 class Fight:
-    """Processes against one database; what each did is in ``done``, a byte for each."""
+    """Processes that compete for one database. ``done`` gets one byte for each permitted action."""
 
     url: str
     folder: Path
     make: type[Budgets] = Budgets
 
     def spend(self, server: ScriptedModel, scopes: Sequence[Sequence[Scope]], *, kills: int = 0, seed: int = 0) -> int:
-        """Let a process for each list of scopes, outermost first, ask until it is refused; return how many were killed.
+        """Start a process for each list of scopes (outermost first). Each sends requests until it is refused.
 
-        A killed one is replaced at once.
+        Returns the number of killed processes. A killed process is replaced at once.
         """
         jobs = [(self.url, self.make, server.base_url, tuple(nested)) for nested in scopes]
         return fight(_spend, jobs, kills=kills, seed=seed, work_done=lambda: len(server.requests))
 
     def act(self, scopes: Sequence[Scope], workers: int, *, kills: int = 0, seed: int = 0) -> int:
-        """Let processes count actions until they are refused; return how many were let through."""
+        """Let processes count actions until they are refused; return the number of permitted actions."""
         return self._counted(_act, scopes, workers, kills, seed)
 
     def call(self, scopes: Sequence[Scope], workers: int, *, kills: int = 0, seed: int = 0) -> int:
-        """Let processes begin model calls until they are refused; return how many were let through."""
+        """Let processes begin model calls until they are refused; return the number of permitted calls."""
         return self._counted(_call, scopes, workers, kills, seed)
 
     def _counted(self, work: Callable[..., None], scopes: Sequence[Scope], workers: int, kills: int, seed: int) -> int:
@@ -194,9 +194,9 @@ def fight(
     seed: int,
     work_done: Callable[[], int] = lambda: 0,
 ) -> int:
-    """Run each job in a process of its own to its end, killing some at random moments and starting them again.
+    """Run each job in its own process to its end. Kill some at random moments and start them again.
 
-    Between two kills some work is done, so that they do not all come before it begins. Returns how many were killed.
+    Some work is done between two kills, so that the kills do not all precede the work. Returns the number of kills.
     """
     chance = random.Random(seed)
 
@@ -213,7 +213,7 @@ def fight(
             time.sleep(chance.uniform(0.005, 0.03))
             if killed < kills and work_done() >= not_before:
                 not_before = work_done() + chance.randint(1, 4)
-                # One of those that began first: the others may not have come to work yet.
+                # One of the oldest half: the younger ones may not have started work.
                 number = chance.choice(list(running)[: -(-len(running) // 2)])
                 victim = running.pop(number)
                 victim.kill()
@@ -252,13 +252,13 @@ def nest(scopes: Sequence[Scope]) -> Guard:
 
 
 def ask(payer: str, text: str = PROMPT) -> Request:
-    """Return a request that names who pays for it."""
+    """Return a request that names its payer."""
     messages = [{"role": "user", "content": text}, {"role": "user", "content": payer}]
     return Request({"model": PROFILE.name, "messages": messages, "max_tokens": MAX_TOKENS})
 
 
 async def forget(event: Event) -> None:
-    """Write an event down nowhere."""
+    """Drop an event."""
 
 
 def _spend(url: str, make: type[Budgets], server: str, scopes: tuple[Scope, ...]) -> None:
@@ -266,7 +266,7 @@ def _spend(url: str, make: type[Budgets], server: str, scopes: tuple[Scope, ...]
 
 
 async def ask_until_refused(purse: Budgets, server: str, scopes: Sequence[Scope]) -> None:
-    """Ask for as long as the budgets last."""
+    """Send requests until the budgets are used up."""
     till = Till(nest(scopes), forget, time.monotonic, purse)
     endpoint = ModelEndpoint(server, None)
     model = model_at(endpoint, PROFILE)
@@ -295,12 +295,12 @@ def _until_refused(count: Callable[[Sequence[Guard]], Any], scopes: tuple[Scope,
 
 
 def open_first(url: str) -> None:
-    """Hold a little, in a database that others may be opening."""
+    """Hold a little, in a database that other processes may be creating."""
     Budgets(open_store(url)).hold([Guard("s", Limits(max_cost_usd=1), 0, key="s")], 1)
 
 
 def hold_often(url: str, keys: str) -> None:
-    """Hold and pay in scopes nested as their keys are written."""
+    """Hold and pay repeatedly in scopes nested in the order of their keys."""
     budgets = Budgets(open_store(url))
     scopes = [Guard(key, Limits(max_cost_usd=1), 0, key=key) for key in keys]
     for _ in range(ROUNDS):
@@ -308,17 +308,17 @@ def hold_often(url: str, keys: str) -> None:
 
 
 def renew_often(url: str, keys: str) -> None:
-    """Give fresh budgets to all scopes; or, of scopes with keys, hold and pay in them meanwhile."""
+    """Renew the budgets of all scopes repeatedly. With keys, hold and pay in those scopes instead."""
     if keys:
         hold_often(url, keys)
         return
     store = open_store(url)
     for _ in range(2 * ROUNDS):
-        with store.transaction() as db:  # not `do`, which would try again
+        with store.transaction() as db:  # not `do`, which would retry
             renew(db, "")
 
 
 def hold_and_die(url: str) -> None:
-    """Hold, and end before there is a bill."""
+    """Hold, and exit before the bill."""
     Budgets(open_store(url)).hold([Guard("s", Limits(max_cost_usd=0.001), 0, key="s")], 600)
     os._exit(0)

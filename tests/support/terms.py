@@ -1,4 +1,4 @@
-"""What a profile of the product has to keep to, as the rule books say it."""
+"""The terms that a profile of the product has to keep, for the contract's rule books."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract between a reply and the request after it, which shows what the client made of the reply."""
+"""Contract rules on two consecutive requests: how the client reacted to the reply between them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ NO_LEAK = Rule("C16", "reasoning that was given is nowhere in a request, but whe
 RULES = (UNCALLED_FOR, CORRECTED, NO_REPEAT, SAME_AGAIN, NOT_KEPT, SOME, NO_LEAK)
 
 CHATS: tuple[Dialect, ...] = ("structured", "tools")
-"""The dialects in which a conversation has a history."""
+"""Dialects in which a conversation has a history."""
 Sequel: TypeAlias = Literal["tolerated", "corrected", "retried", "terminal"]
-"""How a client goes on: as after any reply; with a correction; with the same request; not at all."""
+"""How a client continues: normally, with a correction, with the same request, or not at all."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request, and what its answer calls for.
+    """A request, and the follow-ups that its answer allows.
 
-    ``sequels`` are the ways to go on that are right, the usual one first. ``reply`` is the reply, if it can be used:
-    the step, or the message with the function call. ``over``: the reply was the answer. ``unusable`` counts the
-    replies in a row that could not be used. ``reasoning`` is all that was given in the conversation.
+    ``sequels`` are the permitted follow-ups, the usual one first. ``reply`` is the usable reply: the step, or the
+    message with the function call. ``over``: the reply was the answer. ``unusable`` counts consecutive unusable
+    replies. ``reasoning`` is all reasoning text of the conversation.
     """
 
     body: Body
@@ -47,7 +47,9 @@ class Exchange:
 
 
 def turn_breaches(body: Body, exchange: Exchange, terms: Terms = STANDARD) -> list[Breach]:
-    """Return what a request breaks as the one after an exchange, in its best light."""
+    """Return the rules that a request breaks as a follow-up to an exchange. An ambiguous request counts as the
+    permitted kind.
+    """
     leaked = list(_leaks(body, exchange, terms))
     if leaked or begins_anew(body, exchange, terms):
         return leaked
@@ -56,7 +58,7 @@ def turn_breaches(body: Body, exchange: Exchange, terms: Terms = STANDARD) -> li
 
 
 def begins_anew(body: Body, exchange: Exchange, terms: Terms) -> bool:
-    """Say whether a request starts another conversation about the same task, the one before being over."""
+    """Return whether a request starts a new conversation about the same task after the previous one has ended."""
     over = exchange.over or exchange.unusable > 1 or "terminal" in exchange.sequels
     again = same_request(body, exchange.body)
     if not over or corrects(body, exchange.body, terms) or (again and "retried" in exchange.sequels):
@@ -70,13 +72,13 @@ def begins_anew(body: Body, exchange: Exchange, terms: Terms) -> bool:
 
 
 def same_request(body: Body, earlier: Body) -> bool:
-    """Say whether a request asks the same again; with less money left it may ask for a shorter reply."""
+    """Return whether a request repeats another one. Its token limit may be smaller because less money is left."""
     one, other = ({**slim(each), "max_tokens": None} for each in (body, earlier))
     return one == other
 
 
 def conversation_of(body: Body, terms: Terms) -> str:
-    """Return what tells a conversation from others: its task, or the question."""
+    """Return the identity of a conversation: its task, or the question."""
     if terms.dialect == "holotron":
         words = words_of(body)
         return words.task if words else ""
@@ -84,10 +86,10 @@ def conversation_of(body: Body, terms: Terms) -> str:
 
 
 def corrects(body: Body, earlier: Body, terms: Terms) -> bool:
-    """Say whether a request tells the model what was wrong with a reply.
+    """Return whether a request corrects a reply.
 
-    A conversation has a message for it. Where there is none, it is one or more paragraphs: after Holotron's recent
-    actions, or somewhere after the first of a question.
+    A conversation has a message for it. Otherwise it is one or more paragraphs: after Holotron's recent actions, or
+    after the first paragraph of a question.
     """
     if terms.dialect == "holotron":
         words = words_of(body)
@@ -100,7 +102,9 @@ def corrects(body: Body, earlier: Body, terms: Terms) -> bool:
 
 
 def is_last_call(body: Body, earlier: Body | None, terms: Terms) -> bool:
-    """Say whether a request wants nothing but an answer; Holotron's says so where it asked for an action before."""
+    """Return whether a request permits nothing but an answer. For Holotron this needs the earlier request to compare
+    with.
+    """
     if terms.dialect == "holotron":
         words, known = words_of(body), words_of(earlier or {})
         return words is not None and known is not None and words.rest[-1:] != known.rest[-1:]
@@ -134,16 +138,16 @@ def _after(sequel: Sequel, body: Body, exchange: Exchange, terms: Terms) -> list
 
 
 def _grew(body: Body, earlier: Body, terms: Terms) -> bool:
-    """Say whether a request tells of more actions than the one before."""
+    """Return whether a request has more past actions than the one before."""
     if terms.dialect == "holotron":
         words, known = words_of(body), words_of(earlier)
         return words is not None and known is not None and words.recent != known.recent
-    old, new = histories(slim(body), slim(earlier))  # old turns that were left out aside
+    old, new = histories(slim(body), slim(earlier))  # without old turns that were left out
     return terms.dialect != "localize" and len(new) > len(old)
 
 
 def _looks_alike(body: Body, terms: Terms) -> bool:
-    """Say whether a new request may be word for word the one before: five times the same action, and no change."""
+    """Return whether a new request may equal the one before: after the same action five times without a change."""
     words = words_of(body) if terms.dialect == "holotron" else None
     return words is not None and len(words.recent) > 1 and len(set(words.recent)) == 1
 

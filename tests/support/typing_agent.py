@@ -1,11 +1,12 @@
-"""Agents on desktops of their own, one after the other, in one process: started, stopped and judged from outside.
+"""Agents on their own desktops, one after another, in one process that a test starts, stops and observes from outside.
 
-A line on stdin asks for a run, as JSON: where the model is (``model``), where its ``inputs`` are witnessed, after how
-many seconds it has to end (``timeout``), when and for how long to hold up the event loop (``block``: two numbers),
-what its desktop finds in the environment (``env``), how many ``retries`` its flow has, whose ``display`` it is to work
-on: one of its own, unless that is said; what flow it is to be a part of (``around``); whether it is to type inside
-tasks and steps (``tasks``); and instead of typing, what ``question`` a person is to answer.
-Lines on stdout say that a run has begun, and how it ended.
+A JSON line on stdin requests a run. Its keys: ``model`` (the model's URL), ``inputs`` (the log of a witness),
+``timeout`` (seconds until the run has to end), ``block`` (two numbers: when and for how long to block the event loop),
+``env`` (the environment of the desktop), ``retries`` (of its flow), ``display`` (an existing display; by default a new
+one), ``around`` (a flow around it), ``tasks`` (type inside tasks and steps), and ``question`` (ask a person instead of
+typing).
+
+Lines on stdout report the start and the end of a run.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ def say(**what: object) -> None:
 
 @subgoal
 async def type_on() -> str:
-    """Type for ever."""
+    """Type endlessly."""
     found: str = await pursue("Type.", max_steps=1000)
     return found
 
 
 @subgoal(key="{question}")
 async def ask(question: str) -> str:
-    """Give a person the screen."""
+    """Hand the screen to a person."""
     return (await hand_over(question)).note
 
 
@@ -103,7 +104,7 @@ async def typing(asked: dict[str, Any]) -> None:
 
 @flow(name="around", persist_result=False)
 async def beside(asked: dict[str, Any], *, goes_on: bool) -> None:
-    """Have the agent in a flow inside this one, in a task of its own."""
+    """Run the agent as a flow inside this one, next to another task."""
     agent = typing({**asked, "around_id": flow_run()})
     await asyncio.gather(agent, asyncio.sleep(0), return_exceptions=goes_on)
 
@@ -115,7 +116,7 @@ async def guarded(asked: dict[str, Any]) -> None:
 
 
 def tried_again(asked: dict[str, Any]) -> Any:
-    """The flow of the agent, which Prefect tries again as often as is asked for."""
+    """Return the agent's flow with the requested number of retries."""
     return typing.with_options(retries=asked.get("retries", 0))
 
 

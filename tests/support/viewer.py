@@ -1,4 +1,4 @@
-"""A person with a VNC viewer, made of the few messages that it takes (RFC 6143), over a live view's websocket."""
+"""A person with a VNC viewer over a live view's websocket, made of the few messages it needs (RFC 6143)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from holo_tasks.core.input.keynames import of_character
 
 WHOLE = struct.pack(">BBHHHH", 3, 0, 0, 0, 65535, 65535)
-"""Asks for the whole picture, which is an answer to all that was sent before, too."""
+"""Requests the whole picture. The answer also acknowledges all earlier messages."""
 
 
 class Person:
@@ -41,10 +41,10 @@ class Person:
         assert 1 in await self._exactly((await self._exactly(1))[0])
         await self.socket.send(b"\x01")
         assert await self._exactly(4) == b"\0\0\0\0"
-        await self.socket.send(b"\x00")  # alone, if it were up to this viewer
+        await self.socket.send(b"\x00")  # requests exclusive access, which the server has to ignore
         *self.size, length = struct.unpack(">HH16xI", await self._exactly(24))  # type: ignore[assignment]
         await self._exactly(length)
-        # 32 bits, rows as they are.
+        # 32 bits per pixel, in this byte order.
         await self.socket.send(struct.pack(">B3xBBBBHHHBBB3x", 0, 32, 24, 0, 1, 255, 255, 255, 16, 8, 0))
         await self.socket.send(struct.pack(">BxHi", 2, 1, 0))
 
@@ -57,7 +57,7 @@ class Person:
         return data
 
     async def picture(self) -> bytes:
-        """Return the whole screen, four bytes a pixel; the server has heard all that was said before."""
+        """Return the whole screen, four bytes per pixel. By then the server has handled all earlier messages."""
         await self.socket.send(WHOLE)
         screen = bytearray(self.size[0] * self.size[1] * 4)
         filled = 0
@@ -82,7 +82,7 @@ class Person:
         await self.socket.send(struct.pack(">BBxxI", 4, down, keysym))
 
     async def type(self, text: str) -> None:
-        """Type as noVNC does, which sends keysyms; one message a press, as fast as they go."""
+        """Type as noVNC does: one message of keysyms per press, without pauses."""
         for character in text:
             await self.press(of_character(character))
 

@@ -1,4 +1,4 @@
-"""Programs that wait for a slow server, each on a desktop of its own, and a model that believes its picture."""
+"""Programs that wait for a slow server, each on its own desktop, and a model that trusts its screenshot."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from tests.support.slow_server import SlowServer
 APPS = Path(__file__).parent.parent / "apps"
 NATIVE = ("GTK 3", "Qt", "Swing", "Tk")
 BARE = "Chromium app"
-"""Chromium without tabs and toolbar: those go on to move for 0.3 s after a page has come."""
+"""Chromium without tabs and toolbar. Those are animated for 0.3 s after a page has loaded."""
 BROWSERS = ("Chromium", BARE, "Firefox")
 FIREFOX = "firefox-esr"
 SHOWN_WITHIN_S = 60.0
 BUTTON = (60, -50)
-"""Where a button is, from the upper left corner of its block."""
+"""Offset of a button from the upper left corner of its block."""
 NEAR, SQUARE = 40, 16
-"""A lossy picture has its colours that near; a block is looked for in squares of so many pixels."""
+"""Tolerance of colours in a lossy picture, and the size in pixels of the squares that identify a block."""
 FLAGS = (
     "no-sandbox test-type disable-gpu disable-quic no-first-run no-default-browser-check no-proxy-server disable-sync "
     "disable-background-networking disable-component-update ignore-certificate-errors window-position=0,0 "
@@ -78,13 +78,13 @@ PREFERENCES = {
 
 
 def installed(program: str) -> bool:
-    """Return whether a program of the table can be started on this machine."""
+    """Return whether a program of the table is installed."""
     needed = {"Firefox": FIREFOX, "Chromium": "chromium", BARE: "chromium", "Swing": "java"}.get(program)
     return needed is None or shutil.which(needed) is not None
 
 
 def command(program: str, url: str, home: Path, server: SlowServer) -> list[str]:
-    """Return the command that starts a program on a page, or with a server to ask."""
+    """Return the command that starts a program on a page, or with a server to query."""
     match program:
         case "Chromium" | "Chromium app":
             flags = [*(f"--{flag}" for flag in FLAGS.split()), f"--user-data-dir={home}/profile"]
@@ -102,7 +102,7 @@ def command(program: str, url: str, home: Path, server: SlowServer) -> list[str]
 
 
 def _firefox_profile(home: Path, server: SlowServer) -> Path:
-    """Make a profile that asks nothing and trusts the certificate of the server."""
+    """Make a profile that asks no questions and trusts the server's certificate."""
     profile = home / "profile"
     profile.mkdir()
     lines = (f"user_pref({_js(name)}, {_js(value)});\n" for name, value in PREFERENCES.items())
@@ -122,7 +122,7 @@ def _js(value: object) -> str:
 
 
 class TimedDesktop(VirtualDesktop):
-    """A desktop that notes how long it took from each gesture to the picture after it, in seconds.
+    """A desktop that notes the time from each gesture to the next picture, in seconds.
 
     ``quiet_s`` holds the part of each of those times since the last repaint.
     """
@@ -134,7 +134,7 @@ class TimedDesktop(VirtualDesktop):
         self._done_at_ns: int | None = None
 
     def forget_times(self) -> None:
-        """Begin to note times anew."""
+        """Clear the noted times."""
         self.steps_s.clear()
         self.quiet_s.clear()
 
@@ -154,7 +154,7 @@ class TimedDesktop(VirtualDesktop):
 
 @asynccontextmanager
 async def started(app: list[str], home: Path, **options: Any) -> AsyncIterator[TimedDesktop]:
-    """Start a program on a desktop of its own; options go to that."""
+    """Start a program on its own desktop. Options go to the desktop."""
     env, size = {"HOME": str(home)}, Size(1280, 800)
     desktop = TimedDesktop(size=size, app=app, env=env, app_timeout_s=SHOWN_WITHIN_S, **options)
     async with desktop:
@@ -178,7 +178,7 @@ def blocks(image: Image.Image, colors: Sequence[tuple[int, int, int]]) -> dict[t
 
 
 async def until_shown(desktop: Desktop, *colors: tuple[int, int, int]) -> Point:
-    """Look until a block of one of some colours is shown; return where its button is."""
+    """Wait until a block of one of the colours is shown; return the position of its button."""
     end = time.monotonic() + SHOWN_WITHIN_S
     while True:
         frame = await desktop.look()
@@ -197,7 +197,7 @@ def image_of(frame: Frame) -> Image.Image:
 
 
 async def show_form(desktop: VirtualDesktop, server: SlowServer) -> None:
-    """Have the form shown, once all that was sent is answered: from an answer, its button leads there."""
+    """Show the form again after all submitted forms are answered: from an answer, its button leads there."""
     end = time.monotonic() + SHOWN_WITHIN_S
     while server.in_work and time.monotonic() < end:
         await asyncio.sleep(0.05)
@@ -212,9 +212,9 @@ async def show_form(desktop: VirtualDesktop, server: SlowServer) -> None:
 
 
 class Believer:
-    """A model that believes its picture: it presses the button of a form, and answers on the page of an answer.
+    """A model that trusts its screenshot: it presses the button of a form, and answers on the answer's page.
 
-    It waits where it sees neither.
+    It waits if it sees neither.
     """
 
     def __init__(self, call_s: float) -> None:
@@ -261,10 +261,9 @@ class Unrecorded:
 
 @dataclass(frozen=True)
 class Came:
-    """What came of one form: how often it was sent, in how many calls, and how it ended.
+    """Result of one form: how often it was sent, the number of model calls, and how it ended.
 
-    ``step_s`` is the time from the first press to the picture after it, ``quiet_s`` the part of it since the last
-    repaint.
+    ``step_s`` is the time from the first press to the picture after it. ``quiet_s`` is the part since the last repaint.
     """
 
     sent: int
@@ -275,7 +274,7 @@ class Came:
 
 
 async def send_form(desktop: TimedDesktop, server: SlowServer, call_s: float, *, max_steps: int = 8) -> Came:
-    """Have the model send the form that is shown, through the loop of the agent and its guards, without Prefect."""
+    """Let the model send the visible form, through the agent's loop and its guards, without Prefect."""
     believer, before = Believer(call_s), server.sent
     desktop.forget_times()
     error = ""

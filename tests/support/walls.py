@@ -1,4 +1,4 @@
-"""Whether this machine lets bubblewrap build walls at all: many a container forbids namespaces to all in it."""
+"""Check whether bubblewrap can build a sandbox on this machine. Many containers forbid namespaces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ WALLS = ["--unshare-user", "--unshare-net", "--unshare-pid", "--ro-bind", "/", "
 
 
 def forbidden() -> str:
-    """Return what bubblewrap says if it may not; empty if it may, and where it is missing, which is no reason."""
+    """Return bubblewrap's error if it is not permitted. Empty if it works or is not installed (a test must not skip
+    then).
+    """
     program = shutil.which("bwrap")
     return subprocess.run([program, *WALLS], capture_output=True, text=True).stderr if program else ""
 

@@ -1,11 +1,10 @@
-"""Starts processes that have loaded already what they load: `warm_process` holds it, and forks them.
+"""Start processes with their modules loaded already: `warm_process` holds the modules, and forks.
 
-To load Prefect takes a command a second and a half of a core, and its server another one; what is of a screen takes a
-desktop's process most of a quarter; and a test run starts hundreds of them. What is started this way has beside it
-what forks others in turn: a test run's workers have, so one process loads for all of them, and a command or script has
-for its desktops and Prefect server. What other processes start loads it all itself. What is started this way is a child
-of the process that asks, as `subprocess.Popen` would have made it: it is waited for, gets signals, and is shown by
-`/proc` in the same way. Where the kernel does not permit that, all is started as ever.
+Loading Prefect takes a command 1.5 s of a core, and its server another second. Screen modules take a desktop's process
+nearly a quarter of a second. A test run starts hundreds of them. Each process started this way has a forker of its own:
+one process loads the modules for all workers of a test run, and a command or script forks its desktops and its Prefect
+server. Other processes load everything themselves. The new process is a child of the requesting process, as with
+`subprocess.Popen`: for waiting, signals and `/proc`. If the kernel does not permit this, all processes start as usual.
 """
 
 from __future__ import annotations
@@ -29,8 +28,9 @@ ROOT = PROGRAM.parent.parent.parent
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None)
 SAME = ("LANG", "LC_ALL", "LC_CTYPE")
-"""What Python reads of an environment before any of its own code runs, besides what begins with PYTHON."""
-# Where what is started finds its modules it is told, and so is what others have read before. Python reads no PYTHON.
+"""Variables that Python reads before any code runs, except those that begin with PYTHON."""
+# These have no effect on a forked process, or are passed to it separately. Python itself does not read PYTHON_HOLO_
+# names.
 HARMLESS = (
     "PYTHON",
     "PYTHONPATH",
@@ -39,42 +39,42 @@ HARMLESS = (
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONUNBUFFERED",
 )
-# What kills are injected by: a host that finds these arms itself.
+# Variables that inject kills. A desktop host reads them itself.
 ARMED = ("PYTHON_HOLO_FAULT", "PYTHON_HOLO_FAULT_LOG", "PYTHON_HOLO_MUTANT")
 
 
 SERVERS = ("holo_tasks.prefect_server.process", "tests.support.prefect_process")
 READ_EARLY = ("PREFECT_SERVER_SERVICES_", "PREFECT_API_SERVICES_", "PREFECT_SERVER_EVENTS_", "PREFECT_TASK_SCHEDULING_")
-"""How the settings begin that Prefect's server reads as it is loaded: how often its services do their work."""
+"""Name prefixes of settings that Prefect's server reads at import: the intervals of its services."""
 READ_LATER = ("_ENABLED", "PREFECT_SERVER_EVENTS_CAUSAL_ORDERING")
-"""How those of them end that it reads when it needs them."""
+"""Name suffixes of those settings that it reads later."""
 
 _turn = threading.Lock()
-"""One is started at a time: whose child it becomes is a setting of this whole process."""
+"""One process at a time: the adopting parent is a setting of this whole process."""
 
 
 in_tests = False
-"""Say whether this is a process of tests, which starts many; a script that uses what tests use starts a few."""
+"""Whether this is a test process, which starts many others. A script that uses these helpers starts few."""
 
 
 class Link:
-    """Leads to a process that forks children which become this process's own.
+    """Connection to a process that forks children, which become children of this process.
 
-    One whose Prefect has read its settings forks ``only`` what loads none of Prefect.
+    If this process has loaded Prefect's settings, the link forks only the kind ``only``, which does not load Prefect.
     """
 
     def __init__(self, link: socket.socket, only: str = "") -> None:
         self._link, self._owner, self._only = link, os.getpid(), only
 
     def forks(self, kind: str) -> bool:
-        """Say whether it forks this kind for this process: what it forks is no child of a fork of this one."""
+        """Return whether the link forks this kind for this process. It cannot for a fork of this process."""
         return self._owner == os.getpid() and self._only in ("", kind)
 
     def child(self, told: dict[str, Any], descriptors: Sequence[int]) -> int:
-        """Have it make a child that becomes a command and is this process's own; return its id."""
+        """Fork a child that becomes a command and a child of this process; return its id."""
         text = json.dumps({**told, "parent": os.getpid()}).encode()
         with _turn:
-            # Whoever is left by its parent becomes this process's child: here that is the command.
+            # This process adopts orphaned descendants: the command loses its parent and becomes its child.
             _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
             try:
                 socket.send_fds(self._link, [len(text).to_bytes(4, "big")], descriptors)
@@ -85,7 +85,7 @@ class Link:
 
 
 class _Process(Link):
-    """The process that has all loaded of what is named; it ends with this one."""
+    """A process that has loaded the named modules. It ends with this process."""
 
     def __init__(self, *named: str) -> None:
         ours, its = socket.socketpair()
@@ -110,7 +110,7 @@ class _Process(Link):
 
 
 beside: Link | None = None
-"""What forks others for this process, where this is itself one that was forked."""
+"""The forker of this process, if this process was itself forked."""
 
 
 @functools.cache
@@ -120,18 +120,20 @@ def _process(*named: str) -> _Process | None:
 
 
 def forker(*named: str) -> Link | None:
-    """Return what forks processes which have loaded what is named, or what commands load, if the kernel lets it."""
+    """Return the forker with the named modules (default: those of commands), or None if the kernel does not permit it."""
     return beside or _process(*named)
 
 
 class Popen(subprocess.Popen[Any]):
-    """A command of `holo-tasks` that has loaded what it loads; takes what a command's environment and streams are."""
+    """A `holo-tasks` command that is forked with its modules loaded. Takes the environment and the streams of a
+    command.
+    """
 
     _named: tuple[str, ...] = ()
-    """What the process that forks it has loaded, unless that is what commands load."""
+    """Modules of the forker; empty means those of commands."""
     _as = "command"
     _tied = 0
-    """The signal that the kernel sends it when this process ends, if what is run before it asks for that."""
+    """Signal from the kernel when this process ends, if ``preexec_fn`` requests one."""
 
     def _execute_child(self, args: Any, *positional: Any) -> None:
         names = ("executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo", "creationflags",
@@ -157,7 +159,7 @@ class Popen(subprocess.Popen[Any]):
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
     def _takes(self, args: Any, env: Any) -> bool:
-        """Say whether this can be started so."""
+        """Return whether this process can be forked."""
         return _alike(env, HARMLESS)
 
     def _arguments(self, args: Any) -> list[str]:
@@ -165,7 +167,7 @@ class Popen(subprocess.Popen[Any]):
 
 
 class HostPopen(Popen):
-    """The process of a desktop that has loaded what it loads; anything else is started as ever."""
+    """A desktop's host process with its modules loaded. Anything else starts as usual."""
 
     _named, _as = ("holo_tasks.desktop.session.host",), "host"
 
@@ -177,9 +179,10 @@ class HostPopen(Popen):
 
 
 class ScriptPopen(Popen):
-    """A script, module or line of Python that has loaded what commands load; with other options Python starts as ever.
+    """A Python script, module or ``-c`` code with the commands' modules loaded. With other options Python starts as
+    usual.
 
-    It finds its modules where any script does, and what it has not imported itself does not count as loaded.
+    It finds modules as any script does. Modules that it has not imported itself do not count as loaded.
     """
 
     _as = "script"
@@ -198,13 +201,13 @@ class ScriptPopen(Popen):
 
 
 class ServerPopen(ScriptPopen):
-    """A temporary Prefect server that has loaded what it loads, and ends with the process that has started it."""
+    """A temporary Prefect server with its modules loaded. It ends with its parent."""
 
     _tied = signal.SIGTERM
 
     def _takes(self, args: Any, env: Any) -> bool:
         python, *how, module = list(args)[:4]
-        # How often each of them works, Prefect's services read as they are loaded.
+        # Prefect's services read their intervals at import.
         early = any(name.startswith(READ_EARLY) and not name.endswith(READ_LATER) for name in env)
         return (
             [python, *how] == [sys.executable, "-P", "-m"] and module in SERVERS and _alike(env, HARMLESS) and not early
@@ -212,14 +215,14 @@ class ServerPopen(ScriptPopen):
 
 
 class RunPopen(ScriptPopen):
-    """A run of an MCP server that has loaded what it loads."""
+    """A run of an MCP server with its modules loaded."""
 
     def _takes(self, args: Any, env: Any) -> bool:
         return list(args)[:4] == [sys.executable, "-P", "-m", "holo_tasks.cli.mcp.child"] and _alike(env, HARMLESS)
 
 
 class WorkerPopen(ScriptPopen):
-    """A worker of pytest-xdist that has loaded what tests load, and has beside it what forks all that tests start."""
+    """A worker of pytest-xdist with the tests' modules loaded, and with a forker for all processes that tests start."""
 
     _as = "worker"
 
@@ -230,7 +233,7 @@ class WorkerPopen(ScriptPopen):
 def run_script(
     args: Sequence[object], *, timeout: float | None = None, by: type[Popen] = ScriptPopen, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script to its end, as `subprocess.run` does with ``text`` and unless told otherwise with its output."""
+    """Run a script to its end, as `subprocess.run` with ``text`` and, by default, captured output."""
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with by(list(map(str, args)), text=True, **{**streams, **options}) as process:
         try:
@@ -242,14 +245,14 @@ def run_script(
 
 
 def run_prefect(words: Sequence[str], env: Mapping[str, str]) -> None:
-    """Run a command of Prefect's own to its end, which has to be a good one."""
+    """Run a Prefect command to its end; it must succeed."""
     line = "from prefect.cli import app; app()"
     done = run_script([sys.executable, "-c", line, "--no-prompt", *words], env=env, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 class Starting:
-    """In the place of `subprocess` where something is started that can be forked."""
+    """Replaces the `subprocess` module in modules whose processes can be forked."""
 
     def __init__(self, popen: type[Popen]) -> None:
         self.Popen = popen
@@ -259,6 +262,6 @@ class Starting:
 
 
 def _alike(env: Any, harmless: Sequence[str] = ()) -> bool:
-    """Say whether a process with this environment would begin as the one that has all loaded did."""
+    """Return whether a Python with this environment would start in the same state as the preloaded one."""
     same = all(env.get(name) == os.environ.get(name) for name in SAME)
     return same and not any(name.startswith("PYTHON") and name not in harmless for name in env)

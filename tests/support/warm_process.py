@@ -1,11 +1,11 @@
-"""A process that has loaded what commands load, and becomes a command in a child of its own for each that is asked for.
+"""A process that has loaded the commands' modules, and forks a child that becomes a command for each request.
 
-It becomes scripts, hosts of desktops, temporary Prefect servers and workers of a test run, too. Another one, which is
-told so by its second argument, has loaded only what hosts load, and becomes those.
+Children may also become scripts, desktop hosts, temporary Prefect servers or test workers. With a second argument, the
+process loads the hosts' modules only, and its children become hosts.
 
-A child is a process like any other: with an id, streams, an environment, a folder and a command line of its own, all
-of which the kernel tells to whoever asks. What it has loaded already counts as loaded only once it imports it, so that
-Prefect reads its settings no earlier than it does elsewhere. `warm` starts this, asks for commands, and is told ids.
+A child is a normal process, with its own id, streams, environment, folder and command line, all visible in `/proc`. A
+preloaded module counts as loaded only once the child imports it. So Prefect reads its settings no earlier than usual.
+`warm` starts this process, requests commands, and receives their ids.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from tests.support.shared_heap import SharedHeap
 
 _last: list[Callable[[], object]] = []
 atexit.register(lambda: [one() for one in _last])
-"""A command registers first what is to be done last, before anything is loaded that has to do something at the end."""
+"""A command registers its last exit handler before any module that registers another one is loaded."""
 
 LOADED = (
     "holo_tasks.cli.commands",
@@ -77,7 +77,7 @@ LOADED = (
     *("rich.progress", "rich._emoji_codes", "prefect_kubernetes", "prefect.deployments"),
     *("kubernetes_validate", "prefect_docker.worker", "mcp.client.stdio", "mcp.client.streamable_http"),
 )
-"""What commands, flows and the Prefect servers that they start load, and what loads the rest of it."""
+"""Modules of commands, of flows and of the Prefect servers that they start, and modules that import the rest."""
 HOST = "holo_tasks.desktop.session.host"
 LOADED_BY_HOSTS = (
     *(HOST, "PIL.Image", "PIL.ImageFile", "mss", "mss.linux.xshmgetimage", "holo_tasks.accessibility.reader"),
@@ -106,7 +106,7 @@ LOADED_BY_HOSTS = (
         for name in ("glx_requests", "grabs", "monitors", "stacking", "window_manager", "windows", "x_connection")
     ),
 )
-"""What hosts load, but for what looks for a display as it is loaded."""
+"""Modules of hosts, except those that look for a display at import."""
 MOST_DESCRIPTORS = 16
 PREFECT = ("prefect", "prefect_docker", "prefect_kubernetes")
 
@@ -117,7 +117,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_MM, _PR_SET_MM_MAP = 1, 15, 35, 14
 
 
 class Later:
-    """Takes modules for not loaded until one of them is imported; then all are, and Prefect reads its settings."""
+    """Hides modules until one of them is imported. Then all become visible, and Prefect reads its settings."""
 
     def __init__(self, modules: dict[str, ModuleType]) -> None:
         self._modules = modules
@@ -128,7 +128,7 @@ class Later:
         if name not in self._modules:
             return None
         spec = ModuleSpec(name, self)  # type: ignore[arg-type]
-        # Who only looks where a package is finds it, as in a process that has not loaded it.
+        # A check for a package without an import finds it, as in a process that has not loaded it.
         spec.submodule_search_locations = getattr(self._modules[name], "__path__", None)
         return spec
 
@@ -148,7 +148,7 @@ class Later:
 
 
 class FewSettings:
-    """Prefect's settings of which logging is told the three that its template names: to tell all takes a while."""
+    """Prefect's settings reduced to the three that the logging template names: resolving all takes a while."""
 
     def __init__(self, settings: Any) -> None:
         self._settings = settings
@@ -171,7 +171,7 @@ def _template(text: str) -> Any:
 
 
 def _log_as_set() -> None:
-    """Have Prefect set up logging anew, as its settings are now; a template of somebody's own may name any of them."""
+    """Let Prefect configure logging again with the current settings. A custom template may name any setting."""
     from prefect.logging import configuration
     from prefect.settings import PREFECT_LOGGING_SETTINGS_PATH, get_current_settings
 
@@ -186,16 +186,16 @@ def _log_as_set() -> None:
 
 
 def main() -> None:
-    """Serve at the socket whose number is the argument, until nobody is at its other end."""
+    """Serve at the socket whose number is the argument, until its other end closes."""
     from holo_tasks.machine.lazy_imports import load_less
     from holo_tasks.machine.memory import collect_seldom
 
     heap = _shared_heap()
     load_less()
     collect_seldom()
-    _tell_kernel(sys.argv, os.environ)  # if that does not go here, nothing is started this way
+    _tell_kernel(sys.argv, os.environ)  # if this fails here, no process is started this way
     link = socket.socket(fileno=int(sys.argv[1]))
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # what NumPy computes with starts threads as it is loaded
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's library would start threads at import
     hosts = sys.argv[2:] == [HOST]
     for name in LOADED_BY_HOSTS if hosts else (*LOADED, *LOADED_BY_HOSTS):
         importlib.import_module(name)
@@ -206,7 +206,7 @@ def main() -> None:
         from tests.support.started import read_before
 
         read_before.kept_readings()
-        _log_as_set()  # what the template says is known from here on
+        _log_as_set()  # the template is parsed from here on
     assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1, "a thread is in no child"  # noqa: PTH208
     gc.collect()
     gc.freeze()
@@ -224,7 +224,7 @@ def _shared_heap() -> SharedHeap | None:
 
 
 def _read_types() -> None:
-    """Have cffi read what xcffib names types by, and MSS find its functions, which else takes each host a while."""
+    """Let cffi parse the type names of xcffib, and let MSS find its functions. Each takes a host a while otherwise."""
     import xcffib
     from mss.linux import xcb
 
@@ -234,7 +234,7 @@ def _read_types() -> None:
 
 
 def _with_prefect() -> dict[str, ModuleType]:
-    """Return Prefect's modules, and all of ours that hold something of theirs, or of one another's, since loaded."""
+    """Return Prefect's modules, and our modules that import them, directly or indirectly."""
     found = {name for name in sys.modules if name.partition(".")[0] in PREFECT}
     ours = {name: module for name, module in sys.modules.items() if name.startswith("holo_")}
     while more := {name for name, module in ours.items() if name not in found and _sources(module) & found}:
@@ -243,7 +243,7 @@ def _with_prefect() -> dict[str, ModuleType]:
 
 
 def _sources(module: ModuleType) -> set[object]:
-    """Return the names of the modules that what a module holds is from."""
+    """Return the names of the modules that a module imports from."""
     held = vars(module).values()
     names = (one.__name__ if isinstance(one, ModuleType) else getattr(one, "__module__", None) for one in held)
     return {name for name in names if not str(name).startswith(f"{module.__name__}.")}
@@ -266,7 +266,7 @@ def _serve(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, A
         if os.fork() == 0:
             with _traced():
                 _become(link, later, asked, streams)
-        os._exit(0)  # so that the child is the tests' own
+        os._exit(0)  # so that the child becomes the tests' own
     os.waitpid(between, 0)
     for stream in streams:
         os.close(stream)
@@ -274,7 +274,7 @@ def _serve(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, A
 
 @contextlib.contextmanager
 def _traced() -> Any:
-    """What goes wrong before a command runs is told, and ends the process."""
+    """Print an exception before the command runs, and end the process."""
     try:
         yield
     except BaseException:
@@ -319,7 +319,7 @@ def _become(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, 
 
 
 def _put(received: Sequence[int], wanted: Sequence[int]) -> None:
-    """Give descriptors the numbers that they have where they come from, and close all others."""
+    """Give descriptors the numbers of the requesting process, and close all others."""
     above = max(*received, *wanted) + 1
     aside = [fcntl.fcntl(one, fcntl.F_DUPFD, above) for one in received]
     os.closerange(3, above)
@@ -329,17 +329,17 @@ def _put(received: Sequence[int], wanted: Sequence[int]) -> None:
 
 
 def _end_with(parent: int, signum: int) -> None:
-    """Have the kernel send this process a signal when its parent ends, as `tied` of the product does."""
+    """Let the kernel send this process a signal when its parent ends, as the product's `tied` does."""
     _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
 
 def have_others_forked(later: dict[str, ModuleType]) -> None:
-    """Leave a process beside this one that forks what it starts: later this has threads, and cannot be forked.
+    """Start a forker for this process. It is needed because this process will have threads and then cannot be forked.
 
-    It takes ``later`` for modules that count as loaded only once they are imported. Where there are none, Prefect has
-    read its settings: what loads it is started as ever, and only hosts are forked.
+    It hides the modules ``later`` until they are imported. If there are none, Prefect has read its settings already:
+    then only hosts are forked.
     """
     from holo_tasks.desktop.session import child
     from holo_tasks.prefect_server import temporary
@@ -348,7 +348,7 @@ def have_others_forked(later: dict[str, ModuleType]) -> None:
     ours, its = socket.socketpair()
     if os.fork() == 0:
         with _traced():
-            os.setsid()  # no signal for this process's group is for that one
+            os.setsid()  # signals to this process's group must not reach it
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.chdir("/")
@@ -358,7 +358,7 @@ def have_others_forked(later: dict[str, ModuleType]) -> None:
                 _serve(its, later, *asked)
         os._exit(0)
     its.close()
-    kept = fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 200)  # what a command opens gets the numbers that it gets elsewhere
+    kept = fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 200)  # so that files opened by a command get the usual numbers
     ours.close()
     warm.beside = warm.Link(socket.socket(fileno=kept), "" if later else "host")
     child.subprocess = warm.Starting(warm.HostPopen)  # type: ignore[attr-defined]
@@ -366,7 +366,7 @@ def have_others_forked(later: dict[str, ModuleType]) -> None:
 
 
 def _have_runs_forked() -> None:
-    """Have what the MCP server starts forked, too."""
+    """Let the MCP server fork its runs, too."""
     from holo_tasks.cli.mcp import processes
     from tests.support import warm
 
@@ -374,7 +374,7 @@ def _have_runs_forked() -> None:
 
 
 def _begin_as_any() -> None:
-    """Do as `sitecustomize` does where this is started as any program: what others have read is not read again."""
+    """Share OCR results, as `sitecustomize` does in a process that starts normally."""
     from tests.support.started import read_before
 
     if os.environ.get(read_before.FOLDER):
@@ -382,7 +382,9 @@ def _begin_as_any() -> None:
 
 
 def _become_host(arguments: list[str]) -> NoReturn:
-    """Be the process of a desktop, found where its environment says; as there `sitecustomize` would, it arms itself."""
+    """Become a desktop's host process from the module on its PYTHONPATH. Arms fault injection, as `sitecustomize`
+    would.
+    """
     from holo_tasks.desktop.session import host
 
     sys.argv = [host.__file__, *arguments]
@@ -393,7 +395,7 @@ def _become_host(arguments: list[str]) -> NoReturn:
 
 
 def _become_script(later: dict[str, ModuleType], arguments: list[str]) -> NoReturn:
-    """Be what Python runs with these arguments: a script, ``-m`` and a module, or ``-c`` and lines."""
+    """Run a script, ``-m`` and a module, or ``-c`` and code, as Python does with these arguments."""
     private = arguments[0] == "-P"
     what, *rest = arguments[private:]
     script = what.endswith(".py")
@@ -412,7 +414,7 @@ def _become_script(later: dict[str, ModuleType], arguments: list[str]) -> NoRetu
 
 
 def _become_worker(later: dict[str, ModuleType], arguments: list[str]) -> NoReturn:
-    """Be a worker of pytest-xdist, which its lines of Python make of it. What it reads itself, its tests say."""
+    """Become a worker of pytest-xdist by running its code. Its tests decide about OCR sharing."""
     _look_in("")
     sys.meta_path.insert(0, Later(later))
     sys.argv = ["-c"]
@@ -421,19 +423,19 @@ def _become_worker(later: dict[str, ModuleType], arguments: list[str]) -> NoRetu
 
 
 def _look_in(*first: object) -> None:
-    """Find modules where any other process does; last of all where this one was told to look."""
+    """Set the import path as for a normal process, with the path of this process last."""
     here = sys.path[1]
     sys.path[:2] = [*map(str, first), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     sys.path.append(here)
 
 
 def _tell_kernel(arguments: Sequence[str], env: Mapping[str, str], program: str = "") -> None:
-    """Have `/proc` tell the command line and the environment, as of any process; ``program`` unless it is the first."""
+    """Let `/proc` show the command line and the environment of the command. ``program`` replaces the program's name."""
     _libc.prctl(_PR_SET_NAME, Path(program or arguments[0]).name.encode(), 0, 0, 0)
     ends = []
     for text in ([sys.executable, *arguments], [f"{name}={value}" for name, value in env.items()]):
         told = b"".join(os.fsencode(one) + b"\0" for one in text)
-        # The kernel tells of anonymous memory only, which the heap is not any more.
+        # The kernel accepts anonymous memory only, and the heap is a file.
         held = mmap.mmap(-1, max(1, len(told)), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         held[: len(told)] = told
         _kept.append(begin := ctypes.c_char.from_buffer(held))
@@ -464,7 +466,7 @@ def _run_command() -> NoReturn:
     from holo_tasks.cli import commands
 
     class First:
-        """In its place: what a command registers before anything is loaded is done after all else."""
+        """Replaces `atexit`: handlers that a command registers before loading modules run last."""
 
         @staticmethod
         def register(do: Callable[..., object], *arguments: object) -> None:

@@ -1,7 +1,7 @@
-"""Writes down every key, button and motion an X server is given, by the server's own clock: `witness.py LOG`.
+"""Log every key, button and motion event of an X server with the server's timestamps: `witness.py LOG`.
 
-The server's clock is CLOCK_MONOTONIC in milliseconds, so its times can be compared with `time.monotonic` of any
-process on this machine. Nothing escapes it, wherever on the screen it goes and however slow the program there is.
+The server's clock is CLOCK_MONOTONIC in milliseconds, so its times compare with `time.monotonic` of any process on this
+machine. It records all events, wherever on the screen they go and however slow the program is.
 """
 
 import os
@@ -21,7 +21,7 @@ EVENT = struct.Struct("=BBHI24x")
 
 
 def look(path: Path) -> None:
-    """Write down again and again what the server says is pressed: of some input the last release is not recorded."""
+    """Log the pressed keys and buttons repeatedly, because the last release of some input is not recorded."""
     other = Display()
     while True:
         keymap, mask = other.query_keymap(), other.screen().root.query_pointer().mask

@@ -1,4 +1,4 @@
-"""Processes that want the same business item."""
+"""Processes that compete for the same business item."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tests.support.spending import open_store
 LEASE_S, RENEW_S = 1.5, 0.3
 GOAL = "flag"
 AT_ONCE = 5
-"""How many claim again when a turn has ended: all would be in each other's way for most of the time."""
+"""How many claim again after a turn: all at once would mostly delay each other."""
 
 
 def hasten() -> None:
-    """Let leases of this process be short."""
+    """Shorten the leases in this process."""
     ledgers.LEASE_S, ledgers.RENEW_S = LEASE_S, RENEW_S
 
 
 class LookThenTake(Ledger):
-    """A naive ledger, which the proofs have to catch: it looks whether an item is free, and takes it afterwards."""
+    """A naive ledger that the tests must catch: it checks whether an item is free, and takes it afterwards."""
 
     def _try_claim(self, token: str, goal: str, *others: Any) -> Claim:
         with self._store.transaction() as db:
@@ -40,7 +40,7 @@ class LookThenTake(Ledger):
             now, era = self._store.now_s(db), self._store.era
             if row is not None:
                 self._is_free(row, now, ledgers.IdleWatch())
-        time.sleep(0.01)  # it may be far from its database
+        time.sleep(0.01)  # delay, as with a distant database
         with self._store.transaction() as db:
             mine = {"holder": ledgers._this_process(), "era": era, "expires_s": now + LEASE_S, "epoch": 1}
             if not add(db, ledgers.CLAIMS, token=token, goal=goal, **mine):
@@ -49,14 +49,14 @@ class LookThenTake(Ledger):
 
 
 def elsewhere() -> str:
-    """Name a process of another machine."""
+    """Return the identity of a process on another machine."""
     return f"another-machine/boot/pid:[1]|{os.getpid()}|1"
 
 
 def once_each(url: str, make: type[Ledger], tokens: list[str], effects: Path, together: Barrier) -> None:
-    """Work on items as a sub-goal does: leave what is done or being done, else act once and say so.
+    """Process items as a sub-goal does: skip an item that is done or in work, otherwise act once and record the effect.
 
-    All begin each item together. An effect is a line in a file.
+    All processes begin each item together. An effect is a line in a file.
     """
     ledger = make(open_store(url))
     with effects.open("ab", buffering=0) as file:
@@ -72,9 +72,9 @@ def once_each(url: str, make: type[Ledger], tokens: list[str], effects: Path, to
 
 
 def take_turns(url: str, folder: Path, threads: int, ended: Semaphore) -> None:
-    """Claim one item in some threads, over and over until each had it once, and write one intent each time.
+    """Claim one item in some threads, until each had it once. Each writes one intent.
 
-    After each turn some of those that wait claim again, at the same time.
+    After each turn some waiting threads claim again at the same time.
     """
     ledger = Ledger(open_store(url))
     workers = [Thread(target=_one_turn, args=(ledger, folder, ended)) for _ in range(threads)]
@@ -88,7 +88,7 @@ def _one_turn(ledger: Ledger, folder: Path, ended: Semaphore) -> None:
     had_it = False
     while not had_it:
         with suppress(InvalidUsage), ledger.claim("R-1", GOAL) as claim:
-            # Fails if somebody else is inside: then there were two holders at a time.
+            # Fails if another thread is inside: then there were two holders at a time.
             mark = os.open(folder / "inside", os.O_CREAT | os.O_EXCL)
             number = ledger.intend(claim, "click", "frame")
             os.close(mark)
@@ -102,7 +102,7 @@ def _one_turn(ledger: Ledger, folder: Path, ended: Semaphore) -> None:
 
 
 def obey(url: str, orders: Connection, machine: str) -> None:
-    """Hold a claim and do with it what one is told, saying how that went."""
+    """Hold a claim, carry out orders with it, and report the results."""
     hasten()
     if machine == "another":
         ledgers._this_process = elsewhere
@@ -118,7 +118,7 @@ APART_S = 100_000
 
 
 def claim_apart(url: str, told: Connection) -> None:
-    """Claim from where the monotonic clock counts from elsewhere; send how far that is, and what became of it."""
+    """Claim with a monotonic clock that has another offset; send the offset and the outcome."""
     here_s = time.monotonic()
     try:
         if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWTIME):
@@ -128,7 +128,7 @@ def claim_apart(url: str, told: Connection) -> None:
     except OSError as error:
         told.send((0.0, str(error)))
         return
-    child = os.fork()  # who unshares clocks stays with the old ones; what is forked has the new ones
+    child = os.fork()  # unsharing affects new children only
     if child:
         os.waitpid(child, 0)
         return

@@ -1,6 +1,6 @@
-"""Naive gates, as somebody might well write them. Read by each Python with this on its path.
+"""Naive input gates, as a careless implementation might have. Loaded by each Python with this folder on its path.
 
-PYTHON_HOLO_GATE says which: a desktop's own process gets what is Python's of the environment, and little else.
+PYTHON_HOLO_GATE selects the gate: a desktop's process inherits variables that begin with PYTHON, and few others.
 """
 
 import os
@@ -12,7 +12,7 @@ GATE = "holo_tasks.desktop.input.gate"
 
 
 def between_gestures(gate):
-    """The latch is looked at as a gesture begins."""
+    """The gate checks the latch only at the start of a gesture."""
     gate.check = gate.__base__.check
     gate.event = gate.motion = gate.turn = gate.check
     admit = gate.admit
@@ -26,7 +26,7 @@ def between_gestures(gate):
 
 
 def in_the_parent(gate):
-    """The process that runs the agent looks, and tells this one to stop."""
+    """The agent's process checks, and tells this process to stop."""
     gate.check = gate.__base__.check
     gate.event = gate.motion = gate.turn = gate.check
     gate.admit = lambda self, gesture, slip: None
@@ -34,12 +34,12 @@ def in_the_parent(gate):
 
 
 def without_a_lease(gate):
-    """Somebody has to ask for the stop: that nothing was heard is taken for consent."""
+    """The gate has no lease: silence counts as permission, and only a request stops it."""
     gate._lapsed = lambda self: False
 
 
 class Mutate(MetaPathFinder):
-    """Changes the gate once it is loaded."""
+    """Replaces parts of the gate once it is loaded."""
 
     def find_spec(self, name, path=None, target=None):
         if name != GATE:

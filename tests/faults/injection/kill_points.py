@@ -1,9 +1,9 @@
-"""Kills its own process at the n-th call of something durable: PYTHON_HOLO_FAULT=``point:when:n[:who]``.
+"""Kill the own process at the n-th call of a durable operation: PYTHON_HOLO_FAULT=``point:when:n[:who]``.
 
-``when`` is before, inside (a database transaction, before it is committed) or after. A point of the desktop can
-kill the process of the flow too: ``who`` is desktop, flow or both. Every call goes into PYTHON_HOLO_FAULT_LOG, so that
-a run without a fault tells how many there are. PYTHON_HOLO_MUTANT=forgets makes the journal the naive one: what earlier
-attempts intended is not looked at. A desktop's own process gets what is Python's of the environment, and little else.
+``when`` is before, inside (in a database transaction, before its commit) or after. A point of the desktop can also kill
+the flow's process: ``who`` is desktop, flow or both. Every call is logged to PYTHON_HOLO_FAULT_LOG, so a run without a
+fault gives their number. PYTHON_HOLO_MUTANT=forgets makes the journal naive: it ignores the intents of earlier
+attempts. A desktop's process inherits variables that begin with PYTHON, and few others.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _inside = threading.local()
 
 
 def arm_flow() -> None:
-    """Arm the process of the flow."""
+    """Arm the flow's process."""
     for point, place in FLOW_POINTS.items():
         _wrap(point, place, lambda who: _die())
     _arm_transactions()
@@ -66,7 +66,7 @@ def arm_flow() -> None:
 
 
 def arm_desktop() -> None:
-    """Arm the process of the desktop; the last of its arguments is the process id of the flow."""
+    """Arm the desktop's process. Its last argument is the process id of the flow."""
     for point, place in DESKTOP_POINTS.items():
         _wrap(point, place, _die_with_flow)
 

@@ -1,4 +1,4 @@
-"""Read by every Python that has this folder on its path: arms the process that owns a desktop, and no other."""
+"""Loaded by every Python with this folder on its path. Arms only the process that owns a desktop."""
 
 import os
 import sys

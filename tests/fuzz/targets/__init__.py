@@ -1,4 +1,4 @@
-"""What is fuzzed, by what it belongs to. Modules are imported when one of their targets is asked for."""
+"""Fuzz targets by area. A module is imported when one of its targets is requested."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MODULES = {
     "people": ("arguments", "handoff", "variable", "scrubber", "masking"),
     "planted": ("raises", "sleeps", "computes", "deaf", "hoards", "keeps", "dies", "fine"),
 }
-"""The names of targets, by module. Planted ones are defects that have to be found."""
+"""Target names by module. The planted ones have defects that the harness must find."""
 
 
 def names_in(module: str) -> tuple[str, ...]:
-    """Return the targets of a module, none for planted ones: they are asked for by name only."""
+    """Return the targets of a module. Planted targets are excluded: they run by name only."""
     return () if module == "planted" else MODULES[module]
 
 

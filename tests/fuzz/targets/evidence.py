@@ -1,4 +1,4 @@
-"""Traces and what belongs to them: read, verified, told to people; and what a dead process left in the spool."""
+"""Traces and their files: reading, verifying, rendering for people, and the spool of a dead process."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _trace(data: bytes) -> object:
 
 
 def _segments(data: bytes) -> object:
-    """Files, each with a line ``@NAME`` before it."""
+    """Files of a trace, each preceded by a line ``@NAME``."""
     whole, pictures = _signed()
     files = dict(pictures)
     for part in data.split(b"@@")[1:]:
@@ -84,7 +84,7 @@ def _segments(data: bytes) -> object:
         files[name.decode("utf-8", "replace")] = content
     verdict = verify(_Segments("run-1", files), PublicKey(KEY.public_pem.encode()), Heads("run-1"))
     said = b"".join(files[name] for name in sorted(files) if name.startswith("events/0"))
-    check(verdict.verdict != "VALID" or said == whole, "a changed trace is VALID")
+    check(verdict.verdict != "VALID" or said == whole, "a changed trace has the verdict VALID")
     verdict.reason.encode()
     return verdict.verdict, re.sub(r"\d+", "…", verdict.reason)[:40]
 
@@ -106,7 +106,7 @@ def _heads(data: bytes) -> object:
     heads.read(str(path), PublicKey(KEY.public_pem.encode()))
     good = set(_anchors()[0].splitlines())
     known = {line for line in data.splitlines() if line in good}
-    check(len(heads.at) <= len(known), "a head that nobody has signed is believed")
+    check(len(heads.at) <= len(known), "an unsigned head is accepted")
     return len(heads.at), bool(heads.forged)
 
 
@@ -120,7 +120,7 @@ def _anchors() -> list[bytes]:
 
 
 def _told(data: bytes) -> object:
-    """All that is made of a trace for people, who do not check its signatures."""
+    """All pages made of a trace for people. They do not check its signatures."""
     top = _folder() / "told"
     folder = top / "run-1"
     if not folder.exists():
@@ -134,7 +134,7 @@ def _told(data: bytes) -> object:
     json.dumps(as_json(rows)).encode()
     overview = write_index(rows, _folder() / "index.html", where="here").read_text("utf-8")
     for told in (page, overview):
-        check("<holo-fuzz" not in told, "markup of a trace is in a page")
+        check("<holo-fuzz" not in told, "a page contains unescaped markup of a trace")
     for writes in (write_runs, write_steps):
         table = io.StringIO()
         writes(runs, table)
@@ -153,7 +153,7 @@ def _told(data: bytes) -> object:
 
 
 def _of_type(kind: Any) -> st.SearchStrategy[Any]:
-    """Values that an event's field takes, and a few that it does not."""
+    """Values that an event's field accepts, and a few that it rejects."""
     text = st.one_of(
         st.just(MARKUP),
         st.sampled_from(
@@ -208,7 +208,7 @@ def _of_model(kind: type[BaseModel]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _some_story() -> st.SearchStrategy[bytes]:
-    """A chain of records of any kind in any order; of many fields nothing is known but the type."""
+    """A chain of records of any kind in any order. Of many fields only the type is constrained."""
     kinds = [
         kind
         for kind in vars(e).values()
@@ -244,7 +244,7 @@ def _chained(told: list[tuple[str, dict[str, Any]]]) -> bytes:
 def _picture(data: bytes) -> object:
     copy = smaller(data)
     small = thumbnail(data, [Ring(5, 5), Ring(-9, 10**9, "note")], None, most_bytes=9000)
-    check((copy is None) == (small is None), "a picture is one and is none")
+    check((copy is None) == (small is None), "copying and shrinking disagree about the validity of a picture")
     return copy is not None
 
 
@@ -269,7 +269,7 @@ FILES = ("uploaded.json", "sent-frames.txt", "sent-segments.txt", "destination.j
 
 
 def _spool(data: bytes) -> object:
-    """The first line names a file that a dead process left, the rest is what is in it."""
+    """The first line names a file left by a dead process; the rest is its content."""
     name, _, content = data.partition(b"\n")
     home = _folder() / "home"
     shutil.rmtree(home, ignore_errors=True)
@@ -283,10 +283,10 @@ def _spool(data: bytes) -> object:
         (folders[0] / name.decode()).write_bytes(content)
     with patch.object(resume, "Bucket", _bucket):
         deliveries = resume.resume_spool(home, timeout_s=0)
-    check(len(deliveries) == 2, "one spool keeps another from being delivered")
-    check("does not say" not in deliveries[1].message, "a spool that is in order is not understood")
+    check(len(deliveries) == 2, "one spool prevents the delivery of another")
+    check("does not say" not in deliveries[1].message, "a valid spool is rejected")
     for folder in folders:
-        check(folder.is_dir(), "what was not delivered is gone")
+        check(folder.is_dir(), "an undelivered spool was deleted")
     try:
         if (spool := Spool.take(folders[0])) is not None:
             try:
@@ -305,7 +305,7 @@ def _spool(data: bytes) -> object:
 
 
 def _bucket(place: Place, keys: Keys) -> object:
-    """Connect to a bucket unless it is the usual one: there is no time to send anything, and connecting takes long."""
+    """Connect only to a bucket other than the usual one. Connecting takes long, and there is no time to upload."""
     return object() if place == Place(**_destination()) else Bucket(place, keys)
 
 

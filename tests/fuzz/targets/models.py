@@ -1,4 +1,4 @@
-"""What models write, and what servers of models send."""
+"""Replies of models and responses of model servers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ NAMES = ("click", "write", "hotkey", "answer", "scroll", "wait", "click_desktop"
 
 @functools.cache
 def _dialects() -> list[Any]:
-    # One of each way to speak, with its own names of tools.
+    # One per dialect and set of tool names.
     kinds = {
         (name, str(profile.tool_names), profile.coordinates): dialect_for(profile, name)
         for profile in shipped().values()
@@ -82,7 +82,7 @@ def _dialects() -> list[Any]:
 
 
 def _replies(data: bytes) -> object:
-    """The first line is the name of a function; the rest is read in every dialect, as it is and as its arguments."""
+    """The first line is a function name. The rest is read in every dialect, as content and as arguments."""
     name, _, rest = data.decode("utf-8", "replace").partition("\n")
     came = []
     for dialect in _dialects():
@@ -102,12 +102,12 @@ def _replies(data: bytes) -> object:
 
 
 def _carried_out(step: Step) -> str:
-    """Do all with a step that is done before anything is pressed."""
-    check(Step.model_validate_json(step.model_dump_json()) == step, "a step reads back otherwise")
+    """Perform everything with a step up to the input itself."""
+    check(Step.model_validate_json(step.model_dump_json()) == step, "a step changes when it is written and read")
     gesture = to_gesture(step.tool_call, SHOT)
     for name in ("at", "to", "start", "end"):
         if (place := getattr(gesture, name, None)) is not None:
-            check(0 <= place.x < 1280 and 0 <= place.y < 800, "a place is off the screen")
+            check(0 <= place.x < 1280 and 0 <= place.y < 800, "a point is outside the screen")
     return step.tool_call.tool_name
 
 
@@ -121,7 +121,7 @@ def _json() -> st.SearchStrategy[Any]:
 
 
 def _some_step() -> st.SearchStrategy[bytes]:
-    """A step of which some fields are something else, are left out or are there twice."""
+    """A step with some fields changed, missing or duplicated."""
 
     def bent(step: dict[str, Any], changes: list[tuple[int, Any]]) -> Any:
         step = json.loads(json.dumps(step))
@@ -145,14 +145,14 @@ def _some_step() -> st.SearchStrategy[bytes]:
 
 
 def _answers(data: bytes) -> object:
-    """What is read of replies to single questions."""
+    """Parse replies to single questions."""
     text = data.decode("utf-8", "replace")
     value = parse_json_object(text)
-    check(isinstance(value, dict), "a reply that is no object was taken")
+    check(isinstance(value, dict), "a reply that is not an object was accepted")
     json.dumps(value, ensure_ascii=False).encode()
     try:
         x, y = read_point(value, profile_for("holo3-1-35b-a3b").coordinates)
-        check(0 <= x <= 1000 and 0 <= y <= 1000, "a point is off the picture")
+        check(0 <= x <= 1000 and 0 <= y <= 1000, "a point is outside the picture")
     except UnusableReply:
         return "no point"
     return "point"
@@ -200,7 +200,7 @@ RESPONSES = (
 
 
 class _Server:
-    """Sends the same bytes to whoever asks, whatever they ask, and hangs up."""
+    """Sends the same bytes for every request, and closes the connection."""
 
     def __init__(self) -> None:
         self.said = b""
@@ -224,7 +224,7 @@ class _Server:
 
 
 class _World:
-    """One endpoint, one loop, for all inputs."""
+    """One endpoint and one event loop for all inputs."""
 
     def __init__(self) -> None:
         from pydantic import SecretStr
@@ -250,14 +250,14 @@ def _client(data: bytes) -> object:
     world.server.said = data
     with contextlib.suppress(HoloError):
         names = world.loop.run_until_complete(world.endpoint.models(timeout_s=8))
-        check(names is None or all(isinstance(name, str) for name in names), "the name of a model is no text")
+        check(names is None or all(isinstance(name, str) for name in names), "the name of a model is not text")
     try:
         reply = world.loop.run_until_complete(world.asked())
     except HoloError as error:
         told = str(error)
         told.encode()
-        check("key-canary-1234" not in told, "a key is in an error")
-        check(len(told) < 1000 and "\n" not in told, "an error is not one short line")
+        check("key-canary-1234" not in told, "an error contains the key")
+        check(len(told) < 1000 and "\n" not in told, "an error is more than one short line")
         busy = error.http_status == 503 and BUSY.search(world.server.said.decode(errors="replace"))
         check(
             error.maybe_billed or busy or error.http_status in REFUSED,
@@ -269,12 +269,12 @@ def _client(data: bytes) -> object:
         check(
             0 < reply.usage.prompt_tokens <= 10**9 and 0 <= reply.usage.completion_tokens <= 10**9, "a bill cannot be"
         )
-        check(0 <= reply.usage.cached_tokens <= 10**9, "a bill of cached tokens cannot be")
+        check(0 <= reply.usage.cached_tokens <= 10**9, "the number of cached tokens is impossible")
     return bool(reply.content), reply.usage is None, len(reply.tool_calls)
 
 
 def _some_response() -> st.SearchStrategy[bytes]:
-    """A sound response with any JSON in it, or with any value in one of its fields."""
+    """A valid response with any JSON as content, or with any value in one of its fields."""
 
     def bent(path: tuple[Any, ...], value: Any) -> bytes:
         told = json.loads(COMPLETION)

@@ -1,4 +1,4 @@
-"""Mail, its attachments, mail servers, workbooks that are there already, and what a person says of a receipt."""
+"""Mail, attachments, mail servers, existing workbooks, and a person's answer about a receipt."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ LINES = (
 
 
 def _some_mail() -> st.SearchStrategy[bytes]:
-    """Headers and bodies in any order, parts inside of parts."""
+    """Headers and bodies in any order, with nested parts."""
     text = st.one_of(st.sampled_from(LINES), st.text(max_size=40))
     block = st.lists(text, max_size=8).map("\r\n".join)
     part = st.recursive(
@@ -129,7 +129,7 @@ def _letter(data: bytes) -> object:
         f"{file.name}{file.text or ''}".encode()
         check(not {"/", "\\"} & set(file.name) or file.media_type == "message/rfc822", "an attachment's name is a path")
     if zlib.crc32(data) % 8 == 0:
-        check(_reader().read(data, source="a mailbox") == letter, "a letter reads otherwise in the process for it")
+        check(_reader().read(data, source="a mailbox") == letter, "the reader process reads a letter differently")
     in_order([letter, letter])
     receipt = read_receipt(letter)
     check((receipt.kind == "receipt") <= bool(receipt.amount and receipt.amount > 0), "a receipt has no amount")
@@ -163,7 +163,7 @@ TALK = (
     b"* BYE\r\n%t OK done\r\n",
 )
 CUT = b"\x1e"
-"""Between what is said to one line of the client and to the next; ``%t`` is the tag of that line."""
+"""Separates the server's responses to consecutive lines of the client. ``%t`` is the tag of the client's line."""
 
 
 def _imap(data: bytes) -> object:
@@ -184,7 +184,7 @@ def _imap(data: bytes) -> object:
         try:
             letters = read_imap(account)
         except InvalidUsage as error:
-            check("pass word" not in str(error), "a password is in an error")
+            check("pass word" not in str(error), "an error contains the password")
             raise
         finally:
             listening.close()
@@ -204,7 +204,7 @@ def _answer(listening: socket.socket, talk: list[bytes]) -> None:
                 client.sendall(words.replace(b"%t", tag))
                 line = client.recv(4096)
             except TimeoutError:
-                continue  # it waits for more, and gets it
+                continue  # it waits for more input, and gets it
             except OSError:
                 return
             if not line:
@@ -241,7 +241,7 @@ def _book(path: Path) -> Workbook:
 
 @functools.cache
 def books() -> list[bytes]:
-    """Workbooks, each as its parts: the bytes of a ZIP archive say too little of what they hold."""
+    """Workbooks as separate parts, because mutations of a ZIP archive rarely reach its content."""
     path = _folder() / "seed.xlsx"
     _book(path).upsert(ROW)
     with zipfile.ZipFile(path) as packed:
@@ -263,14 +263,14 @@ def _workbook(data: bytes) -> object:
         rows = book.rows()
         new = book.upsert(ROW)
         check(not book.upsert(ROW), "a row is added twice")
-        check("R-1" in [row["Receipt"] for row in book.rows()], "a row that was added is not there")
+        check("R-1" in [row["Receipt"] for row in book.rows()], "an added row is missing")
     finally:
         check(path.exists(), "a workbook is gone")
     return new, len(rows)
 
 
 def _packed(data: bytes) -> bytes:
-    """Return a workbook of which one part is another."""
+    """Return a workbook with one part replaced."""
     name, _, changed = data[4:].partition(b"\n")
     whole = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(books()[0])) as seed, zipfile.ZipFile(whole, "w") as packed:
@@ -288,7 +288,7 @@ def _said(data: bytes) -> object:
     receipt = completed(_receipt(), data.decode("utf-8", "surrogateescape"))
     check(
         receipt.amount is not None and receipt.amount > 0 and bool(receipt.merchant),
-        "an answer was taken that says too little",
+        "an incomplete answer was accepted",
     )
     return receipt.currency
 

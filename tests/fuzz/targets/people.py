@@ -1,4 +1,4 @@
-"""What people say: on the command line, as an answer, in a Variable; and what must not get out of what they say."""
+"""Input from people: the command line, answers, Variables; and secrets that must not leak from it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _home() -> Path:
 
 
 def _arguments(data: bytes) -> object:
-    """Read any words; carry out what neither starts a program nor leaves this folder."""
+    """Parse any words. Run a command only if it starts no program and stays in this folder."""
     words = [word for word in os.fsdecode(data).split("\0") if word][:40]
     here = _home() / "here"
     os.chdir(here)
@@ -83,7 +83,7 @@ def _arguments(data: bytes) -> object:
 
 
 class _Waiting:
-    """A hand-off that waits; another one when it was answered."""
+    """A waiting hand-off. Makes a new one after it was answered."""
 
     def __init__(self) -> None:
         self.handoffs = Handoffs(Store(f"sqlite:///{_home() / 'handoffs.db'}"))
@@ -101,14 +101,14 @@ def _waiting() -> _Waiting:
 
 
 def _handoff(data: bytes) -> object:
-    """Three lines: the choice, who, and which hand-off; the rest is the note."""
+    """Three lines: the choice, the person, and the hand-off; the rest is the note."""
     choice, by, name, *note = (data.decode("utf-8", "surrogateescape") + "\n\n\n").split("\n")
     waiting = _waiting()
     id = name or waiting.open()
     answered = waiting.handoffs.answer(id, choice, note="\n".join(note), by=by)
     check(
         answered.choice in answered.choices and "\0" not in answered.note + answered.by,
-        "an answer of no kind was taken",
+        "an answer with an unknown choice was accepted",
     )
     json.dumps(answered.note, ensure_ascii=False).encode()
     return answered.choice
@@ -149,7 +149,7 @@ def _scrubber() -> Scrubber:
 
 
 def _scrub(data: bytes) -> object:
-    """A secret is put in every way it is written into a text, wherever there is a place for it."""
+    """Insert a secret in every encoding at each marked position of a text, and scrub it."""
     text = data.decode("utf-8", "replace")[:4000]
     scrubber, found = _scrubber(), 0
     for way in WAYS:
@@ -160,9 +160,12 @@ def _scrub(data: bytes) -> object:
             json.dumps(scrubber.plain({"a": [said]}), ensure_ascii=False),
         ):
             for other in WAYS:
-                check(other not in safe or other in text, "a secret is let through")
+                check(other not in safe or other in text, "a secret was not removed")
             found += safe != said
-        check(scrubber.text(scrubber.text(said)) == scrubber.text(said), "what is safe is changed again")
+        check(
+            scrubber.text(scrubber.text(said)) == scrubber.text(said),
+            "scrubbing changes a text that is already scrubbed",
+        )
     with contextlib.suppress(ValueError, RecursionError):
         if isinstance(json.loads(text), dict):
             json.loads(scrubber.written(text))
@@ -195,12 +198,12 @@ def _some_text() -> st.SearchStrategy[bytes]:
 
 
 def _masking(data: bytes) -> object:
-    """What a screen shows, read line by line by what looks for private texts."""
+    """The text of a screen, searched line by line for private texts."""
     kinds = set()
     for line in data.decode("utf-8", "replace").splitlines()[:15]:
         line = line[:2000]
         for found in find(line, tuple(FINDERS)):
-            check(0 <= found.start < found.end <= len(line), "something is found where nothing is")
+            check(0 <= found.start < found.end <= len(line), "a match has an empty or invalid range")
             kinds.add(found.kind)
         for start, end in (*secret_in("hunter2-Kq7", folded_secret(line)), *name_in("Zoe Doe", line)):
             check(0 <= start <= end <= len(line), "a secret is found where nothing is")

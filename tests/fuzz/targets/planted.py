@@ -1,4 +1,4 @@
-"""Defects of every kind, which the harness has to find, and one target that has none."""
+"""Planted defects of every kind that the harness must find, and one target without a defect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _computes(data: bytes) -> None:
 
 def _deaf(data: bytes) -> None:
     if data not in SEEDS:
-        sum(range(10**12))  # in C, where no signal is heard
+        sum(range(10**12))  # in C, where no signal handler runs
 
 
 def _hoards(data: bytes) -> int:

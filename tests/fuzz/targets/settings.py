@@ -1,4 +1,4 @@
-"""Files that people write: playbooks, rules, redaction, profiles of models."""
+"""Files written by people: playbooks, rules, redaction rules, model profiles."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def _values() -> st.SearchStrategy[Any]:
 
 
 def _some(lines: bytes, words: str) -> st.SearchStrategy[bytes]:
-    """A sound file of which some values are others; ``words`` is what stands between a name and its value."""
+    """A valid file with some values changed. ``words`` separates a name from its value."""
     told = lines.decode().splitlines()
 
     def bent(changes: list[tuple[int, Any]]) -> bytes:

@@ -1,4 +1,4 @@
-"""What comes in over sockets and through folders: viewers, browsers, requests to stop, the process of the desktop."""
+"""Input over sockets and from folders: viewers, browsers, stop requests, the desktop's process."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ MESSAGES = (
 
 
 def _rfb(data: bytes) -> object:
-    """The same conversation, cut in two ways, is understood in the same way."""
+    """A conversation must have the same meaning whichever way it is cut into packets."""
     whole, chance = _heard(data, [len(data)]), random.Random(zlib.crc32(data))
     cuts = [chance.randint(1, 40) for _ in range(200)] + [len(data)]
-    check(_heard(data, cuts) == whole, "a conversation is understood otherwise when it comes in pieces")
+    check(_heard(data, cuts) == whole, "a conversation is read differently when cut into pieces")
     return whole[2], len(whole[1])
 
 
@@ -68,7 +68,7 @@ def _heard(data: bytes, cuts: list[int]) -> tuple[bytes, list[object], str]:
         except NotRfb as error:
             return b"", [], str(error)
         passed, inputs, data = passed + out, inputs + done, data[cut:]
-        check(len(viewer._rest) <= LONGEST + len(data) + cut, "a viewer is remembered without end")
+        check(len(viewer._rest) <= LONGEST + len(data) + cut, "a viewer's buffer grows without a limit")
     for one in [*inputs, *viewer.release_all()]:
         check(isinstance(one, Key | Pointing), "input of no kind")
     return passed, inputs, ""
@@ -87,7 +87,7 @@ def _door() -> Door:
 
 @functools.cache
 def _site() -> tuple[Site, set[bytes]]:
-    """A site over a folder of modules, with a file beside it that is nobody's business; and all that may be given."""
+    """Return a site over a folder of modules, with a secret file next to it; and the contents that it may serve."""
     top = Path(tempfile.mkdtemp())
     for name in ("core/rfb.js", "vendor/pako/lib.js"):
         (top / "novnc" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ def _request(text: str) -> Request:
     headers = Headers()
     for line in lines:
         name, _, value = line.partition(": ")
-        with contextlib.suppress(InvalidHeader):  # as it is read from a socket
+        with contextlib.suppress(InvalidHeader):  # as a server reads it from a socket
             headers[name] = value
     return Request(first.partition(" ")[2], headers)
 
@@ -120,10 +120,10 @@ def _page(data: bytes) -> object:
     answer = site.answer(None, request)  # type: ignore[arg-type]
     opened = request.path.startswith((f"/{_door().use}/", f"/{_door().watch}/"))
     if answer is None or answer.status_code == 200:
-        check(opened, "somebody without a token is let in")
-        check(answer is None or bytes(answer.body) in given, "a file of somebody else's is given")
+        check(opened, "a request without a token was admitted")
+        check(answer is None or bytes(answer.body) in given, "a file outside the site was served")
         return answer is None
-    check(answer.status_code in (403, 404) and b"SECRET" not in answer.body, "an answer of no kind")
+    check(answer.status_code in (403, 404) and b"SECRET" not in answer.body, "an unexpected answer")
     return answer.status_code
 
 
@@ -134,7 +134,7 @@ REQUESTS = tuple(
 
 
 class _Served:
-    """The pages on a real socket, answered by a loop in a thread of its own."""
+    """Serves the pages on a real socket, in an event loop of its own thread."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -170,7 +170,7 @@ class _Served:
 
 
 class _Faults(logging.Handler):
-    """Remembers errors that are not about what a client has said."""
+    """Records errors that were not caused by the client's input."""
 
     def __init__(self, found: list[str]) -> None:
         super().__init__(logging.ERROR)
@@ -178,7 +178,7 @@ class _Faults(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        # The library asserts that nothing follows a request; it hangs up then, as it should.
+        # The library asserts that no data follows a request, and then closes the connection, which is correct.
         if error is not None and "/websockets/" not in traceback.extract_tb(error.__traceback__)[-1].filename:
             self._found.append(f"{record.getMessage()}: {error!r}")
 
@@ -196,14 +196,14 @@ def _door_socket(data: bytes) -> object:
             client.shutdown(socket.SHUT_WR)
             answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
         except TimeoutError:
-            raise Defect("a server neither answers nor hangs up") from None
+            raise Defect("a server neither answers nor closes the connection") from None
         except OSError:
             answer = b"reset"
     faults, served.faults[:] = list(served.faults), []
     check(not faults, f"the server fell over: {faults[:1]}")
     status = answer[9:12]
-    check(b"SECRET" not in answer, "a file of somebody else's is given")
-    check(status not in (b"200", b"101") or b"-token-of-a-desktop/" in data, "somebody without a token is let in")
+    check(b"SECRET" not in answer, "a file outside the site was served")
+    check(status not in (b"200", b"101") or b"-token-of-a-desktop/" in data, "a request without a token was admitted")
     return status
 
 
@@ -227,7 +227,7 @@ def _frame(payload: bytes) -> bytes:
 
 
 def _kills(data: bytes) -> object:
-    """Each line is the name of a file and what is in it."""
+    """Each line is a file name and its content."""
     with tempfile.TemporaryDirectory() as folder:
         for line in data.split(b"\n")[:20]:
             name, _, content = line.partition(b"=")
@@ -236,10 +236,10 @@ def _kills(data: bytes) -> object:
                 (Path(folder) / os.fsdecode(name)).write_bytes(content)
         found = kill_files.asked(Path(folder), "run-1", 5.0)
         reason = kill_files.reason_in(found) if found else ""
-        check((Path(folder) / "run-1").exists() <= (found is not None), "a request to stop is passed over")
+        check((Path(folder) / "run-1").exists() <= (found is not None), "a stop request was ignored")
         reason.encode("utf-8", "replace")
         kill_files.forget(Path(folder), "run-1")
-        check(not (Path(folder) / "run-1").exists(), "a request is not cleared away")
+        check(not (Path(folder) / "run-1").exists(), "a request was not deleted")
     return bool(found), bool(reason)
 
 
@@ -260,7 +260,7 @@ ANSWERS = (
 
 
 class _Host:
-    """The desktop's process, seen from the agent's: of the real one only the socket is another."""
+    """The desktop's process as the agent sees it: everything is real except the socket."""
 
     async def ask(self, said: bytes) -> Any:
         child = Child.__new__(Child)
@@ -286,7 +286,7 @@ class _Host:
 
 class _Process:
     def kill(self) -> None:
-        """There is none."""
+        """Do nothing: there is no process."""
 
 
 async def _gone() -> HoloError:
@@ -296,7 +296,7 @@ async def _gone() -> HoloError:
 
 
 def _wire(data: bytes) -> object:
-    """What the desktop's process answers, and what it is asked."""
+    """Answers of the desktop's process, and requests to it."""
     with contextlib.suppress(HoloError):
         asyncio.run(_Host().ask(data))
     message = ipc_messages.unpacked(data[4:])

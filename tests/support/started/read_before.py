@@ -1,9 +1,9 @@
-"""What OCR says of a picture follows from its pixels alone: what one process has read, all others of a test run know.
+"""Share OCR results between the processes of a test run, because they depend on the pixels alone.
 
-Reading takes most of an audit's time, and nothing that tests of whole programs hold depends on who has read a picture
-first. What earlier runs have read is kept in ``readings.zip``, which counts only for the engine that read it: for these
-libraries and this source. ``make durations`` writes it anew, with some of the pictures, which `tests/vision` has read
-again. The tests' own process reads for itself where reading is what is tested (`known_readings` in the conftest).
+OCR takes most of an audit's time, and tests of whole programs do not depend on which process runs it. ``readings.zip``
+has the results of earlier runs. It is valid only for the same engine: the same libraries and the same source. ``make
+durations`` writes it anew, with some of the pictures, and `tests/vision` reads those again. The tests' own process runs
+OCR itself in tests of OCR (`known_readings` in the conftest).
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ from pathlib import Path
 from typing import Any
 
 FOLDER, ANEW = "PYTHON_HOLO_READ", "PYTHON_HOLO_READ_ANEW"
-"""The variables that name the folder, without which every process reads for itself, and have nothing kept count."""
+"""Variables for the folder (without it every process runs OCR itself), and for ignoring the stored results."""
 KEPT = Path(__file__).with_name("readings.zip")
 SOURCE = Path(__file__).parents[3] / "holo_tasks" / "vision" / "ocr.py"
 SHOWN, SMALL, MOST = "0", 20_000, 40
-"""How the keys begin of what is kept with its picture, how many bytes those have at most, and how many there are."""
+"""Key prefix of results stored with their picture, the maximal size of such a picture in bytes, and their maximal
+number.
+"""
 
 
 def for_children(environ: MutableMapping[str, str], folder: Path) -> None:
-    """Have the processes that are started with this environment share what they read, in a folder unless one is set."""
+    """Let processes started with this environment share their OCR results, in a default folder unless one is set."""
     environ.setdefault(FOLDER, str(folder / "read"))
     here = str(Path(__file__).parent)
     known = [path for path in environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != here]
     environ["PYTHONPATH"] = os.pathsep.join([here, *known])
     for finder in [one for one in sys.meta_path if type(one).__name__ == "WhenLoaded"]:
-        sys.meta_path.remove(finder)  # this process was started by another one of the test run
+        sys.meta_path.remove(finder)  # another process of the test run started this one
 
 
 def share() -> None:
-    """Have this process read no picture that is known, and leave in the folder what it reads."""
+    """Let this process reuse known OCR results, and add its own to the folder."""
     if folder := os.environ.get(FOLDER):
         from holo_tasks.vision.ocr import Ocr
 
@@ -53,7 +55,7 @@ def share() -> None:
 
 
 def one_engine(load: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what gives all readers of a process one engine, which is loaded as it is first asked: that takes a second.
+    """Return a loader that gives all readers of a process one engine. It loads on first use, which takes a second.
 
     One thread uses it at a time.
     """
@@ -72,7 +74,7 @@ def one_engine(load: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def sharing(folder: Path) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return how pictures are searched and read where those that are known are not; they are kept in a folder."""
+    """Return functions that search and read a picture unless its result is known, and store the results in a folder."""
     from holo_tasks.core.screen.geometry import Box
     from holo_tasks.vision.ocr import Ocr
 
@@ -83,24 +85,24 @@ def sharing(folder: Path) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def key_of(kind: str, pixels: Any) -> str:
-    """Return what a picture's reading of some kind is known by."""
+    """Return the key of a picture's result of some kind."""
     return hashlib.blake2b(pixels.tobytes() + repr((kind, pixels.shape)).encode(), digest_size=12).hexdigest()
 
 
 def engine() -> str:
-    """Return what decides what is read, apart from the picture."""
+    """Return a description of everything except the picture that affects OCR results."""
     versions = [f"{name} {version(name)}" for name in ("rapidocr", "onnxruntime", "opencv-python-headless", "numpy")]
     return f"{', '.join(versions)}, {hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]}"
 
 
 def known(path: Path = KEPT) -> Mapping[str, Any]:
-    """Return what earlier runs have read, by key; nothing if another engine read it, or all is to be read anew."""
+    """Return the results of earlier runs by key. Empty if another engine made them, or if stored results are ignored."""
     return {} if os.environ.get(ANEW) else kept_readings(path)
 
 
 @functools.cache
 def kept_readings(path: Path = KEPT) -> Mapping[str, Any]:
-    """Return what is kept of what earlier runs have read, by key; nothing if another engine read it."""
+    """Return the stored results by key. Empty if another engine made them."""
     if not path.exists():
         return {}
     with zipfile.ZipFile(path) as kept:
@@ -109,13 +111,13 @@ def kept_readings(path: Path = KEPT) -> Mapping[str, Any]:
 
 
 def pictures(path: Path = KEPT) -> dict[str, bytes]:
-    """Return some of the pictures, as PNG, by their keys."""
+    """Return the stored pictures as PNG, by their keys."""
     with zipfile.ZipFile(path) as kept:
         return {Path(name).stem: kept.read(name) for name in kept.namelist() if name.endswith(".png")}
 
 
 def keep(folder: Path, path: Path = KEPT) -> None:
-    """Keep what is in the folder of a test run for later ones."""
+    """Store the results of a test run's folder for later runs."""
     found = {one.name: json.loads(one.read_text(encoding="utf-8")) for one in folder.iterdir() if "." not in one.name}
     told = json.dumps({"engine": engine(), "readings": dict(sorted(found.items()))})
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as kept:
@@ -144,12 +146,12 @@ def _kept(folder: Path, kind: str, work: Callable[[Any, Any], Any]) -> Callable[
 def _write(path: Path, text: bytes) -> None:
     beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
     beside.write_bytes(text)
-    beside.replace(path)  # whole, or not at all: whoever writes may be killed
+    beside.replace(path)  # atomic, because a writer may be killed
 
 
 def _png(pixels: Any) -> bytes:
     from PIL import Image
 
     written = io.BytesIO()
-    Image.fromarray(pixels[..., ::-1]).save(written, "PNG")  # OpenCV's order of the channels is the other one
+    Image.fromarray(pixels[..., ::-1]).save(written, "PNG")  # OpenCV has the channels in reverse order
     return written.getvalue()

@@ -1,6 +1,6 @@
-"""Read by every Python that a test starts: what another one has read in a picture, none reads again.
+"""Loaded by every Python that a test starts: OCR results are shared between the processes of a test run.
 
-It loads nothing until something loads the reader of pictures.
+Loads nothing until the OCR module is imported.
 """
 
 import os
@@ -10,7 +10,7 @@ READS = "holo_tasks.vision.ocr"
 
 
 class WhenLoaded:
-    """Has this process share what it reads from when it loads what reads."""
+    """Import hook that enables sharing when this process imports the OCR module."""
 
     def find_spec(self, name, path, target=None):  # type: ignore[no-untyped-def]
         if name != READS:
