@@ -1,4 +1,4 @@
-"""What the tests of desktops share: real programs, and the files or posts in which they say what they got."""
+"""Fixtures for desktop tests: real programs, and the logs or requests in which they report their input."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tk() -> str:
 
 @pytest.fixture(scope="session")
 def probe(tk: str) -> Callable[..., list[str]]:
-    """Returns the command of a test program."""
+    """Returns a function that builds the command line of a test program."""
     return lambda name, *arguments: [tk, str(APPS / f"probe_{name}.py"), *map(str, arguments)]
 
 
@@ -62,7 +62,7 @@ def color_fixture() -> Callable[..., Any]:
 
 
 async def until(true: Callable[[], Any]) -> Any:
-    """Wait for something a program will do in its own time; the wait has an end, the test no timing."""
+    """Wait until a condition holds or a time limit ends; return its value."""
     end = time.monotonic() + PATIENCE_S
     while not (value := true()) and time.monotonic() < end:
         await asyncio.sleep(0.01)
@@ -71,7 +71,7 @@ async def until(true: Callable[[], Any]) -> Any:
 
 @pytest.fixture(scope="session")
 def x_client() -> Callable[..., str]:
-    """Runs a program of X on a desktop and returns what it printed."""
+    """Returns a function that runs an X client on a desktop and returns its output."""
 
     def run(desktop: Any, *command: str) -> str:
         env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
@@ -81,14 +81,14 @@ def x_client() -> Callable[..., str]:
 
 
 class Agent(warm.ScriptPopen):
-    """A line of Python that uses a desktop, in a process of its own that has loaded what those load."""
+    """Python code that uses a desktop, in its own process with the desktop modules loaded."""
 
     _named = ("holo_tasks.desktop.session.host",)
 
 
 @contextmanager
 def connected(desktop: Any) -> Iterator[xcffib.Connection]:
-    """A connection to the display of a desktop, as a program on it has one."""
+    """Connect to the display of a desktop, as a program on it would."""
     with pytest.MonkeyPatch.context() as around:
         around.setenv("XAUTHORITY", str(desktop.authority))
         conn = xcffib.connect(display=desktop.display)
@@ -100,7 +100,7 @@ def connected(desktop: Any) -> Iterator[xcffib.Connection]:
 
 @pytest.fixture(scope="session")
 def pressed() -> Callable[[Any], list[str]]:
-    """Returns the keys and buttons that a server thinks are down."""
+    """Returns a function that lists the keys and buttons that the server has as pressed."""
 
     def held(desktop: Any) -> list[str]:
         with connected(desktop) as conn:
@@ -114,7 +114,7 @@ def pressed() -> Callable[[Any], list[str]]:
 
 @pytest.fixture(scope="session")
 def keymap() -> Callable[[Any], list[list[int]]]:
-    """Returns the keyboard map of a display."""
+    """Returns a function that reads the keyboard map of a display."""
 
     def symbols(desktop: Any) -> list[list[int]]:
         with connected(desktop) as conn:
@@ -129,7 +129,7 @@ def keymap() -> Callable[[Any], list[list[int]]]:
 
 @pytest.fixture(scope="session")
 def resize() -> Callable[..., None]:
-    """Changes the size of a screen."""
+    """Returns a function that changes the size of a screen."""
 
     def change(desktop: Any, width: int, height: int) -> None:
         with connected(desktop) as conn:
@@ -146,7 +146,7 @@ def resize() -> Callable[..., None]:
 
 @pytest.fixture
 def x_server(tmp_path: Path) -> Iterator[Callable[..., tuple[str, Path]]]:
-    """Starts X servers that are somebody else's to the desktop under test."""
+    """Starts X servers that do not belong to the desktop under test."""
     started = []
 
     def start(program: str, *arguments: str) -> tuple[str, Path]:
@@ -171,7 +171,7 @@ def x_server(tmp_path: Path) -> Iterator[Callable[..., tuple[str, Path]]]:
 
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], bool]]:
-    """Returns a quick question: is any key or button down on that display?"""
+    """Returns a function that makes a quick check: is any key or button pressed on that display?"""
 
     def on(display: str, authority: Path) -> Callable[[], bool]:
         monkeypatch.setenv("XAUTHORITY", str(authority))
@@ -193,7 +193,7 @@ def state() -> type[State]:
 
 
 class State:
-    """The file in which probe_fields says what its fields hold."""
+    """The state file of probe_fields: the contents of its fields."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -212,7 +212,7 @@ class State:
 
 
 class Log:
-    """The file in which probe_events says what it got."""
+    """The log file of probe_events: its input events."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -260,11 +260,11 @@ target.ondrop = e => { e.preventDefault(); dropped = e.dataTransfer.getData('tex
 new PerformanceObserver(post).observe({type: 'paint', buffered: true});
 </script>"""
 SHOWN_AT = Point(1 + 710, 19 + 30)
-"""In the square of the page whose color tells how long the texts in its fields are."""
+"""A point in the area of the page whose color encodes the lengths of the texts in its fields."""
 
 
 async def shows_texts(browser: Stage, in_input: int, in_area: int) -> None:
-    """Wait until the page shows texts of so many characters in its fields: it draws them after it has told of them."""
+    """Wait until the page draws texts of these lengths in its fields. It draws after it has reported them."""
     end = time.monotonic() + PATIENCE_S
     while (found := color(await browser.desktop.look(), SHOWN_AT)) != (in_input, in_area, 255):
         assert time.monotonic() < end, found
@@ -272,7 +272,7 @@ async def shows_texts(browser: Stage, in_input: int, in_area: int) -> None:
 
 
 class Page:
-    """A web page on this machine, and the latest it said about itself."""
+    """A web page on this machine, and the latest state that it reported."""
 
     def __init__(self) -> None:
         self.state: dict[str, Any] = {}
@@ -306,7 +306,7 @@ class Page:
         return self.state.get(key)
 
     def forget(self) -> None:
-        """Have what it said before of its fields and of what was dropped not count."""
+        """Discard the reported states of its fields and drops."""
         self.state = {**self.state, "input": None, "area": None, "dropped": None}
 
     def close(self) -> None:
@@ -322,7 +322,7 @@ def page() -> Iterator[Page]:
 
 
 class Stage:
-    """A desktop with one test program on it, shared by the tests of a module."""
+    """A desktop with one test program, shared by the tests of a module."""
 
     def __init__(self, desktop: VirtualDesktop, told: Any) -> None:
         self.desktop = desktop
@@ -330,7 +330,7 @@ class Stage:
 
 
 def stage(command: list[str], told: Any, **options: Any) -> Iterator[Stage]:
-    # Each test has an event loop of its own: a desktop does not mind which one asks.
+    # Each test has its own event loop; a desktop works with any of them.
     desktop = asyncio.run(VirtualDesktop.start(app=command, **options))
     yield Stage(desktop, told)
     asyncio.run(desktop.close())
@@ -338,7 +338,7 @@ def stage(command: list[str], told: Any, **options: Any) -> Iterator[Stage]:
 
 @pytest.fixture(scope="module")
 def fields(tmp_path_factory: pytest.TempPathFactory, probe: Callable[..., list[str]]) -> Iterator[Stage]:
-    """Three Tk fields, and what they hold. Two secrets are known."""
+    """Three Tk fields and their contents. The desktop has two secrets."""
     path = tmp_path_factory.mktemp("fields") / "state"
     secrets = {"PASSWORD": "hunter2-€-秘密", "BELL": "\a"}
     yield from stage(probe("fields", path), State(path), secrets=secrets, size=Size(840, 540))
@@ -346,7 +346,7 @@ def fields(tmp_path_factory: pytest.TempPathFactory, probe: Callable[..., list[s
 
 @pytest.fixture(scope="module")
 def events(tmp_path_factory: pytest.TempPathFactory, probe: Callable[..., list[str]]) -> Iterator[Stage]:
-    """A Tk window that logs all it gets."""
+    """A Tk window that logs all its events."""
     path = tmp_path_factory.mktemp("events") / "log"
     log = Log(path)
     for ready in stage(probe("events", path), log, settle=Settle(first_change_s=0.05), size=Size(840, 540)):
@@ -368,14 +368,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory, page: Page) -> Iterator[St
 
 @pytest.fixture
 async def nothing_left() -> AsyncIterator[None]:
-    """Checks that a test leaves no folder, socket, lock or process of a desktop behind."""
+    """Checks that a test leaves no folder, socket, lock or process of a desktop."""
     before = traces()
     yield
     assert await until(lambda: traces() <= before), traces() - before
 
 
 def traces() -> set[str]:
-    """List what desktops of this very process have on the machine."""
+    """List the resources that desktops of this process have on the machine."""
     mine = f"holo-desktop-{os.getpid()}-"
     found = {str(path) for path in Path(tempfile.gettempdir()).glob(f"{mine}*")}
     for entry in Path("/proc").iterdir():

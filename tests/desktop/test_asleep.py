@@ -1,4 +1,4 @@
-"""A program that is done is not watched for longer; one that will go on drawing is, whatever makes it go on."""
+"""A program that is done is not watched any longer; one that will draw again is, whatever will wake it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SPOT = Point(150, 300)
 SMALL = Size(680, 480)
 LATER_S = 0.25
 WATCHED = Settle(quiet_s=1.0)
-"""However busy the machine is: what is drawn later is drawn long before the watch is over."""
+"""Late repaints come long before the end of this watch, however busy the machine is."""
 ENDLESS = Settle(quiet_s=60, first_change_s=60, cap_s=10)
-"""With these a screen that is called settled was known to be done."""
+"""With these settings, a screen is only settled if its programs are known to be done."""
 
 QUIET = Settle(quiet_s=0.12)
 
 
 @pytest.fixture
 def tells() -> None:
-    """Skip where the kernel does not tell who sleeps, or not of other processes."""
+    """Skip if the kernel does not report sleeping processes, or not those of others."""
     if not WAITS:
         pytest.skip("the calls of this machine are not known")
     with subprocess.Popen(["sleep", "60"]) as child:
@@ -53,13 +53,13 @@ async def after_click(app, settle):
 
 
 @pytest.mark.parametrize("means", ["after", "thread", "child", "alarm", "timer"])
-async def test_what_is_drawn_later_is_awaited(probe, color, means):
+async def test_a_late_repaint_is_awaited(probe, color, means):
     frame = await after_click(probe("later", means, LATER_S), WATCHED)
     assert frame.settled
     assert color(frame, SPOT) == GREEN
 
 
-async def test_the_answer_of_a_server_is_awaited(probe, color):
+async def test_a_servers_answer_is_awaited(probe, color):
     async def answer(reader, writer):
         await reader.read(1)
         await asyncio.sleep(LATER_S)
@@ -73,25 +73,25 @@ async def test_the_answer_of_a_server_is_awaited(probe, color):
 
 @pytest.fixture
 def gtk():
-    """Returns the command of the GTK window that draws twice."""
+    """Returns a function that builds the command line of the GTK window that draws twice."""
     return lambda *arguments: [GTK, str(APPS / "probe_later_gtk.py"), *map(str, arguments)]
 
 
 @pytest.mark.parametrize("means", ["timer", "process"])
-async def test_what_a_program_on_the_message_bus_draws_later_is_awaited(gtk, color, means):
+async def test_a_late_repaint_of_a_message_bus_client_is_awaited(gtk, color, means):
     frame = await after_click(gtk(means, round(1000 * LATER_S)), WATCHED)
     assert frame.settled
     assert color(frame, SPOT) == GREEN
 
 
 @pytest.mark.usefixtures("tells")
-async def test_a_program_sleeps_on_the_message_bus_unless_a_stranger_is_on_it(gtk):
+async def test_a_message_bus_client_counts_as_asleep_unless_a_stranger_is_on_the_bus(gtk):
     async with VirtualDesktop(size=SMALL, app=gtk("once", 0), settle=QUIET) as desktop:
         program = next(pid for pid in processes.descendants(os.getpid()) if "probe_later_gtk.py" in command_of(pid))
         told = Path(f"/proc/{program}/environ").read_bytes().split(b"\0")
         bus = next(each for each in told if each.startswith(b"DBUS_SESSION_BUS_ADDRESS=")).decode()
         assert await sleeps(desktop, times=40)
-        # The next press is held back, for it would make a double click. A timer of the toolkit is shorter than that.
+        # The next press is delayed to avoid a double click. A timer of the toolkit is shorter than that delay.
         assert await sleeps(desktop, times=40)
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.connect(bus.partition("path=")[2].partition(",")[0])
@@ -99,7 +99,7 @@ async def test_a_program_sleeps_on_the_message_bus_unless_a_stranger_is_on_it(gt
 
 
 async def sleeps(desktop, times):
-    """Say whether the screen is taken sooner after one of some clicks than when nothing was drawn for that long."""
+    """Return whether, after one of some clicks, the capture comes earlier than the usual quiet time."""
     for _ in range(times):
         await desktop.do(Click(SPOT))
         frame = await desktop.look(after_action=True)
@@ -113,25 +113,25 @@ def command_of(pid):
 
 
 @pytest.mark.usefixtures("tells")
-async def test_nothing_more_is_awaited_of_a_program_that_sleeps(probe, color):
+async def test_no_further_change_is_awaited_from_a_sleeping_program(probe, color):
     frame = await after_click(probe("later", "once", 0), ENDLESS)
     assert frame.settled
     assert color(frame, SPOT) == GREEN
 
 
 @pytest.mark.usefixtures("tells")
-async def test_nor_is_a_first_change_of_one_that_has_read_the_click(probe):
+async def test_no_first_change_is_awaited_from_a_program_that_has_read_the_click(probe):
     assert (await after_click(probe("later", "nothing", 0), ENDLESS)).settled
 
 
 @pytest.mark.usefixtures("tells")
-async def test_a_timer_is_awaited_only_as_long_as_the_screen_would_be(probe, color):
+async def test_a_timer_is_awaited_only_within_the_usual_quiet_time(probe, color):
     frame = await after_click(probe("later", "after", 600), Settle(quiet_s=60, cap_s=10))
     assert frame.settled
     assert color(frame, SPOT) != GREEN
 
 
-async def test_whoever_connects_from_elsewhere_may_draw_at_any_time(probe, x_client):
+async def test_a_client_from_elsewhere_may_draw_at_any_time(probe, x_client):
     hurried = Settle(quiet_s=60, first_change_s=60, cap_s=1)
     async with VirtualDesktop(size=SMALL, app=probe("later", "once", 0), settle=hurried) as desktop:
         guest = await asyncio.create_subprocess_exec(
@@ -158,7 +158,7 @@ sys.stdin.read()
 """
 
 
-def test_a_name_that_is_no_text_hides_no_process():
+def test_a_process_name_that_is_not_utf8_hides_no_process():
     command = [sys.executable, "-c", NAMED]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         child.stdout.readline()

@@ -1,4 +1,4 @@
-"""A display that runs already can be used, and is left as it was found."""
+"""A running display can be used, and is left unchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNICODE = "Zoë – €10 – 東京 – 🙂"
 
 @pytest.fixture(params=["no manager", "openbox"])
 def borrowed(request, x_server):
-    """An X server of somebody else, with a window manager or without."""
+    """An X server of another owner, with a window manager or without."""
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     env = {"XAUTHORITY": str(authority)}
     manager = None
@@ -39,7 +39,7 @@ def borrowed(request, x_server):
         manager.wait()
 
 
-async def test_a_borrowed_display_is_used_and_left_as_it_was(borrowed, probe, tmp_path, state, keymap, pressed):
+async def test_a_borrowed_display_is_used_and_left_unchanged(borrowed, probe, tmp_path, state, keymap, pressed):
     display, env, manager = borrowed
     told = state(tmp_path / "state")
     async with AttachedDesktop(display, env=env, app=probe("fields", told.path)) as desktop:
@@ -56,11 +56,11 @@ async def test_a_borrowed_display_is_used_and_left_as_it_was(borrowed, probe, tm
     async with AttachedDesktop(display, env=env) as again:
         assert keymap(again) == before
         assert pressed(again) == []
-        assert await again.windows() == []  # the program was ours, and is gone
+        assert await again.windows() == []  # the program was started by the desktop, and has ended
     assert manager is None or manager.poll() is None
 
 
-async def test_a_borrowed_display_is_put_right_when_the_host_is_killed(x_server, keymap, watch, until):
+async def test_a_borrowed_display_is_restored_when_the_host_is_killed(x_server, keymap, watch, until):
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     env = {"XAUTHORITY": str(authority)}
     anything_down = watch(display, authority)
@@ -94,7 +94,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_borrowed_display_is_put_right_when_host_and_agent_are_killed(x_server, keymap, watch, until):
+async def test_a_borrowed_display_is_restored_when_host_and_agent_are_killed(x_server, keymap, watch, until):
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     anything_down = watch(display, authority)
     async with AttachedDesktop(display) as watcher:
@@ -110,7 +110,7 @@ async def test_a_borrowed_display_is_put_right_when_host_and_agent_are_killed(x_
 
 
 async def killed_in_the_midst(agent, host, anything_down, until):
-    """Kill an agent and its host at a moment at which something is pressed."""
+    """Kill an agent and its host while a key or button is pressed."""
     caught = False
     while not caught:
         assert await until(anything_down)
@@ -122,7 +122,7 @@ async def killed_in_the_midst(agent, host, anything_down, until):
 
 
 def menders(display: str) -> list[int]:
-    """List the processes that watch over a display."""
+    """List the processes that watch a display in order to restore it."""
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
@@ -132,25 +132,21 @@ def menders(display: str) -> list[int]:
     return found
 
 
-async def test_what_is_left_pressed_is_let_go_of_before_the_first_look_and_nobody_watches_after_a_good_end(
-    x_server, watch
-):
+async def test_keys_left_pressed_are_released_before_the_first_capture_and_the_watcher_ends_normally(x_server, watch):
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     anything_down = watch(display, authority)
     subprocess.run(["xdotool", "mousedown", "1", "keydown", "a"], env={**os.environ, "DISPLAY": display}, check=True)
     assert anything_down()
     async with AttachedDesktop(display, touches=False) as onlooker:
         await onlooker.look()
-        assert anything_down(), "to look at a screen that may be somebody's own changes nothing there"
+        assert anything_down(), "a desktop that only captures must not release keys"
     async with AttachedDesktop(display):
         assert not anything_down()
         assert len(menders(display)) == 1
     assert menders(display) == []
 
 
-async def test_a_desktop_ends_without_its_frozen_x_server_which_is_put_right_when_it_goes_on(
-    x_server, keymap, watch, until
-):
+async def test_a_desktop_closes_despite_a_frozen_x_server_which_is_restored_later(x_server, keymap, watch, until):
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     anything_down = watch(display, authority)
     async with AttachedDesktop(display) as watcher:
@@ -165,7 +161,7 @@ async def test_a_desktop_ends_without_its_frozen_x_server_which_is_put_right_whe
             await asyncio.to_thread(desktop.kill)
             with pytest.raises(Killed):
                 await doing
-        assert menders(display), "it waits for the X server, and nobody waits for it"
+        assert menders(display), "the watcher must wait for the X server in the background"
     finally:
         server.send_signal(signal.SIGCONT)
     assert await until(lambda: not menders(display))
@@ -174,7 +170,7 @@ async def test_a_desktop_ends_without_its_frozen_x_server_which_is_put_right_whe
         assert keymap(again) == before
 
 
-async def test_what_a_person_holds_from_elsewhere_is_let_go_of_when_a_borrowed_display_is_left(x_server, watch):
+async def test_keys_held_by_a_remote_person_are_released_when_a_borrowed_display_is_left(x_server, watch):
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     anything_down = watch(display, authority)
     desktop = await AttachedDesktop.start(display, env={"XAUTHORITY": str(authority)})
@@ -185,23 +181,23 @@ async def test_what_a_person_holds_from_elsewhere_is_let_go_of_when_a_borrowed_d
     assert not anything_down()
 
 
-async def test_a_display_that_is_not_there_says_so():
+async def test_a_missing_display_is_reported():
     with pytest.raises(DesktopFailed, match=r"Cannot open display :98765.*check"):
         await AttachedDesktop.start(":98765")
 
 
-async def test_a_display_that_does_not_let_us_in_says_so(x_server, tmp_path):
+async def test_a_display_that_refuses_the_connection_is_reported(x_server, tmp_path):
     display, _ = x_server("Xvfb", "-screen", "0", "640x480x24")
     with pytest.raises(DesktopFailed, match="XAUTHORITY"):
         await AttachedDesktop.start(display, env={"XAUTHORITY": str(tmp_path / "none")})
 
 
-async def test_a_display_without_xtest_says_so(x_server):
+async def test_a_display_without_xtest_is_reported(x_server):
     display, authority = x_server("Xvfb", "-screen", "0", "640x480x24", "-extension", "XTEST")
     with pytest.raises(DesktopFailed, match="XTEST"):
         await AttachedDesktop.start(display, env={"XAUTHORITY": str(authority)})
 
 
-async def test_a_display_has_a_colon():
+async def test_a_display_name_needs_a_colon():
     with pytest.raises(InvalidUsage, match=":0"):
         AttachedDesktop("7")

@@ -1,4 +1,4 @@
-"""A clock on the sheet beside a list keeps nobody from clicking a row, what changes in the list does: really shown."""
+"""On a real screen, a clock beside a list does not block a click on a row; a change in the list does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE_S, LEARNED_S = 60.0, 5.0
 
 
 async def _clicked(desktop: Desktop, at: Point, between: Awaitable[None]) -> str:
-    """Look, have something happen, and click; say why not if it is refused."""
+    """Capture, await an action, and click; return the reason if the click is refused."""
     frame = await desktop.look()
     await between
     await asyncio.sleep(1.1)  # the clock ticks once a second
@@ -34,7 +34,7 @@ async def _clicked(desktop: Desktop, at: Point, between: Awaitable[None]) -> str
     return ""
 
 
-async def test_a_clock_that_goes_on_is_left_out_and_a_row_that_is_another_is_not(
+async def test_a_running_clock_is_ignored_and_a_changed_row_is_not(
     probe: Callable[..., list[str]], tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
@@ -61,7 +61,7 @@ async def test_a_clock_that_goes_on_is_left_out_and_a_row_that_is_another_is_not
             at = Point(left + OPEN[0], top + OPEN[1])
             await desktop.look()
             await asyncio.sleep(LEARNED_S)
-            # On a busy machine it takes longer, which says nothing about what is left out in the end.
+            # On a busy machine this takes longer, without consequence for the result.
             while why := await _clicked(desktop, at, asyncio.sleep(0)):
                 assert "its row looks different" in why
                 assert time.monotonic() < end, why
@@ -87,7 +87,7 @@ async def test_a_clock_that_goes_on_is_left_out_and_a_row_that_is_another_is_not
             program.kill()
 
 
-async def test_the_first_press_of_a_new_process_beside_a_clock_is_not_refused_and_beside_a_name_it_is(
+async def test_a_new_processs_first_press_is_accepted_beside_a_clock_and_refused_beside_a_changed_name(
     probe: Callable[..., list[str]], tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
@@ -123,7 +123,7 @@ async def test_the_first_press_of_a_new_process_beside_a_clock_is_not_refused_an
                     assert time.monotonic() < end, "the clock was not learned"
                     await asyncio.sleep(0.5)
                     await first.look()
-            # On a busy machine the clock may tick out of turn: then yet another process has its first press.
+            # On a busy machine the clock may tick irregularly. Then another new process makes its first press.
             refused = "not tried"
             while refused:
                 assert time.monotonic() < end, refused
@@ -131,7 +131,7 @@ async def test_the_first_press_of_a_new_process_beside_a_clock_is_not_refused_an
                     refused = await _clicked(later, at, asyncio.sleep(0))
             await until("open")
             assert [name for _, name in said("open")] == ["TX-1042"]
-            await change(1)  # by now a name is where the clock was
+            await change(1)  # now a name has replaced the clock
             async with AttachedDesktop(screen.display, env=screens) as last:
                 assert "its row looks different" in await _clicked(last, at, change(2))
             assert len(said("open")) == 1

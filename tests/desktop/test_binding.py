@@ -1,4 +1,4 @@
-"""A secret is typed only into the window it is bound to, and the field it was typed into is known."""
+"""A secret is typed only into the window it is bound to, and its field is reported."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def secrets() -> dict[str, Secret | str]:
 
 
 def looks(command: list[str], desktop: VirtualDesktop) -> subprocess.Popen[bytes]:
-    """Start a program of somebody else on a desktop."""
+    """Start a program that does not belong to the desktop."""
     env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
     return subprocess.Popen(command, env=env, start_new_session=True)
 
 
-async def test_it_is_typed_into_its_own_window_and_no_other(probe, state, until, tmp_path, keymap):
+async def test_a_secret_is_typed_into_its_own_window_and_no_other(probe, state, until, tmp_path, keymap):
     told = state(tmp_path / "one")
     async with VirtualDesktop(app=probe("fields", told.path), secrets=secrets()) as desktop:
         await until(told.path.exists)
@@ -43,8 +43,8 @@ async def test_it_is_typed_into_its_own_window_and_no_other(probe, state, until,
         await desktop.do(Click(told.at("entry")))
         receipt = await desktop.do(TYPE)
         assert await told.becomes("entry", VALUE) == VALUE
-        assert keymap(desktop) == before, "nothing of it is left in the map of the keyboard"
-        assert receipt.events < len(VALUE) * 2, "its length is not told"
+        assert keymap(desktop) == before, "no character of the secret stays in the keyboard map"
+        assert receipt.events < len(VALUE) * 2, "the receipt must not reveal the length"
         await desktop.do(Write("{{secret:titled}}", overwrite=True))
         for name in ("other", "elsewhere"):
             with pytest.raises(SecretRefused, match=name) as refused:
@@ -54,7 +54,7 @@ async def test_it_is_typed_into_its_own_window_and_no_other(probe, state, until,
             await desktop.do(Hotkey(("{{secret:pw}}",)))
         assert await told.becomes("entry", VALUE) == VALUE
 
-        # The same program again, but started by somebody else: a pop-up in front of everything.
+        # The same program, started by someone else: a pop-up in front of everything.
         popup = state(tmp_path / "popup")
         process = looks(probe("fields", popup.path), desktop)
         try:
@@ -73,7 +73,7 @@ async def test_it_is_typed_into_its_own_window_and_no_other(probe, state, until,
             process.wait()
 
 
-async def test_its_field_is_masked_until_it_is_cleared(fields):
+async def test_the_secrets_field_is_masked_until_it_is_cleared(fields):
     masker = TypedFields()
 
     async def mask() -> list[Box]:
@@ -89,7 +89,7 @@ async def test_its_field_is_masked_until_it_is_cleared(fields):
             masker.typed(receipt.typed)
             boxes += (found := await mask())
             assert found
-        # All of the field, whatever is in it: a longer text has no longer mask.
+        # The mask covers the whole field, so its size is independent of the text.
         (box,) = set(boxes)
         assert box.left <= left
         assert box.top <= top
@@ -105,7 +105,7 @@ async def test_its_field_is_masked_until_it_is_cleared(fields):
         await fields.desktop.do(Write("", overwrite=True))
 
 
-async def test_the_field_of_a_program_that_draws_late_is_known(probe, state, until, tmp_path):
+async def test_the_field_of_a_program_that_draws_late_is_reported(probe, state, until, tmp_path):
     told = state(tmp_path / "late")
     async with VirtualDesktop(app=probe("fields", told.path, 700), secrets=secrets()) as desktop:
         await until(told.path.exists)
@@ -116,7 +116,7 @@ async def test_the_field_of_a_program_that_draws_late_is_known(probe, state, unt
         assert typed.box.top <= top < typed.box.bottom < told.at("themed").y
 
 
-async def test_frames_that_differ_in_a_typed_value_only_are_the_same_when_painted(fields):
+async def test_frames_that_differ_only_in_a_typed_value_are_equal_after_redaction(fields):
     masker, painting = TypedFields(), []
     await fields.desktop.do(Click(fields.told.at("entry")))
     for text in ("{{secret:PASSWORD}}", "{{secret:PASSWORD}}{{secret:PASSWORD}}"):
@@ -128,10 +128,10 @@ async def test_frames_that_differ_in_a_typed_value_only_are_the_same_when_painte
     await fields.desktop.do(Write("", overwrite=True))
 
 
-async def test_its_field_is_known_also_when_the_typing_is_cancelled(fields, until):
+async def test_the_field_is_reported_also_if_the_typing_is_cancelled(fields, until):
     await fields.desktop.do(Click(fields.told.at("entry")))
     await fields.desktop.do(Write("", overwrite=True))
-    assert await fields.told.becomes("entry", "") == "", "what it holds below is what is typed then"
+    assert await fields.told.becomes("entry", "") == "", "the field must be empty before the secret is typed"
     typing = asyncio.create_task(fields.desktop.do(Write("{{secret:PASSWORD}}" * 100)))
     await until(lambda: fields.told.read()["fields"]["entry"])
     typing.cancel()
@@ -146,7 +146,7 @@ async def test_its_field_is_known_also_when_the_typing_is_cancelled(fields, unti
 
 
 @pytest.mark.parametrize("kind", [AttachedDesktop, VirtualDesktop])
-def test_without_a_program_it_is_bound_to_it_is_refused(kind):
+def test_a_secret_without_a_bound_program_is_refused(kind):
     display = {"display": ":7"} if kind is AttachedDesktop else {}
     with pytest.raises(InvalidUsage, match="bound to no program"):
         kind(**display, secrets={"pw": VALUE})

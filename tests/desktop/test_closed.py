@@ -1,4 +1,4 @@
-"""A closed program gets out by no way that is tried here, is driven like any, and leaves nothing behind."""
+"""A sandboxed program has no way out that is tried here, is driven like any other, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ if "WORDS".startswith("late"):
     os.write(int(told[told.index(b"--info-fd") + 1]), b'{{"child-pid": %d}}' % os.getpid())
 sys.exit("WORDS".removeprefix("late "))
 """
-"""A bubblewrap that fails, at once or after it said which process is the first inside."""
+"""A bubblewrap that fails, at once or after it has reported the first process inside."""
 OPEN_OUTSIDE = {
     *("loopback", "abstract socket", "session bus", "other desktop", "other desktop, abstract", "its cookie"),
     *("environment of another", "shared memory", "evidence", "kill", "granted to read, written"),
 }
-"""What anybody of this user's can do who is not closed in."""
+"""Actions that any process of this user may do outside a sandbox."""
 
 
 @pytest.fixture
 def answering() -> Iterator[Any]:
-    """Begins to listen at an address, and answers each connection with what it was sent and a word."""
+    """Listens at an address, and answers each connection with the received data and a word."""
     listening: list[tuple[socket.socket, threading.Thread]] = []
 
     def serve(made: socket.socket) -> None:
@@ -74,7 +74,7 @@ def answering() -> Iterator[Any]:
 
     yield begin
     for each, serving in listening:
-        each.shutdown(socket.SHUT_RDWR)  # to close it ends no wait for a connection
+        each.shutdown(socket.SHUT_RDWR)  # closing alone would not end a pending accept
         each.close()
         serving.join(60)
         assert not serving.is_alive()
@@ -82,7 +82,7 @@ def answering() -> Iterator[Any]:
 
 @pytest.fixture
 def sleeper() -> Iterator[int]:
-    """The number of a process that is none of the desktop's."""
+    """The id of a process outside the desktop."""
     process = subprocess.Popen(["sleep", "1000"])
     yield process.pid
     process.kill()
@@ -91,7 +91,7 @@ def sleeper() -> Iterator[int]:
 
 @pytest.fixture
 def segment() -> Iterator[int]:
-    """The number of a piece of memory that processes of this user can share (System V)."""
+    """The id of a System V shared memory segment, open to processes of this user."""
     libc = ctypes.CDLL(None)
     found = libc.shmget(0, 4096, 0o1600)
     yield found
@@ -102,7 +102,7 @@ def app_that_tries(results: Path, ways: dict[str, Any], then: str = "exec xterm 
     return ["sh", "-c", f'"$@"; {then}', "sh", SYSTEM_PYTHON, str(PROBE), str(results), json.dumps(ways)]
 
 
-async def test_no_way_out_is_open(answering, sleeper, segment, tmp_path, monkeypatch, x_client, until):
+async def test_no_way_out_of_the_sandbox_is_open(answering, sleeper, segment, tmp_path, monkeypatch, x_client, until):
     home, holo, out, only_read = (tmp_path / name for name in ("home", "holo", "out", "read"))
     for folder in (home, holo, out, only_read):
         folder.mkdir()
@@ -165,11 +165,11 @@ async def test_no_way_out_is_open(answering, sleeper, segment, tmp_path, monkeyp
             assert "string" in found["bus"]
             assert found["kernel"] == []
             status = found["status"]
-            assert int(status["CapEff"], 16) in (0, 0x40), "root's right to leave groups is all there may be"
+            assert int(status["CapEff"], 16) in (0, 0x40), "the only permitted capability is root's CAP_SETGID"
             assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
             assert len([number for number in found["numbers"] if number.isdigit()]) < 8
             assert "MIT-SHM" not in x_client(desktop, "xdpyinfo", "-queryExtensions")
-        # Nothing but the walls is in the way.
+        # The same attempts succeed outside the sandbox.
         outside = {name: way for name, way in ways.items() if name in OPEN_OUTSIDE}
         assert outside.keys() == OPEN_OUTSIDE
         subprocess.run([SYSTEM_PYTHON, str(PROBE), str(out / "outside"), json.dumps(outside)], check=True)
@@ -180,7 +180,7 @@ async def test_no_way_out_is_open(answering, sleeper, segment, tmp_path, monkeyp
         assert (out / "written").read_text() == "written"
 
 
-async def test_a_host_that_was_granted_is_reached_and_its_neighbor_is_not(answering, tmp_path):
+async def test_a_granted_host_is_reachable_and_its_neighbor_is_not(answering, tmp_path):
     _, port = answering(socket.AF_INET, ("127.0.0.1", 0))
     _, neighbor = answering(socket.AF_INET, ("127.0.0.1", 0))
     name = socket.gethostname()
@@ -204,7 +204,7 @@ async def test_a_host_that_was_granted_is_reached_and_its_neighbor_is_not(answer
     assert processes.belonging(folder, -1) == [], "what forwards ends, too"
 
 
-async def test_it_is_driven_and_known_like_any_other(until, tmp_path):
+async def test_a_sandboxed_program_is_driven_and_identified_like_any_other(until, tmp_path):
     wait = f"head -n 1 > {tmp_path}/typed; sleep 1000"
     app = ["xterm", "-e", "sh", "-c", wait]
     async with VirtualDesktop(
@@ -223,7 +223,7 @@ async def test_it_is_driven_and_known_like_any_other(until, tmp_path):
         assert (tmp_path / "typed").read_text() == "Kranich-9\n"
 
 
-async def test_its_elements_and_its_script_are_known():
+async def test_a_sandboxed_programs_elements_and_script_are_identified():
     app = [SYSTEM_PYTHON, os.path.relpath(FORM)]
     async with VirtualDesktop(app=app, network="none") as desktop:
         tree, until_s = await desktop.elements(), time.monotonic() + 60
@@ -235,7 +235,7 @@ async def test_its_elements_and_its_script_are_known():
         assert (await desktop.owner_at(window.box.center)).script == str(FORM)
 
 
-async def test_a_script_of_its_own_at_the_path_of_one_outside_is_not_taken_for_it(tmp_path, until):
+async def test_a_script_inside_the_sandbox_is_not_taken_for_the_one_at_the_same_path_outside(tmp_path, until):
     honest, other = tmp_path / "honest.py", PROBE.with_name("probe_form.py")
     honest.write_text("")
     words = f"cp $0 {honest}; exec {SYSTEM_PYTHON} {honest} /tmp/x"
@@ -253,13 +253,13 @@ async def test_a_launcher_may_leave_its_work_to_another_process():
 
 
 def left(desktop: VirtualDesktop, folder: Path, inside: list[int]) -> list[str]:
-    """Name what there still is of a desktop."""
+    """List the remaining files and processes of a desktop."""
     places = [folder, Path(f"/tmp/.X11-unix/X{desktop.display[1:]}"), Path(f"/tmp/.X{desktop.display[1:]}-lock")]
     return [str(each) for each in (*places, *(Path(f"/proc/{pid}") for pid in inside)) if each.exists()]
 
 
 def hides_there(pid: int) -> bool:
-    with contextlib.suppress(OSError):  # it has just ended
+    with contextlib.suppress(OSError):  # the process has just ended
         return Path(f"/proc/{pid}/cmdline").read_bytes() == b"sleep\x00100000\x00"
     return False
 
@@ -278,21 +278,21 @@ async def started_and_ended(until: Any, *, by_force: bool) -> None:
     assert left(desktop, folder, inside) == []
 
 
-async def test_nothing_is_left_of_it(until):
+async def test_a_sandboxed_desktop_leaves_nothing_behind(until):
     for number in range(STARTS):
         await started_and_ended(until, by_force=number == 0)
     assert not Path("/dev/shm/left").exists()
 
 
 @pytest.mark.long
-async def test_nothing_is_left_of_a_thousand(until):
+async def test_a_thousand_sandboxed_desktops_leave_nothing_behind(until):
     ours = f"holo-desktop-{os.getpid()}-"
 
     def count() -> tuple[int, ...]:
         gc.collect()
         networks = set()
         for each in Path("/proc").glob("[0-9]*/ns/net"):
-            with contextlib.suppress(OSError):  # it has just ended
+            with contextlib.suppress(OSError):  # the process has just ended
                 networks.add(each.stat().st_ino)
         told = Path("/proc/net/unix").read_text().count(ours), Path("/proc/sysvipc/shm").read_text().count("\n")
         folders = Path(tempfile.gettempdir()).glob(f"{ours}*"), Path("/proc/self/fd").iterdir()
@@ -318,7 +318,7 @@ async def test_nothing_is_left_of_a_thousand(until):
         2,
     ),
 )
-async def test_where_bubblewrap_cannot_do_it_nothing_is_started(words, network, said, tmp_path, monkeypatch):
+async def test_no_program_is_started_if_bubblewrap_fails(words, network, said, tmp_path, monkeypatch):
     (tmp_path / "bwrap").write_text(FAILS.replace("WORDS", words))
     (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -326,13 +326,13 @@ async def test_where_bubblewrap_cannot_do_it_nothing_is_started(words, network, 
         await VirtualDesktop.start(app="xterm", network=network)
 
 
-async def test_a_program_that_is_not_there_is_told_of():
+async def test_a_missing_program_is_reported():
     with pytest.raises(DesktopFailed, match="'no-such-program' was not found"):
         await VirtualDesktop.start(app="no-such-program", network="none")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="to start a program as another user takes root")
-async def test_it_may_be_another_users_too():
+async def test_a_sandboxed_program_may_run_as_another_user():
     app = ["xterm", "-e", "sh", "-c", "sleep 1000"]
     async with VirtualDesktop(app=app, env={"SHELL": "/bin/sh"}, network="none", run_as="65534") as desktop:
         (window,) = await desktop.windows()
@@ -340,7 +340,7 @@ async def test_it_may_be_another_users_too():
         assert Path(f"/proc/{window.pid}/status").read_text().partition("Uid:\t")[2].split()[:2] == ["65534", "65534"]
 
 
-async def test_it_takes_no_more_memory_than_it_may(tmp_path, until):
+async def test_a_sandboxed_program_cannot_exceed_its_memory_limit(tmp_path, until):
     takes = f"import os; open('{tmp_path}/began', 'w'); held = bytes(os.urandom(1)) * 200_000_000; print(len(held))"
     app = ["sh", "-c", f'xterm -e sleep 1000 & {SYSTEM_PYTHON} -c "{takes}"; echo $? > {tmp_path}/ended; wait']
     limits = {"memory_mb": 100, "cpus": 2.0}

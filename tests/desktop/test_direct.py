@@ -1,4 +1,4 @@
-"""A press that is permitted in one program goes to it, whatever comes up meanwhile; windows are raised as ever."""
+"""A press permitted in one program goes to it even if another window appears; windows are raised as usual."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def permitted(desktop: VirtualDesktop, gesture: Gesture, at: Point) -> Non
     await desktop.do(gesture, slip=Slip(gesture_digest(gesture), time.monotonic() + 60, owner))
 
 
-async def test_a_window_that_comes_up_with_a_press_does_not_get_it(events: Any, tmp_path: Path, until: Any) -> None:
+async def test_a_window_that_appears_during_a_press_does_not_get_it(events: Any, tmp_path: Path, until: Any) -> None:
     desktop, log = events.desktop, tmp_path / "jumps"
     env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
     jumper = subprocess.Popen([sys.executable, str(APPS / "probe_jump.py"), str(log)], env=env)
@@ -72,7 +72,7 @@ async def test_a_permitted_press_raises_and_focuses_a_window_and_arrives(
             assert (await desktop.windows())[-1].id == low.id
             assert await until(lambda: "press" in logs[0].read_text())
             assert "press" not in logs[1].read_text()
-            right = Point(low.box.right - 8, low.box.top - 9)  # its close button, which is the window manager's
+            right = Point(low.box.right - 8, low.box.top - 9)  # its close button, which belongs to the window manager
             await permitted(desktop, Click(right), right)
             await desktop.look(after_action=True)
             assert await until(lambda: started[0].poll() is not None)

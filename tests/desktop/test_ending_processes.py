@@ -1,4 +1,4 @@
-"""What a desktop started ends with it: politely, else without asking, and without looking for it all the time."""
+"""Processes started by a desktop end with it: on request, otherwise by force, and without polling."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def start() -> Iterator[Start]:
 
 
 class Looks:
-    """Finds those of some processes that have not ended, and counts how often it was asked."""
+    """Returns the processes that have not ended, and counts its calls."""
 
     def __init__(self, *among: subprocess.Popen[bytes]) -> None:
         self.among, self.count = list(among), 0
@@ -51,7 +51,9 @@ class Looks:
         return [process.pid for process in self.among if process.poll() is None]
 
 
-def test_what_ends_by_itself_is_waited_for_and_looked_for_twice(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_that_end_on_request_are_awaited_with_two_searches(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(processes, "LOOK_S", 60.0)
     look = Looks(start(POLITE), start(POLITE))
     processes.end(look, grace_s=60)
@@ -59,13 +61,13 @@ def test_what_ends_by_itself_is_waited_for_and_looked_for_twice(start: Start, mo
     assert look.count == 2
 
 
-def test_what_does_not_heed_is_killed_once_its_time_is_over(start: Start) -> None:
+def test_processes_that_ignore_the_request_are_killed_after_the_grace_time(start: Start) -> None:
     look = Looks(start(DEAF), start(POLITE))
     processes.end(look, grace_s=1.0)
     assert look.among[0].returncode == -signal.SIGKILL
 
 
-def test_what_comes_up_meanwhile_ends_too(start: Start) -> None:
+def test_processes_started_meanwhile_end_too(start: Start) -> None:
     look = Looks(start(POLITE))
 
     def find() -> list[int]:
@@ -78,7 +80,7 @@ def test_what_comes_up_meanwhile_ends_too(start: Start) -> None:
 
 
 @pytest.mark.parametrize("reason", [errno.EMFILE, errno.ENOSYS, errno.EPERM])
-def test_all_ends_where_nothing_can_be_waited_for(start: Start, monkeypatch: pytest.MonkeyPatch, reason: int) -> None:
+def test_all_processes_end_without_pidfd_support(start: Start, monkeypatch: pytest.MonkeyPatch, reason: int) -> None:
     def refused(pid: int) -> int:
         raise OSError(reason, os.strerror(reason))
 
@@ -98,7 +100,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @pytest.fixture(params=["with setpriv", "without"])
 def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs are found where setpriv is, or is not."""
+    """A search path with setpriv, or without."""
     if request.param == "without":
         program = shutil.which("sleep")
         assert program is not None
@@ -108,7 +110,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("path")
-def test_what_is_tied_ends_with_who_has_started_it() -> None:
+def test_a_tied_process_ends_with_its_parent() -> None:
     ran = subprocess.run([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, cwd=ROOT, timeout=60)
     assert ran.returncode == -signal.SIGKILL
     try:
@@ -116,13 +118,13 @@ def test_what_is_tied_ends_with_who_has_started_it() -> None:
     except ProcessLookupError:
         return
     try:
-        assert select.select([left], [], [], 60)[0], "it goes on"
+        assert select.select([left], [], [], 60)[0], "the process did not end"
     finally:
         os.close(left)
 
 
 @pytest.mark.usefixtures("path")
-def test_what_is_tied_to_who_has_ended_already_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_tied_to_an_ended_parent_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     monkeypatch.setattr(os, "getpid", lambda: ended.pid)
@@ -130,6 +132,6 @@ def test_what_is_tied_to_who_has_ended_already_does_not_begin(monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("path")
-def test_what_is_tied_and_is_not_there_is_told_at_once() -> None:
+def test_a_tied_program_that_is_missing_is_reported_at_once() -> None:
     with pytest.raises(FileNotFoundError, match="no-such-program"):
         processes.start_tied(signal.SIGTERM, ["no-such-program"])

@@ -1,4 +1,4 @@
-"""What the first press of a gesture brings up gets no more of it; ordinary double clicks and drags do their work."""
+"""A control opened by the first press of a gesture gets no further input; normal double clicks and drags work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, 
 
 
 class Presses:
-    """The program with the controls, and what it says it got."""
+    """The program with the controls, and its log of presses."""
 
     def __init__(self, desktop: VirtualDesktop, log: Path) -> None:
         self.desktop, self.log = desktop, log
@@ -35,7 +35,7 @@ class Presses:
         return Point(*self._places[name])
 
     async def do(self, gesture: Gesture) -> tuple[Receipt, list[Any]]:
-        """Have a gesture done as `decided`; return what the program got, too."""
+        """Perform a gesture as `decided` does; return its receipt and the program's log entries."""
         before = len(self.all())
         receipt = await decided(self.desktop, gesture)
         await self.desktop.look(after_action=True)
@@ -43,7 +43,7 @@ class Presses:
 
 
 async def decided(desktop: VirtualDesktop, gesture: Gesture) -> Receipt:
-    """Have a gesture done that was decided on by the newest picture."""
+    """Perform a gesture that was decided on the newest frame."""
     frame = (await desktop.look()).number
     return await desktop.do(gesture, slip=Slip(gesture_digest(gesture), time.monotonic() + 60, frame=frame))
 
@@ -61,7 +61,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory, probe: Callable[..., list[st
 
 
 @pytest.mark.parametrize(("control", "got"), [("next", "next"), ("slow", "proceed"), ("wide", "wide")])
-async def test_what_a_button_becomes_does_not_get_the_second_press(stage: Presses, control: str, got: str) -> None:
+async def test_a_control_that_replaces_a_pressed_button_does_not_get_the_second_press(
+    stage: Presses, control: str, got: str
+) -> None:
     receipt, said = await stage.do(Click(stage.at(control), count=2))
     assert said == [[got]]
     assert receipt.left_out.startswith("Only press 1 of 2 was made")
@@ -82,14 +84,14 @@ async def test_what_a_button_becomes_does_not_get_the_second_press(stage: Presse
         ("entry", 3, [["entered", ""], ["entered", "alpha"], ["entered", "alpha beta gamma"]]),
     ],
 )
-async def test_what_only_looks_pressed_gets_all_presses(
+async def test_a_control_that_only_looks_pressed_gets_all_presses(
     stage: Presses, control: str, count: int, got: list[Any]
 ) -> None:
     receipt, said = await stage.do(Click(stage.at(control), count=count))
     assert (receipt.left_out, said) == ("", got)
 
 
-async def test_the_model_and_the_trace_are_told_what_was_left_out() -> None:
+async def test_the_model_and_the_trace_receive_the_omitted_part() -> None:
     class Stopping(PaintedDesktop):
         async def do(self, gesture: Gesture, **_: Any) -> Receipt:
             return replace(await super().do(gesture), left_out="Only press 1 of 2 was made.")
@@ -103,7 +105,7 @@ async def test_the_model_and_the_trace_are_told_what_was_left_out() -> None:
 
 
 @pytest.mark.parametrize(("control", "end"), [("actions", "menu end"), ("drawer", "drawer end")])
-async def test_a_drag_does_not_end_on_what_its_press_opened(stage: Presses, control: str, end: str) -> None:
+async def test_a_drag_does_not_end_on_a_control_opened_by_its_press(stage: Presses, control: str, end: str) -> None:
     receipt, said = await stage.do(Drag(stage.at(control), stage.at(end)))
     assert said in ([], [["released", False]])
     assert receipt.left_out.startswith("It was called off")
@@ -119,7 +121,7 @@ async def test_a_drag_does_not_end_on_what_its_press_opened(stage: Presses, cont
         ("source", "target", "carried"),
     ],
 )
-async def test_what_is_dragged_arrives(stage: Presses, start: str, end: str, got: str) -> None:
+async def test_a_dragged_object_arrives(stage: Presses, start: str, end: str, got: str) -> None:
     receipt, said = await stage.do(Drag(stage.at(start), stage.at(end)))
-    kind, what = said[-1]  # on a busy machine what the gesture before came to is said late
+    kind, what = said[-1]  # on a busy machine the report of the previous gesture arrives late
     assert (receipt.left_out, kind, bool(what)) == ("", got, True)

@@ -1,4 +1,4 @@
-"""While a person has the screen, nothing of the agent's reaches it and no picture of it is taken."""
+"""While a person holds the screen, no agent input reaches it and no picture is captured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.desktop.input.test_gate import OTHER, SPOT, Served, serving
 from tests.support.painted_desktop import PaintedDesktop
 
 SHIFT = 0xFFE1
-# One loop for all: several tasks wait for the desktop at once, and what they wait at belongs to one loop.
+# One loop for all tests: several tasks wait for the desktop, and their locks belong to one loop.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -37,7 +37,7 @@ async def one(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def served(one: Served) -> AsyncIterator[Served]:
-    """Never left held by a test that failed."""
+    """A desktop that a failed test cannot leave held."""
     yield one
     while one.desktop.held:
         await one.desktop.release()
@@ -49,20 +49,20 @@ def by_hand(served: Served, *command: str) -> None:
 
 
 async def past_the_parent(served: Served, what: str, **details: object) -> None:
-    """Ask the process that owns the mouse itself, as if the side that asks had forgotten about the hold."""
+    """Send a request directly to the process that owns the mouse, bypassing the parent's check of the hold."""
     child: Child = served.desktop._running()
     async with child.turn:
         await child.ask(what, **details)
 
 
-async def test_what_is_under_way_is_cut_off_and_what_waits_or_comes_later_never_arrives(served: Served, until) -> None:
+async def test_input_under_way_is_cut_off_and_waiting_or_later_input_never_arrives(served: Served, until) -> None:
     long = await served.typing()
     waiting = [asyncio.create_task(served.do(gesture)) for gesture in (Click(SPOT), Hotkey(("ctrl", "c")), Pause(0))]
     looking = asyncio.create_task(served.desktop.look())
     await asyncio.sleep(0)
     await served.desktop.hold()
     held_s = time.monotonic()
-    assert await until(lambda: not served.inputs.held()), "the witness hears of it a little later"
+    assert await until(lambda: not served.inputs.held()), "the witness sees the release a little later"
     assert all(event.at_s <= held_s for event in served.inputs.all())
     for task in (long, *waiting, looking):
         with pytest.raises(ScreenHeld):
@@ -78,7 +78,7 @@ async def test_what_is_under_way_is_cut_off_and_what_waits_or_comes_later_never_
 
 
 @pytest.mark.parametrize("gesture", [Click(SPOT), Write("x"), Drag(SPOT, OTHER)], ids=lambda g: type(g).__name__)
-async def test_the_process_that_owns_the_mouse_refuses_by_itself(served: Served, gesture: Gesture) -> None:
+async def test_the_process_that_owns_the_mouse_also_refuses_by_itself(served: Served, gesture: Gesture) -> None:
     from holo_tasks.core.input.input_permit import Slip, gesture_digest
     from holo_tasks.desktop.session import ipc_messages
 
@@ -94,9 +94,7 @@ async def test_the_process_that_owns_the_mouse_refuses_by_itself(served: Served,
     assert await served.quiet() == before
 
 
-async def test_a_person_s_own_input_arrives_meanwhile_and_nothing_they_left_pressed_stays_so(
-    served: Served, until
-) -> None:
+async def test_a_persons_own_input_arrives_and_is_released_afterwards(served: Served, until) -> None:
     await served.desktop.hold()
     before = len(served.inputs.sent())
     by_hand(served, "mousemove", "210", "210", "mousedown", "1", "keydown", "Shift_L")
@@ -108,7 +106,7 @@ async def test_a_person_s_own_input_arrives_meanwhile_and_nothing_they_left_pres
     assert await until(lambda: not served.inputs.held())
 
 
-async def test_it_stays_held_until_everybody_who_asked_for_it_has_given_it_back(served: Served) -> None:
+async def test_the_screen_stays_held_until_every_holder_has_released_it(served: Served) -> None:
     before = (await served.desktop.look()).holds
     await served.desktop.hold()
     await served.desktop.hold()
@@ -117,12 +115,12 @@ async def test_it_stays_held_until_everybody_who_asked_for_it_has_given_it_back(
     with pytest.raises(ScreenHeld):
         await served.do(Click(SPOT))
     await served.desktop.release()
-    await served.desktop.release()  # once too often does no harm
+    await served.desktop.release()  # one release too many is harmless
     assert not served.desktop.held
     assert (await served.desktop.look()).holds == before + 2
 
 
-async def test_the_keys_that_were_lent_are_free_again(served: Served) -> None:
+async def test_keys_mapped_for_typing_are_free_during_a_hold(served: Served) -> None:
     await served.do(Write("€ß"))
     await served.desktop.hold()
     env = {"DISPLAY": served.desktop.display, "XAUTHORITY": str(served.desktop.authority)}
@@ -132,10 +130,10 @@ async def test_the_keys_that_were_lent_are_free_again(served: Served) -> None:
     await served.do(Write("€ß"))
 
 
-async def test_the_lease_is_kept_up_while_it_is_held_and_lapses_as_ever(served: Served) -> None:
+async def test_the_lease_is_renewed_during_a_hold_and_expires_as_usual_afterwards(served: Served) -> None:
     await served.desktop.hold()
     lease_s = served.desktop._running().page.lease_until_s
-    while served.desktop._running().page.lease_until_s < lease_s + 2:  # more than any lease lasts
+    while served.desktop._running().page.lease_until_s < lease_s + 2:  # longer than any lease
         await asyncio.sleep(0.05)
     served.alive = False
     served.desktop.renew(0.0)
@@ -146,7 +144,7 @@ async def test_the_lease_is_kept_up_while_it_is_held_and_lapses_as_ever(served: 
     await served.do(Click(SPOT))
 
 
-async def test_a_hold_that_is_cancelled_before_it_began_holds_nothing(served: Served) -> None:
+async def test_a_hold_cancelled_before_it_began_holds_nothing(served: Served) -> None:
     long = await served.typing()
     child = served.desktop._running()
     holding = asyncio.create_task(served.desktop.hold())
@@ -162,7 +160,7 @@ async def test_a_hold_that_is_cancelled_before_it_began_holds_nothing(served: Se
     await served.do(Click(SPOT))
 
 
-async def test_the_kill_switch_is_above_it(tmp_path: Path) -> None:
+async def test_the_kill_switch_overrides_a_hold(tmp_path: Path) -> None:
     served = await serving(tmp_path)
     try:
         await served.desktop.hold()
@@ -183,21 +181,21 @@ async def test_the_kill_switch_is_above_it(tmp_path: Path) -> None:
         await served.desktop.close()
 
 
-async def test_what_stops_a_request_stops_a_person_s_input_too() -> None:
+async def test_stopping_a_request_also_stops_a_persons_input() -> None:
     page = Page(Page.create())
     page.hold(True)
     gate = Gate(page)
     person = gate.for_person()
     gate.arm(1, None)
     person.check()
-    gate.stop(1)  # the viewer has left, or the process that asks has ended
+    gate.stop(1)  # the viewer has left, or the requesting process has ended
     with pytest.raises(Killed):
         person.check()
     gate.arm(2, None)
     person.check()
 
 
-async def test_a_desktop_that_comes_up_when_needed_comes_up_held(served: Served) -> None:
+async def test_a_lazily_started_desktop_starts_held(served: Served) -> None:
     async def start() -> DesktopPort:
         return served.desktop
 
@@ -212,7 +210,7 @@ async def test_a_desktop_that_comes_up_when_needed_comes_up_held(served: Served)
     await lazy.look()
 
 
-async def test_a_desktop_that_cannot_be_held_says_so() -> None:
+async def test_a_desktop_that_cannot_be_held_is_reported() -> None:
     async def start() -> PaintedDesktop:
         return PaintedDesktop()
 

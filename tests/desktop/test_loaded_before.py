@@ -1,4 +1,4 @@
-"""Desktops that tests start are processes that have loaded before what they load; all else of them is as ever."""
+"""Test desktops run in preloaded, forked processes that behave like normal ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support import forked
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The processes of desktops that were forked."""
+    """The forked host processes."""
     return forked.watch(monkeypatch, "holo_tasks.desktop.session.host")
 
 
@@ -39,7 +39,7 @@ def told_by_kernel(pid: int) -> dict[str, Any]:
     }
 
 
-async def test_its_process_is_one_like_any_other(started: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_forked_host_looks_like_any_other_process(started: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     for how in (child.subprocess, subprocess):
         monkeypatch.setattr(child, "subprocess", how)

@@ -1,4 +1,4 @@
-"""The process of a desktop has memory for the next picture already, from the one before."""
+"""A desktop's process reuses the memory of the previous picture for the next one."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import VirtualDesktop
 
 PICTURE = 1280 * 800 * 4 // 4096
-"""So many pages has a picture of the screen."""
+"""Pages of memory in one picture of the screen."""
 
 
 def pages_got(pid: int) -> int:
-    """Return how often a process got a page so far."""
+    """Return the number of minor page faults of a process."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[7])
 
 
-async def test_a_step_gets_hardly_a_page_where_pictures_were_dropped_before(
+async def test_a_step_allocates_hardly_any_page_after_earlier_pictures_were_dropped(
     probe: Callable[..., list[str]], tmp_path: Path
 ) -> None:
-    """Not each: some pictures are kept, and on a busy machine a step may wait so long that all was given back."""
+    """One such step is enough: some pictures are kept, and on a busy machine memory is returned between steps."""
     got: list[int] = []
     async with VirtualDesktop(app=probe("counter", tmp_path / "count")) as desktop:
         for step in range(40):
@@ -31,4 +31,4 @@ async def test_a_step_gets_hardly_a_page_where_pictures_were_dropped_before(
             got.append(pages_got(desktop.pid) - before)
             if got[-1] < PICTURE / 4:
                 return
-    raise AssertionError(f"Each step got the pages of a picture or more: {got}")
+    raise AssertionError(f"Each step allocated the pages of a whole picture or more: {got}")

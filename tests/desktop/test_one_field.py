@@ -1,4 +1,4 @@
-"""Overwriting empties one field, and no other: counted in tables and fields of each toolkit."""
+"""Overwriting empties one field and no other: compared in tables and fields of each toolkit."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ FLAGS = (
     "--disable-component-update --disable-sync --window-position=0,0 --window-size=1000,760"
 )
 TOLD = ("gtk3", "qt", "cells", "editable", "hidden", "firefox")
-"""Toolkits with an accessibility tree; the last four are pages."""
+"""Toolkits with an accessibility tree. The last four are web pages."""
 UNTOLD = ("tk", "spinner", "swing", "bare")
 """Toolkits without an accessibility tree; the last one is a page."""
 PAGES = ("cells", "editable", "hidden", "firefox", "bare")
 
 
 class Program:
-    """A program on a desktop, and the file in which it says what it holds."""
+    """A program on a desktop, and the file with its reported contents."""
 
     def __init__(self, toolkit: str, desktop: VirtualDesktop, state: Path) -> None:
         self.toolkit = toolkit
@@ -54,7 +54,7 @@ class Program:
         return Point(*self.read()["at"][name])
 
     async def rests(self) -> dict[str, Any]:
-        """Return what it holds once it has told that twice."""
+        """Return its contents once it has reported the same twice."""
         before: Any = None
         told = self._state.stat().st_mtime_ns
         until = time.monotonic() + PATIENCE_S
@@ -92,7 +92,7 @@ def command(toolkit: str, state: Path, url: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def states() -> Iterator[tuple[str, dict[str, Path]]]:
-    """A server of the page; it writes what each page says into that page's file."""
+    """A server of the page. It writes the reports of each page into that page's file."""
     paths: dict[str, Path] = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -144,7 +144,7 @@ def grid(program: Program) -> dict[tuple[int, int], str]:
 
 
 @pytest.mark.parametrize("field", list(HELD))
-async def test_all_of_a_field_is_replaced_and_nothing_beside_it(program, field):
+async def test_a_field_is_replaced_whole_and_nothing_beside_it(program, field):
     if (program.toolkit, field) == ("bare", "area"):
         pytest.skip("without a tree, the probe does not see the empty last line of a text")
     before = await program.rests()
@@ -180,7 +180,7 @@ async def test_all_parts_of_a_date_are_replaced(program):
 
 
 async def test_a_field_whose_caret_has_blinked_for_a_while_is_replaced(program):
-    """Tk draws the whole field at each blink, so the field counts as an area that repaints by itself."""
+    """Tk redraws the whole field at each blink, so the field counts as an area that repaints by itself."""
     at = program.at("entry")
     await program.desktop.do(Write("a text of some length", overwrite=True, at=at))
     until = time.monotonic() + PATIENCE_S
@@ -214,13 +214,13 @@ async def test_no_other_cell_of_a_table_changes(program):
     assert (changed, bool(said)) == (({(1, 1): "99"}, False) if typed_over else ({}, True)), said
 
 
-async def test_what_holds_no_text_is_refused(program):
+async def test_overwriting_a_control_without_text_is_refused(program):
     names = [name for name in ("choice", "check", "button") if name in program.read()["at"]]
     if not names or program.toolkit == "bare":
         pytest.skip("has no such controls, or no accessibility tree")
     for name in names:
         if name == "choice" and program.toolkit in ("gtk3", *PAGES):
-            continue  # GTK does not say that its list has the keyboard; a click opens one of Chromium over the page
+            continue  # GTK does not report focus on its list; in a browser a click opens the list over the page
         await program.desktop.do(Click(program.at(name)))
         await program.desktop.do(Hotkey(("esc",)))
         before = await program.rests()

@@ -1,4 +1,4 @@
-"""One-time codes are typed by the process that has the keyboard, into real fields: each once, and never the seed."""
+"""One-time codes are typed into real fields by the process that owns the keyboard: each once, and never the seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEED = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 ADDRESS = f"otpauth://totp/Harbour:anna?secret={SEED}&period=15"
 
 
-async def test_each_code_is_typed_once_and_a_field_gets_nothing_else(
+async def test_each_code_is_typed_once_without_the_seed(
     probe: Callable[..., list[str]],
     state: Any,
     tmp_path: Path,
@@ -41,11 +41,11 @@ async def test_each_code_is_typed_once_and_a_field_gets_nothing_else(
         typed = []
         for _ in range(2):
             receipt = await desktop.do(Write("{{totp:otp}}", overwrite=True, at=at))
-            assert receipt.typed, "it says where the code shows"
+            assert receipt.typed, "the receipt must report the area of the code"
             now = seed.window(time.time())
             codes = {seed.code(window): window for window in (now - 1, now)}
             assert await until(lambda codes=codes: told.read()["fields"]["entry"] in codes)
             typed.append(codes[told.read()["fields"]["entry"]])
-    assert typed[1] > typed[0], "the second one waited for the next window"
+    assert typed[1] > typed[0], "the second code must wait for the next window"
     assert "themed" in told.read()["fields"]
     assert not told.read()["fields"]["themed"]

@@ -1,4 +1,4 @@
-"""The pointer of a real X server says that its program is busy, if that gave it such a name."""
+"""The pointer of a real X server shows that its program is busy if the program named its cursor so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holo_tasks.desktop.x11.x_connection import XLink
 
 
 @pytest.mark.parametrize(("name", "busy"), [("watch", True), ("left_ptr_watch", True), ("hand2", False), ("", False)])
-async def test_a_pointer_is_busy_by_its_name(monkeypatch: pytest.MonkeyPatch, name: str, busy: bool) -> None:
+async def test_a_pointer_is_busy_by_its_cursor_name(monkeypatch: pytest.MonkeyPatch, name: str, busy: bool) -> None:
     async with VirtualDesktop(size=Size(320, 240)) as desktop:
         monkeypatch.setitem(os.environ, "XAUTHORITY", str(desktop.authority))
         link = XLink(desktop.display)
@@ -35,6 +35,6 @@ async def test_a_pointer_is_busy_by_its_name(monkeypatch: pytest.MonkeyPatch, na
         assert (pointer.name(), pointer.is_busy()) == (name, busy)
 
 
-def test_the_old_name_of_the_patience_is_taken_for_a_while() -> None:
+def test_the_deprecated_name_of_patience_s_still_works() -> None:
     with pytest.warns(DeprecationWarning, match="patience_s"):
         assert Settle(busy_cap_s=7.0).patience_s == 7.0

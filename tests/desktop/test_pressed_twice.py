@@ -1,4 +1,4 @@
-"""A program that waits for its server without a sign of it gets one press, however often the model presses."""
+"""A program that waits for its server without showing it gets one press, however often the model presses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EDGE = (60, 60)
 
 
 class Slow(BaseHTTPRequestHandler):
-    """Counts what is submitted, and answers late."""
+    """Counts the submissions, and answers late."""
 
     submitted: list[bytes]
 
@@ -44,7 +44,7 @@ class Slow(BaseHTTPRequestHandler):
             self.wfile.write(b"ok")
 
     def log_message(self, *said: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def server() -> Iterator[tuple[str, list[bytes]]]:
 
 
 def believes_its_picture(number: int, body: Mapping[str, Any]) -> Reply:
-    """Press the button while it is there to be seen, and answer once the window is green."""
+    """Press the button while it is visible, and answer once the window is green."""
     picture = base64.b64decode(pictures_in(body)[-1].partition(",")[2])
     red, green, blue = Image.open(io.BytesIO(picture)).convert("RGB").getpixel(EDGE)  # type: ignore[misc]
     if green > red + 80 and green > blue + 80:
@@ -72,6 +72,6 @@ async def test_a_form_whose_server_is_slow_is_submitted_once(tk: str, server: tu
     url, submitted = server
     model = MemoryModel(believes_its_picture)
     async with VirtualDesktop(size=SIZE, app=[tk, str(APP), url]) as desktop:
-        with suppress(GaveUp):  # on a slow machine the answer may come after its patience
+        with suppress(GaveUp):  # on a slow machine the answer may come after the model gave up
             await work(walk_of(as_model(model), desktop=desktop), max_steps=30)
     assert len(submitted) == 1

@@ -1,4 +1,4 @@
-"""Programs with private profiles: independent of other instances, and the same at every start."""
+"""Programs with private profiles are independent of other instances, and the same at every start."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ needs_office = pytest.mark.skipif(not shutil.which("libreoffice"), reason="needs
 
 
 class Somebody:
-    """A person who works on a display of their own, with their own home and message bus."""
+    """A person on another display, with their own home and message bus."""
 
     def __init__(self, display: str, authority: Path, address: str) -> None:
         self.display, self.address = display, address
@@ -46,7 +46,7 @@ class Somebody:
         self._started: list[subprocess.Popen[bytes]] = []
 
     def start(self, command: str) -> None:
-        """Start a program as they do."""
+        """Start a program as this person."""
         out = subprocess.DEVNULL
         self._started.append(
             subprocess.Popen(command.split(), env=self._env, stdout=out, stderr=out, start_new_session=True)
@@ -57,7 +57,7 @@ class Somebody:
         return [window.title for window in windows.windows(self._link)]
 
     def leave(self) -> None:
-        """End what they started."""
+        """End the programs of this person."""
         for process in self._started:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -103,7 +103,7 @@ def document(home: Path) -> Path:
 
 
 async def seen(desktop: VirtualDesktop) -> list[str]:
-    """Return the titles of the windows once the document is there, or anything asks for a press before it is."""
+    """Return the window titles once the document is open, or a dialog asks for input before."""
     for _ in range(200):
         await desktop.look()
         titles = [window.title for window in await desktop.windows()]
@@ -114,7 +114,7 @@ async def seen(desktop: VirtualDesktop) -> list[str]:
 
 
 async def beside(somebody: Somebody, theirs: str, ours: str, until: Callable[..., object], **how: object) -> None:
-    """Have a program show a document on a desktop while a person has an instance of it on their own display."""
+    """Open a document on a desktop while a person has an instance of the program on their own display."""
     somebody.start(theirs)
     assert await until(somebody.titles), "the person's own window"
     before = len(somebody.titles())
@@ -158,7 +158,7 @@ async def test_two_desktops_at_once_have_a_kept_profile_each(home):
     assert all((place / "profile" / "Local State").exists() for place in kept.iterdir())
 
 
-async def test_a_new_profile_goes_with_its_desktop(home):
+async def test_a_new_profile_is_deleted_with_its_desktop(home):
     async with VirtualDesktop(app=f"{BROWSER} {PAGE}", app_timeout_s=SLOW_S) as desktop:
         folder = desktop.authority.parent / "profile"
         assert (folder / "Default").exists()
@@ -167,7 +167,7 @@ async def test_a_new_profile_goes_with_its_desktop(home):
 
 
 def end_all(desktop: VirtualDesktop) -> None:
-    """End every process of a desktop at once, as the kernel does that ends a whole group for want of memory."""
+    """Kill every process of a desktop at once, as the kernel does with a whole group when memory runs out."""
     name, host = desktop.authority.parent.name, desktop.pid
     os.kill(host, signal.SIGKILL)
     for pid in processes.belonging(name, host):
@@ -177,7 +177,7 @@ def end_all(desktop: VirtualDesktop) -> None:
 
 @needs_office
 @pytest.mark.parametrize("end", ["closed", "killed"])
-async def test_an_office_program_starts_as_it_did_the_first_time(home, document, until, end):
+async def test_an_office_program_starts_the_same_way_every_time(home, document, until, end):
     settings = home.parent / "holo" / "profiles" / "libreoffice" / "profile" / SETTINGS
     how = {"app": f"{OFFICE} {document}", "app_timeout_s": SLOW_S, "profiles": "kept"}
     first = VirtualDesktop(**how)
@@ -193,7 +193,7 @@ async def test_an_office_program_starts_as_it_did_the_first_time(home, document,
 
 
 @needs_office
-async def test_a_lock_of_a_dead_desktop_is_removed_and_one_of_anybody_else_is_not(document):
+async def test_a_dead_desktops_lock_is_removed_and_others_are_not(document):
     theirs = document.parent / ".~lock.other.xlsx#"
     theirs.write_text(f",person,host,28.11.2026 09:30,file://{document.parent}/.config/libreoffice/4;")
     first = VirtualDesktop(app=f"{OFFICE} {document}", app_timeout_s=SLOW_S)
@@ -207,7 +207,7 @@ async def test_a_lock_of_a_dead_desktop_is_removed_and_one_of_anybody_else_is_no
 
 
 @pytest.mark.parametrize("end", ["closed", "killed"])
-async def test_a_browser_starts_as_it_did_the_first_time(home, until, end):
+async def test_a_browser_starts_the_same_way_every_time(home, until, end):
     how = {"app": f"{BROWSER} {PAGE}", "app_timeout_s": SLOW_S, "profiles": "kept"}
     settings = home.parent / "holo" / "profiles" / "chromium" / "profile" / "Default" / "Preferences"
 
@@ -230,7 +230,7 @@ async def test_a_browser_starts_as_it_did_the_first_time(home, until, end):
     assert exit_type() == "Normal"
 
 
-async def test_a_program_with_a_profile_of_its_own_gets_no_other_one(home, tmp_path):
+async def test_a_program_with_an_explicit_profile_gets_no_other(home, tmp_path):
     async with VirtualDesktop(app=f"{BROWSER} --user-data-dir={tmp_path}/mine {PAGE}", app_timeout_s=SLOW_S) as desktop:
         assert not (desktop.authority.parent / "profile").exists()
     assert (tmp_path / "mine" / "Default").exists()

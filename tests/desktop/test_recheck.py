@@ -1,4 +1,4 @@
-"""What changes between look and input, on a real display: nothing of it is clicked, and it is looked at again."""
+"""A change between capture and input on a real display: the click is refused, and the screen is captured again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Order = Callable[[], None]
 
 
 class Probe:
-    """The program, what it says it got, and what the X server says was sent."""
+    """The program, its log, and the X server's log of sent input."""
 
     def __init__(self, desktop: VirtualDesktop, command: list[str], log: Path, inputs: Inputs) -> None:
         self.desktop, self.log, self.inputs = desktop, log, inputs
@@ -46,7 +46,7 @@ class Probe:
         return [event for line in lines if (event := json.loads(line))[0] in kinds]
 
     def until(self, kind: str, before: int = 0) -> Any:
-        """Wait for the program to say this, more often than it had ``before``."""
+        """Wait until the program has logged this kind of event more than ``before`` times."""
         end = time.monotonic() + 20
         while len(found := self.said(kind)) <= before:
             assert time.monotonic() < end, f"waited for {kind}"
@@ -64,7 +64,7 @@ class Probe:
         return Point(self.corner[0] + place[0], self.corner[1] + place[1])
 
     def walk(self, says: list[tuple[dict[str, Any], Order]], *, recheck: bool = True, **options: Any) -> Walk:
-        """Return a walk whose model says these things, and something happens each time before it does."""
+        """Return a walk whose model makes these calls, with an action on the screen before each."""
 
         def script(number: int, body: Any) -> Any:
             said, happens = [*says, (step("answer", content="done"), lambda: None)][min(number, len(says))]
@@ -114,7 +114,7 @@ def probe(shown: tuple[VirtualDesktop, Inputs], probe: Callable[..., list[str]],
 
 @pytest.mark.parametrize("recheck", [True, False])
 @pytest.mark.parametrize(("order", "wrong"), [("shift", ["open", "TX-1039"]), ("popup", ["discarded"])])
-async def test_what_came_to_be_there_is_not_clicked(probe: Probe, order: str, wrong: list[str], recheck: bool) -> None:
+async def test_a_changed_target_is_not_clicked(probe: Probe, order: str, wrong: list[str], recheck: bool) -> None:
     before = len(probe.inputs.sent())
     walk = probe.walk([(probe.click(FIRST_OPEN), lambda: probe.tell(order))], recheck=recheck)
     await work(walk)
@@ -137,7 +137,7 @@ goals:
 
 
 async def of_a_record(probe: Probe) -> tuple[Walk, Step, tuple[Box, ...]]:
-    """Return a walk with a playbook's step on the record that shows, and where the screen names that."""
+    """Return a walk with a playbook's step on the visible record, and the areas that name the record."""
     probe.tell("title")
     walk = probe.walk([])
     brain = PlaybookBrain(parse_playbook(RECORD), "submit", {"record": "TX-1040"}, Eyes())
@@ -149,7 +149,7 @@ async def of_a_record(probe: Probe) -> tuple[Walk, Step, tuple[Box, ...]]:
 
 
 @pytest.mark.parametrize("held", [True, False])
-async def test_nothing_is_pressed_once_the_screen_is_about_another_item(probe: Probe, held: bool) -> None:
+async def test_no_press_is_sent_once_the_screen_shows_another_item(probe: Probe, held: bool) -> None:
     walk, decided, boxes = await of_a_record(probe)
     walk.held = boxes if held else ()
     probe.tell("next")
@@ -159,10 +159,10 @@ async def test_nothing_is_pressed_once_the_screen_is_about_another_item(probe: P
     assert probe.said("ignored") == ([] if held else [["ignored"]])
 
 
-async def test_an_item_that_is_still_on_the_screen_holds_nothing_up(probe: Probe) -> None:
+async def test_an_item_still_on_the_screen_blocks_no_press(probe: Probe) -> None:
     walk, decided, walk.held = await of_a_record(probe)
     assert walk.held
-    probe.tell("shift")  # which is elsewhere
+    probe.tell("shift")  # which is elsewhere on the screen
     await walk.act(decided)
     await probe.desktop.look()
     assert probe.said("ignored") == [["ignored"]]
@@ -180,14 +180,14 @@ async def test_keys_do_not_go_to_a_window_that_took_the_keyboard(probe: Probe, c
     assert len(of(walk, "looked_again")) == recheck
 
 
-async def test_after_another_look_the_click_is_done(probe: Probe) -> None:
+async def test_the_click_is_sent_after_another_capture(probe: Probe) -> None:
     click = probe.click(FIRST_OPEN)
     await work(probe.walk([(click, lambda: probe.tell("shift")), (click, nothing)]))
     await probe.desktop.look()
     assert probe.said("open") == [["open", "TX-1039"]]
 
 
-async def test_a_blinking_caret_holds_nothing_up(probe: Probe) -> None:
+async def test_a_blinking_caret_blocks_no_input(probe: Probe) -> None:
     says = [(probe.click(FIELD), nothing), (step("write", content="a"), nothing), (probe.click(FIELD), nothing)]
     says += [(step("write", content=letter), lambda: time.sleep(0.35)) for letter in "bcd"]
     walk = probe.walk(says)
@@ -197,16 +197,17 @@ async def test_a_blinking_caret_holds_nothing_up(probe: Probe) -> None:
     assert of(walk, "looked_again") == []
 
 
-async def test_what_keeps_moving_in_the_row_of_a_target_does_not_keep_it_from_being_clicked(probe: Probe) -> None:
+async def test_constant_motion_in_a_targets_row_does_not_block_its_click(probe: Probe) -> None:
     probe.tell("spin")
-    for _ in range(4):  # where it is drawn too seldom to count as moving, since the machine is busy, it is refused
+    # on a busy machine, motion that is drawn too seldom counts as a change, and the click is refused
+    for _ in range(4):
         await work(probe.walk([(probe.click(FIRST_OPEN), nothing)]))
         if opened := probe.said("open"):
             break
     assert opened == [["open", "TX-1040"]]
 
 
-async def test_what_keeps_moving_where_the_item_is_named_holds_nothing_up(probe: Probe) -> None:
+async def test_constant_motion_where_the_item_is_named_blocks_no_press(probe: Probe) -> None:
     probe.tell("spin")
     middle = probe.at((492, 60))
     for _ in range(4):
@@ -219,7 +220,7 @@ async def test_what_keeps_moving_where_the_item_is_named_holds_nothing_up(probe:
 
 
 @pytest.mark.parametrize("gesture", [Click(Point(300, 300)), Write("x"), Hotkey(("x",))])
-async def test_a_frame_that_is_not_remembered_is_good_for_nothing(probe: Probe, gesture: Gesture) -> None:
+async def test_a_gesture_for_a_forgotten_frame_is_refused(probe: Probe, gesture: Gesture) -> None:
     before = len(probe.inputs.sent())
     slip = Slip(gesture_digest(gesture), time.monotonic() + 60, frame=10**6)
     with pytest.raises(ScreenChanged, match="too long ago"):
@@ -228,7 +229,7 @@ async def test_a_frame_that_is_not_remembered_is_good_for_nothing(probe: Probe, 
     assert len(probe.inputs.sent()) == before
 
 
-async def test_the_same_screen_has_the_same_number_however_often_it_is_looked_at(probe: Probe) -> None:
+async def test_an_unchanged_screen_keeps_its_frame_number(probe: Probe) -> None:
     probe.tell("popup")
     first, *later = [(await probe.desktop.look()).number for _ in range(30)]
     assert set(later) == {first}
@@ -238,11 +239,11 @@ async def test_the_same_screen_has_the_same_number_however_often_it_is_looked_at
     ("labels", "events"),
     [((), [["ignored"]]), (("Delete*",), [["ignored"]]), (("sub*",), [["ignored"], ["submitted"]])],
 )
-async def test_a_button_that_ignored_a_click_is_clicked_again_only_if_that_is_safe(
+async def test_a_button_that_ignored_a_click_is_clicked_again_only_if_safe(
     probe: Probe, labels: tuple[str, ...], events: list[list[str]]
 ) -> None:
     nearby = pytest.importorskip("holo_tasks.vision.control_text")
-    # The pointer is there already, so that its coming changes nothing.
+    # Place the pointer first, so that its arrival changes nothing.
     await probe.desktop.do(Click(probe.at((400, 330))))
     walk = probe.walk([(probe.click(SUBMIT), nothing)], reader=nearby.ScreenText())
     walk.safe_to_repeat = labels

@@ -1,4 +1,4 @@
-"""Screens of other machines, by VNC and RDP, on real servers: what is typed there is exact, or refused."""
+"""Remote screens by VNC and RDP on real servers: text typed there is exact, or refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = needed
 
 @dataclass
 class Far:
-    """A server, and three fields of a program on it, which says what they hold."""
+    """A server, and a program on it with three fields that reports their contents."""
 
     kind: str
     server: Server
@@ -50,12 +50,12 @@ def far(request: pytest.FixtureRequest, probe: Callable[..., list[str]], state: 
         told = state(server.folder / "state")
         command = probe("fields", told.path)
         server.run(*command)
-        await_true(lambda: "at" in told.read(), "the program does not come up")
+        await_true(lambda: "at" in told.read(), "the program did not start")
         yield Far(request.param, server, told, command)
 
 
 def holding(value: str) -> list[str]:
-    """Return where, among what every process of this user can read of others, a value is to be found."""
+    """Return the command lines and environments, readable for this user, that contain a value."""
     found = []
     for entry in Path("/proc").iterdir():
         for name in ("cmdline", "environ") if entry.name.isdigit() and int(entry.name) != os.getpid() else ():
@@ -67,7 +67,7 @@ def holding(value: str) -> list[str]:
     return found
 
 
-async def test_what_a_plain_keyboard_types_arrives_and_all_else_is_refused(far: Far) -> None:
+async def test_plain_keyboard_characters_arrive_and_others_are_refused(far: Far) -> None:
     async with far.shown() as desktop:
         frame = await desktop.look()
         assert frame.size == SIZE
@@ -97,13 +97,13 @@ async def test_with_paste_any_text_arrives(far: Far) -> None:
         await desktop.look()
         receipt = await desktop.do(Write(UNICODE, at=far.told.at("text"), overwrite=True))
         assert receipt.left_out == ""
-        await desktop.do(Hotkey(("end",)))  # Tk fetches while it does other things; by the next key it has it
+        await desktop.do(Hotkey(("end",)))  # Tk fetches the clipboard in the background; it has it by the next key
         assert await far.told.becomes("text", UNICODE) == UNICODE
         with pytest.raises(InvalidUsage, match="text alone"):
             await desktop.do(Write("ä\tö", at=far.told.at("text")))
 
 
-async def test_a_text_that_the_server_does_not_fetch_is_not_said_to_be_there() -> None:
+async def test_a_pasted_text_that_the_server_does_not_fetch_is_reported() -> None:
     with serving(VncServer, takes_no_text=True) as server:
         app = Vnc("127.0.0.1", port=server.port, password=PASSWORD, answers_within_s=0.1, paste=True)
         async with VirtualDesktop(size=SIZE, app=app) as desktop:
@@ -111,7 +111,7 @@ async def test_a_text_that_the_server_does_not_fetch_is_not_said_to_be_there() -
     assert "did not fetch it" in receipt.left_out
 
 
-async def test_another_certificate_or_password_than_what_was_given_ends_it(tmp_path: Path) -> None:
+async def test_an_unexpected_certificate_or_password_ends_the_connection(tmp_path: Path) -> None:
     made, key, fingerprint = certificate(tmp_path)
     told: list[str] = []
     with serving(VncServer, secured=(made, key)) as server:
@@ -128,7 +128,7 @@ async def test_another_certificate_or_password_than_what_was_given_ends_it(tmp_p
             assert fingerprint.replace(":", "").lower() in told[1]
 
 
-async def test_a_secret_takes_a_field_and_plain_characters(far: Far) -> None:
+async def test_a_secret_needs_a_field_and_plain_characters(far: Far) -> None:
     secrets = {"PLAIN": "hunter2", "TITLED": Secret("TITLED", "hunter2", title="Fields", fields=("Name",))}
     secrets["STRANGE"] = Secret("STRANGE", "hüter2", fields=("Name",))
     async with VirtualDesktop(size=SIZE, app=far.remote(), secrets=secrets) as desktop:
@@ -138,14 +138,14 @@ async def test_a_secret_takes_a_field_and_plain_characters(far: Far) -> None:
                 await desktop.do(Write(f"{{{{secret:{name}}}}}", at=far.told.at("entry")))
 
 
-async def test_a_connection_that_drops_is_made_again_before_anything_is_done_or_ends_it(far: Far) -> None:
+async def test_a_dropped_connection_is_restored_before_any_action_or_reported(far: Far) -> None:
     told: list[str] = []
     async with VirtualDesktop(size=SIZE, app=far.remote(reconnects=3), tell=told.append) as desktop:
         await dropped(far, desktop)
         with pytest.raises(ScreenChanged, match="dropped"):
             await desktop.do(Write("lost"))
         far.server.open()
-        if far.kind == "vnc":  # its screen was that of the server
+        if far.kind == "vnc":  # the VNC server's screen ended with it
             far.server.run(*far.command)
         frame = await desktop.look()
         assert frame.reconnected == 1
@@ -159,7 +159,7 @@ async def test_a_connection_that_drops_is_made_again_before_anything_is_done_or_
 
 
 async def dropped(far: Far, desktop: VirtualDesktop) -> None:
-    """Have the server cut off who is connected, and wait until the client has noticed."""
+    """Let the server disconnect the client, and wait until the client has noticed."""
     await desktop.look()
     far.server.shut()
     while await desktop.windows():

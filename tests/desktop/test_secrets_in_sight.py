@@ -1,4 +1,4 @@
-"""Whatever a real program does with what was typed into it, nothing of the value is in the pictures that leave."""
+"""Whatever a real program does with a typed secret, the pictures that leave the machine do not show it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZE = Size(1040, 600)
 
 
 class Watched:
-    """A program that was typed into, seen as it leaves the machine: by pixels alone, and with what can read."""
+    """A program with a typed secret, as its redacted pictures show it: by pixels alone, and with OCR."""
 
     def __init__(self, desktop: VirtualDesktop, told: Any) -> None:
         self.desktop = desktop
@@ -49,9 +49,10 @@ class Watched:
         await self.desktop.do(Hotkey(keys))
 
     async def shows(self, *, blind: bool = True, read: bool = False) -> list[RedactedFrame]:
-        """Look for the value in the pictures of the screen as it is by now, also by reading; return them.
+        """Search the value in the current redacted pictures; return them.
 
-        Without ``blind`` it is one that pixels alone do not find.
+        Without ``blind``, pixel-based redaction alone is not expected to find the value. With ``read``, OCR searches
+        too.
         """
         frame = await self.desktop.look(after_action=True)
         seen = [await painter.redact(frame) for painter in self._painters]
@@ -63,14 +64,14 @@ class Watched:
 
 
 def red(frame: Frame) -> int:
-    """Return how many pixels have a colour that nothing but the value has."""
+    """Return the number of pixels with the color that only the value has."""
     reds, greens, blues = np.frombuffer(frame.rgb, np.uint8).reshape(-1, 3).T
     others = np.maximum(greens, blues)
     return int(np.count_nonzero((reds > others) & (reds - others > 40)))
 
 
 def whole(seen: RedactedFrame) -> bool:
-    """Say whether windows are masked as a whole."""
+    """Return whether whole windows are masked."""
     return any(mask.kind == LOST for mask in seen.masks)
 
 
@@ -91,15 +92,15 @@ def xdotool(desktop: VirtualDesktop, *words: object) -> None:
 
 
 @pytest.mark.parametrize("kind", few(["widget", "drawn"]))
-async def test_nothing_of_a_value_shows_whatever_becomes_of_its_window(
+async def test_no_part_of_a_value_shows_whatever_happens_to_its_window(
     kind: str, probe: Any, state: Any, until: Callable[..., Any], tmp_path: Path
 ) -> None:
     async with form(probe, state, until, tmp_path, kind) as seen:
         (typed, _) = await seen.shows(read=True)
-        assert red(await seen.desktop.look()), "it is in red, so that each pixel of it can be counted"
+        assert red(await seen.desktop.look()), "the unredacted picture shows the value in red"
         await seen.desktop.do(Click(seen.at("notes")))
         (next_field, read) = await seen.shows()
-        assert next_field.masks == read.masks == typed.masks, "in the ordinary case the field is masked, and no more"
+        assert next_field.masks == read.masks == typed.masks, "normally only the field is masked"
         assert len(typed.masks) == 1
         (window,) = await seen.desktop.windows()
         title = Point(window.box.left + 300, window.box.top - 12)
@@ -109,7 +110,8 @@ async def test_nothing_of_a_value_shows_whatever_becomes_of_its_window(
         assert (now.left - was.left, now.top - was.top, now.width) == (60, 70, was.width)
         for key in ("F2", "F4", "F3", "F9", "F12", "F5", "F12", "F6", "F12"):
             await seen.press(key)
-            shown = await seen.shows(blind=key != "F6", read=key in ("F3", "F4", "F6"))  # it greets in larger letters
+            # the greeting uses larger letters
+            shown = await seen.shows(blind=key != "F6", read=key in ("F3", "F4", "F6"))
             if key in ("F2", "F4", "F12"):
                 assert not any(map(whole, shown)), "found again"
         xdotool(seen.desktop, "windowsize", "--sync", window.id, 560, 380)
@@ -121,13 +123,13 @@ async def test_nothing_of_a_value_shows_whatever_becomes_of_its_window(
         await seen.shows()
 
 
-async def test_a_password_that_the_program_is_told_to_show_stays_masked_when_its_window_moves(
+async def test_a_password_that_its_program_reveals_stays_masked_when_its_window_moves(
     probe: Any, state: Any, until: Callable[..., Any], tmp_path: Path
 ) -> None:
     async with form(probe, state, until, tmp_path, "drawn", "*") as seen:
         (dots, _) = await seen.shows()
         await seen.press("F9")
-        assert not any(each.masks for each in await seen.shows()), "dots elsewhere would tell its length at most"
+        assert not any(each.masks for each in await seen.shows()), "dots elsewhere would only reveal the length"
         await seen.press("F12")
         assert (await seen.shows())[0].masks == dots.masks
         await seen.press("F7")
@@ -141,7 +143,7 @@ async def test_a_password_that_the_program_is_told_to_show_stays_masked_when_its
         assert not whole(blind)
 
 
-async def test_a_lost_field_masks_its_program_until_the_window_is_closed_or_nothing_is_read(
+async def test_a_lost_field_masks_its_program_until_the_window_closes_or_ocr_finds_no_value(
     probe: Any, state: Any, until: Callable[..., Any], tmp_path: Path
 ) -> None:
     async with form(probe, state, until, tmp_path, "drawn") as seen:
@@ -149,7 +151,7 @@ async def test_a_lost_field_masks_its_program_until_the_window_is_closed_or_noth
         await seen.press("F9")
         (blind, reading) = await seen.shows()
         assert whole(blind)
-        assert not reading.masks, "it was read, and the value is not there"
+        assert not reading.masks, "OCR found no value"
         await seen.press("F12")
         assert not any(map(whole, await seen.shows()))
         await seen.press("F9")
@@ -180,7 +182,7 @@ onkeydown = event => { if (does[event.key]) { does[event.key](); event.preventDe
 </script>"""
 
 
-async def test_a_browser_that_scrolls_zooms_and_goes_on_shows_nothing_of_a_value(
+async def test_a_browser_that_scrolls_zooms_and_navigates_does_not_show_a_value(
     until: Callable[..., Any], x_client: Callable[..., str], tmp_path: Path
 ) -> None:
     page = tmp_path / "page.html"
@@ -192,7 +194,7 @@ async def test_a_browser_that_scrolls_zooms_and_goes_on_shows_nothing_of_a_value
         app=command, env={"HOME": str(tmp_path)}, app_timeout_s=60, secrets={"tok": VALUE}, size=SIZE
     ) as desktop:
         seen = Watched(desktop, None)
-        # What is typed before the page is there goes nowhere.
+        # Text typed before the page has loaded is lost.
         assert await until(lambda: "Load 1" in x_client(desktop, "xwininfo", "-root", "-tree"))
         await seen.type(FIELD)
         (typed, _) = await seen.shows()
@@ -210,5 +212,5 @@ async def test_a_browser_that_scrolls_zooms_and_goes_on_shows_nothing_of_a_value
         for keys in (("ctrl", "plus"), ("ctrl", "minus"), ("F8",)):
             await seen.press(*keys)
             shown = await seen.shows(read=True)
-        assert [whole(each) for each in shown] == [True, False], "read, it shows nothing; unread, nobody can say"
+        assert [whole(each) for each in shown] == [True, False], "OCR finds no value; without OCR the window is masked"
         assert not shown[1].masks

@@ -1,4 +1,4 @@
-"""A desktop comes up, or says in one sentence why not; and it leaves nothing behind."""
+"""A desktop starts, or its error explains in one sentence why not; and it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_a_desktop_without_a_program_is_an_empty_screen():
     await desktop.close()
 
 
-async def test_the_program_is_there_when_the_desktop_is(probe):
+async def test_the_program_is_visible_when_the_desktop_has_started(probe):
     async with VirtualDesktop(app=probe("repaints", "still")) as desktop:
         (window,) = await desktop.windows()
         assert (window.title, window.active) == ("Repaints", True)
@@ -62,8 +62,8 @@ while conn.wait_for_event():
 """
 
 
-async def test_a_window_that_comes_before_the_window_manager_is_up_is_shown(tmp_path, monkeypatch):
-    """It is in charge, and reads its settings out of a pipe, which the program fills once it wants to be shown."""
+async def test_a_window_that_appears_before_the_window_manager_is_ready_is_shown(tmp_path, monkeypatch):
+    """The window manager reads its settings from a pipe, which the program fills once it wants to be shown."""
     pipe, manager, program = tmp_path / "rc.xml", tmp_path / "openbox", tmp_path / "hasty.py"
     os.mkfifo(pipe)
     manager.write_text(f"#!/bin/sh\nexec {shutil.which('openbox')} --config-file {pipe} --sm-disable\n")
@@ -111,7 +111,7 @@ async def test_requests_to_one_desktop_take_turns():
         (["/etc/passwd"], "cannot be started: Permission denied"),
     ],
 )
-async def test_a_program_that_does_not_come_up_says_why(app, why):
+async def test_a_program_that_does_not_start_is_explained(app, why):
     with pytest.raises(DesktopFailed, match=why) as error:
         await VirtualDesktop.start(size=SMALL, app=app)
     assert "\n" not in str(error.value)
@@ -146,7 +146,7 @@ PRIVATE = {
 
 
 @pytest.mark.parametrize(("inherits", "plain"), [("needed", set()), ("plain", {"APP_LOG"})])
-async def test_processes_of_a_desktop_get_what_they_need_of_our_environment(monkeypatch, inherits, plain):
+async def test_processes_of_a_desktop_get_the_variables_they_need(monkeypatch, inherits, plain):
     for name, value in {**PRIVATE, "APP_LOG": "/tmp/mine", "PASSED": "canary", "HOLO_PROGRAM_ENV": "PASSED"}.items():
         monkeypatch.setenv(name, value)
     options = {"env": {"MINE": "canary"}, "secrets": {"A": "canary-4"}, "inherits": inherits}
@@ -163,20 +163,20 @@ async def test_processes_of_a_desktop_get_what_they_need_of_our_environment(monk
         assert own & set(found.pop(program)) == {"PASSED", "MINE"} | plain
     assert {"Xvfb", "openbox", "dbus-daemon"} < set(found)
     assert [name for name, around in found.items() if "XCOMPOSEFILE" in around] == ["openbox"], "nobody types into it"
-    assert len(found) == 5, "and the host, the message bus and the VNC server"
+    assert len(found) == 5, "five processes, including the host, the message bus and the VNC server"
     for around in found.values():
         assert not own & set(around)
         assert around["PATH"]
 
 
-async def test_a_program_that_may_miss_something_private_is_told_of_with_it(monkeypatch):
+async def test_the_error_of_a_program_names_withheld_variables(monkeypatch):
     monkeypatch.setenv("LEDGER_PASSWORD", "canary")
     with pytest.raises(DesktopFailed, match=r"did not get .*LEDGER_PASSWORD.*HOLO_PROGRAM_ENV") as failed:
         await VirtualDesktop.start(size=SMALL, app="false", inherits="plain")
     assert "canary" not in str(failed.value)
 
 
-async def test_an_exception_ends_the_desktop_too():
+async def test_an_exception_closes_the_desktop():
     with pytest.raises(ZeroDivisionError):
         async with VirtualDesktop(size=SMALL) as desktop:
             raise ZeroDivisionError
@@ -193,7 +193,7 @@ async def test_cancelling_a_start_leaves_nothing(after_s):
         await start
 
 
-async def test_the_x_server_dying_is_told(until):
+async def test_the_death_of_the_x_server_is_reported(until):
     async with VirtualDesktop(size=SMALL) as desktop:
         server = server_of(desktop)
         os.kill(server, signal.SIGKILL)
@@ -207,7 +207,7 @@ async def test_the_x_server_dying_is_told(until):
     assert not Path(f"/tmp/.X11-unix/X{desktop.display[1:]}").exists()
 
 
-async def test_a_killed_host_takes_everything_with_it():
+async def test_a_killed_host_ends_all_its_processes():
     stubborn = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 1000; sleep 1000' & exec xterm"
     desktop = await VirtualDesktop.start(app=["sh", "-c", stubborn])
     socket = Path(f"/tmp/.X11-unix/X{desktop.display[1:]}")
@@ -219,7 +219,7 @@ async def test_a_killed_host_takes_everything_with_it():
     await desktop.close()
 
 
-async def test_the_kill_switch_works_while_a_gesture_is_under_way():
+async def test_the_kill_switch_works_during_a_gesture():
     desktop = await VirtualDesktop.start(size=SMALL)
     pause = asyncio.ensure_future(desktop.do(Pause(3600)))
     await asyncio.sleep(0.05)
@@ -244,8 +244,8 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
-async def test_a_parent_that_ends_takes_everything_with_it(signum, until):
-    start = Agent if signum == signal.SIGKILL else subprocess.Popen  # who is killed does nothing of its own any more
+async def test_a_parent_that_ends_ends_all_its_processes(signum, until):
+    start = Agent if signum == signal.SIGKILL else subprocess.Popen  # a killed parent does no cleanup itself
     parent = start([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     display, folder = parent.stdout.readline().split()
     assert processes_with(Path(folder).name)
@@ -257,7 +257,7 @@ async def test_a_parent_that_ends_takes_everything_with_it(signum, until):
     assert not Path(f"/tmp/.X11-unix/X{display[1:]}").exists()
 
 
-async def test_nothing_is_printed_by_the_host(capfd):
+async def test_the_host_prints_nothing(capfd):
     async with VirtualDesktop(size=SMALL, app=["sh", "-c", "echo out; echo err >&2; exec xterm"]) as desktop:
         await desktop.do(Click(Point(5, 5)))
     assert capfd.readouterr() == ("", "")
@@ -284,7 +284,7 @@ def processes_with(mark: str) -> list[int]:
 
 
 @pytest.mark.skipif(not (shutil.which("dbus-daemon") and shutil.which("gdbus")), reason="needs dbus-daemon and gdbus")
-async def test_a_program_reaches_no_session_bus_of_the_persons(tmp_path, monkeypatch, until):
+async def test_a_program_cannot_reach_the_persons_session_bus(tmp_path, monkeypatch, until):
     outer = tmp_path / "run"
     outer.mkdir(mode=0o700)
     bus = ["dbus-daemon", "--session", "--nofork", f"--address=unix:path={outer}/bus", "--print-address=1"]
@@ -297,7 +297,7 @@ async def test_a_program_reaches_no_session_bus_of_the_persons(tmp_path, monkeyp
             ask = "gdbus call --session --dest org.freedesktop.DBus --object-path / --method org.freedesktop.DBus.GetId"
             said = tmp_path / "said"
             here = subprocess.run(ask.split(), capture_output=True, timeout=20)
-            assert here.returncode == 0, "a program outside finds it"
+            assert here.returncode == 0, "a program outside the desktop reaches the bus"
             told = f"{ask} > {said}.all 2>&1; ls -ld $XDG_RUNTIME_DIR >> {said}.all; mv {said}.all {said}; sleep 1000"
             async with VirtualDesktop(app=["sh", "-c", f"({told}) & exec xterm -e sleep 1000"]) as desktop:
                 assert await until(said.exists)

@@ -1,4 +1,4 @@
-"""The parts of a desktop that are plain values: keys, layouts, messages, secrets, cookies."""
+"""The value types of a desktop: keys, layouts, messages, secrets, cookies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GESTURES = [
 
 
 @pytest.mark.parametrize("gesture", GESTURES, ids=lambda gesture: type(gesture).__name__)
-def test_a_gesture_survives_the_wire(gesture):
+def test_a_gesture_is_unchanged_after_serialization(gesture):
     sent = ipc_messages.packed(ipc_messages.from_gesture(gesture))
     assert ipc_messages.to_gesture(ipc_messages.unpacked(sent[ipc_messages.HEADER.size :])) == gesture
 
@@ -48,7 +48,7 @@ def test_a_gesture_survives_the_wire(gesture):
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_survives_the_wire(error):
+def test_an_error_is_unchanged_after_serialization(error):
     got = ipc_messages.to_error(ipc_messages.from_error(error))
     assert (type(got), str(got), getattr(got, "limit", None)) == (
         type(error),
@@ -57,7 +57,7 @@ def test_an_error_survives_the_wire(error):
     )
 
 
-def test_key_names_do_not_mind_how_they_are_written():
+def test_key_names_are_accepted_in_any_spelling():
     assert keysym("PageUp") == keysym("page_up") == keysym("PGUP") == keysym("page-up") == 0xFF55
     assert keysym("Ctrl") == keysym("control") == 0xFFE3
     assert keysym("f24") == 0xFFD5
@@ -94,13 +94,13 @@ def test_a_layout_finds_keys_with_and_without_shift():
     assert layout.free() == [8]
 
 
-def test_the_layout_that_has_ascii_is_chosen():
+def test_the_layout_with_ascii_is_chosen():
     latin, cyrillic = [0x61, 0x41], [0x6C6, 0x6E6]
     assert Layout(8, [latin + cyrillic]).best_group() == 0
     assert Layout(8, [cyrillic + latin]).best_group() == 1
 
 
-def test_a_vault_fills_and_hides():
+def test_a_secret_store_fills_placeholders_and_hides_values():
     vault = SecretStore({"A": "one", "B": "one-two"})
     one, between, two, rest = vault.parts("{{secret:A}}/{{secret:B}}/{{other}}")
     assert (one.value, between, two.value, rest) == ("one", "/", "one-two", "/{{other}}")
@@ -116,10 +116,10 @@ def test_a_cookie_file_is_private_and_read_back(tmp_path):
     assert xauth.find(tmp_path / "none", 7) is None
     torn = tmp_path / "torn"
     torn.write_bytes(path.read_bytes()[:-3])
-    assert xauth.find(torn, 7) == cookie  # the first entry is whole
+    assert xauth.find(torn, 7) == cookie  # the first entry is complete
 
 
-def test_a_stop_that_overtakes_its_request_still_counts():
+def test_a_stop_that_arrives_before_its_request_counts():
     interrupt = Interrupt()
     interrupt.stop(5)
     interrupt.arm(5, None)
@@ -132,7 +132,7 @@ def test_a_stop_that_overtakes_its_request_still_counts():
         interrupt.sleep(3600)
 
 
-def test_importing_the_package_loads_nothing_of_x():
+def test_importing_the_package_loads_no_x_modules():
     code = "import sys, holo_tasks.desktop as d; print([m for m in sys.modules if m.split('.')[0] in BAD], d.Settle())"
     code = code.replace("BAD", "('xcffib', 'mss', 'pyautogui', 'PIL', 'Xlib', 'prefect')")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -145,6 +145,6 @@ def test_an_empty_or_broken_command_is_refused(app):
         VirtualDesktop(app=app)
 
 
-async def test_a_desktop_that_was_not_started_says_so():
+async def test_using_a_desktop_that_was_not_started_is_an_error():
     with pytest.raises(errors.InvalidUsage, match="not started"):
         await VirtualDesktop().look()

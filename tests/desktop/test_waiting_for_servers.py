@@ -1,4 +1,4 @@
-"""A picture is taken when the program has its server's answer, and not put off by a program that talks all the time."""
+"""A frame is taken once the program has its server's answer, and is not delayed by a program with constant traffic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.waiting_programs import APPS, blocks, command, image_of, send
 DELAY_S = 1.0
 
 
-async def test_a_form_in_a_browser_is_sent_once_by_a_model_that_believes_its_picture(tmp_path: Path) -> None:
+async def test_a_form_in_a_browser_is_sent_once_by_a_model_that_trusts_its_screenshot(tmp_path: Path) -> None:
     with SlowServer() as server:
         server.kind = "form"
         async with started(command("Chromium", server.url, tmp_path, server), tmp_path) as desktop:
@@ -30,7 +30,7 @@ async def test_a_form_in_a_browser_is_sent_once_by_a_model_that_believes_its_pic
             assert (by_fetch.sent, by_fetch.calls, by_fetch.error) == (1, 2, "")
 
 
-async def test_a_program_that_asks_in_a_thread_sends_once(tmp_path: Path) -> None:
+async def test_a_program_with_a_request_in_a_thread_sends_once(tmp_path: Path) -> None:
     with SlowServer() as server:
         server.kind, server.delay_s = "program", DELAY_S
         async with started(command("Tk", server.url, tmp_path, server), tmp_path) as desktop:
@@ -39,10 +39,8 @@ async def test_a_program_that_asks_in_a_thread_sends_once(tmp_path: Path) -> Non
     assert (came.sent, came.calls, came.error) == (1, 2, "")
 
 
-async def test_a_long_poll_that_was_pending_before_a_click_is_not_waited_for(
-    tmp_path: Path, until: Callable[..., Any]
-) -> None:
-    """The server answers it after the picture was taken, or after 30 s: a picture put off for it comes too late."""
+async def test_a_long_poll_from_before_a_click_is_not_awaited(tmp_path: Path, until: Callable[..., Any]) -> None:
+    """The server answers it after the frame, or after 30 s: a frame that waits for it comes too late."""
     with SlowServer() as server:
         server.talk = "long poll later"
         app = command("Chromium", f"{server.url}counter", tmp_path, server)
@@ -59,7 +57,7 @@ async def test_a_long_poll_that_was_pending_before_a_click_is_not_waited_for(
             assert await until(lambda: server.answered_polls > answered)
 
 
-async def test_on_a_display_of_somebody_else_the_program_that_is_touched_is_waited_for(tmp_path: Path) -> None:
+async def test_on_a_borrowed_display_the_touched_program_is_awaited(tmp_path: Path) -> None:
     with SlowServer() as server:
         server.kind, server.delay_s = "program", DELAY_S
         async with (
@@ -70,7 +68,7 @@ async def test_on_a_display_of_somebody_else_the_program_that_is_touched_is_wait
             assert server.sent == 1
 
 
-async def test_a_program_that_is_closed_in_is_waited_for_through_its_forwarder(tmp_path: Path) -> None:
+async def test_a_sandboxed_program_is_awaited_through_its_forwarder(tmp_path: Path) -> None:
     with SlowServer() as server:
         server.kind, server.delay_s = "program", DELAY_S
         closed: dict[str, Any] = {"network": [f"127.0.0.1:{server.port}"], "folders": {str(APPS): "read"}}
@@ -80,7 +78,7 @@ async def test_a_program_that_is_closed_in_is_waited_for_through_its_forwarder(t
 
 
 async def is_waited_for(desktop: Desktop) -> None:
-    """Send the form, and see that the first picture shows the answer."""
+    """Send the form, and check that the first frame shows the answer."""
     at = await until_shown(desktop, FORM)
     await desktop.do(Click(at))
     frame = await desktop.look(after_action=True)
@@ -89,7 +87,7 @@ async def is_waited_for(desktop: Desktop) -> None:
     assert ANSWER in blocks(image_of(frame), (FORM, ANSWER))
 
 
-async def test_when_the_patience_is_over_the_frame_says_what_the_program_waits_for(tmp_path: Path) -> None:
+async def test_when_patience_ends_the_frame_names_the_reason_of_the_wait(tmp_path: Path) -> None:
     with SlowServer() as server:
         server.kind, server.delay_s = "program", 60.0
         app = command("Tk", server.url, tmp_path, server)
@@ -103,13 +101,13 @@ async def test_when_the_patience_is_over_the_frame_says_what_the_program_waits_f
             assert not again.waiting_for
 
 
-async def test_without_patience_the_frame_still_says_that_something_was_sent(tmp_path: Path) -> None:
+async def test_without_patience_the_frame_still_reports_the_request(tmp_path: Path) -> None:
     with SlowServer() as server:
         server.kind, server.delay_s = "program", 60.0
         app = command("Tk", server.url, tmp_path, server)
         async with started(app, tmp_path, settle=Settle(patience_s=0.0, quiet_s=0.5)) as desktop:
             at = await until_shown(desktop, FORM)
-            for _ in range(2):  # the first request has taught the desktop nothing about the second one
+            for _ in range(2):  # the first request must not change the handling of the second
                 await desktop.do(Click(at))
                 end = time.monotonic() + 30
                 while not (activity := (await desktop.look(after_action=True)).activity).sent:

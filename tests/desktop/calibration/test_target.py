@@ -1,4 +1,4 @@
-"""Where clicks land on a window of our own, and what a calibration of a real desktop holds for."""
+"""Where clicks land on our own test window, and the conditions under which a calibration of a real desktop is valid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holo_tasks.desktop.calibration.click_window import dpi_of, scale_of
 from tests.support.monitors import set_monitors, set_resources
 
 
-async def test_a_click_is_seen_where_it_lands_and_nothing_reaches_a_program(probe: Any, tmp_path: Any) -> None:
+async def test_a_click_is_measured_on_the_target_window_and_reaches_no_program(probe: Any, tmp_path: Any) -> None:
     log, points = tmp_path / "log", [Point(5, 5), Point(320, 240), Point(639, 479)]
     async with VirtualDesktop(size=Size(640, 480), app=probe("events", log)) as desktop:
         before = await desktop.look()
@@ -47,7 +47,9 @@ async def test_a_click_is_seen_where_it_lands_and_nothing_reaches_a_program(prob
         ("Xft.dpi: -96", None, 1.0),
     ],
 )
-def test_a_fractional_scale_is_read_and_nonsense_is_none(resources: str, dpi: float | None, scale: float) -> None:
+def test_a_fractional_scale_is_parsed_and_an_invalid_one_is_none(
+    resources: str, dpi: float | None, scale: float
+) -> None:
     assert (dpi_of(resources), scale_of(resources)) == (dpi, scale)
 
 
@@ -60,7 +62,7 @@ LAYOUTS = (
 
 
 async def test_clicks_land_under_any_scale_on_any_monitor() -> None:
-    """All scales are tried where a monitor begins at no round place."""
+    """Tries all scales, with monitors at odd positions."""
     async with VirtualDesktop(size=Size(1280, 720)) as display:
         for boxes, number, scale in [(boxes, number, scale) for boxes, number, scales in LAYOUTS for scale in scales]:
             set_monitors(display, boxes)

@@ -1,4 +1,4 @@
-"""When programs are asked for their elements as a picture is waited for: as early as that keeps nobody from resting."""
+"""Programs are asked for their elements while a picture is awaited, as early as possible without disturbing their rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOX = Box(0, 0, 40, 30)
 
 
 class Told:
-    """A screen, what was drawn on it and who sleeps, as a test says; ``log`` is what happened in turn."""
+    """A screen with its repaints and the sleep of its programs, as set by a test. ``log`` is the order of calls."""
 
     exact, gone, size = True, False, SIZE
 
@@ -47,7 +47,7 @@ class Told:
     def ask(self) -> None: ...
 
     def asleep(self) -> Asleep | None:
-        """What is asked of programs wakes them."""
+        """Return whether programs sleep. A request for elements wakes them."""
         if self.sleeps is None:
             return None
         awake = "asks" in self.log
@@ -58,13 +58,13 @@ class Told:
         return eyes.look(after_action=False, asks=lambda: self.log.append("asks"))
 
 
-def test_where_nobody_can_tell_who_sleeps_programs_are_asked_while_rest_is_waited_for() -> None:
+def test_without_sleep_information_programs_are_asked_while_the_screen_settles() -> None:
     told = Told(sleeps=None)
     assert told.look().settled
     assert told.log[:2] == ["asks", "wait"]
 
 
-def test_else_they_are_asked_when_all_rest_and_the_picture_is_taken_once() -> None:
+def test_programs_are_asked_once_all_sleep_and_one_picture_is_taken() -> None:
     told = Told(sleeps=True)
     assert told.look().settled
     assert [each for each in told.log if each != "wait"] == ["asks", "picture"]
@@ -72,7 +72,7 @@ def test_else_they_are_asked_when_all_rest_and_the_picture_is_taken_once() -> No
 
 
 @pytest.mark.parametrize("sleeps", [True, None])
-def test_what_is_drawn_on_as_its_picture_is_taken_is_taken_again(sleeps: bool | None) -> None:
+def test_a_picture_during_a_repaint_is_taken_again(sleeps: bool | None) -> None:
     told = Told(sleeps=sleeps)
 
     def drawn_on() -> None:
@@ -97,7 +97,7 @@ def test_elements_are_read_ahead_once_for_each_picture() -> None:
             begun.append("read")
 
     elements = Reads()
-    for early in (True, True, False):  # as the picture is waited for, as it is taken, and when it was
+    for early in (True, True, False):  # while the picture is awaited, while it is taken, and afterwards
         elements.ahead(early=early)
     assert len(begun) == 1
     elements.ahead(early=False)

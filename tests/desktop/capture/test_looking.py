@@ -1,4 +1,4 @@
-"""A frame shows a screen that has come to rest."""
+"""A frame shows a settled screen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from holo_tasks.desktop.x11.x_connection import XLink
 GREEN, WHITE = (0, 255, 0), (255, 255, 255)
 SPOT = Point(150, 350)
 SMALL = Size(680, 500)
-PATIENT = Settle(quiet_s=0.3, cap_s=0.6)  # what spins every 20 ms is not drawn for as long on a busy machine
+# on a busy machine, a spinner with a 20 ms period pauses longer than the usual limit
+PATIENT = Settle(quiet_s=0.3, cap_s=0.6)
 
 
 async def clicked(desktop, color):
@@ -47,7 +48,7 @@ async def test_a_single_digit_that_changes_is_awaited(probe, color):
     assert any(color(frame, point) == GREEN for point in around)
 
 
-async def test_a_spinner_is_taken_at_the_cap_and_called_unsettled(probe, color):
+async def test_a_spinner_is_captured_at_the_cap_and_reported_unsettled(probe, color):
     async with VirtualDesktop(size=SMALL, app=probe("repaints", "spinner"), settle=PATIENT) as desktop:
         frame = await clicked(desktop, color)
     assert not frame.settled
@@ -60,7 +61,7 @@ async def test_a_caret_settles(probe):
     assert all(frame.settled for frame in frames)
 
 
-async def test_a_window_that_closes_has_nothing_left_to_answer(probe):
+async def test_a_window_that_closes_need_not_answer_a_ping(probe):
     async with VirtualDesktop(size=SMALL, app=probe("repaints", "close")) as desktop:
         await desktop.do(Click(Point(150, 300)))
         frame = await desktop.look(after_action=True)
@@ -68,7 +69,7 @@ async def test_a_window_that_closes_has_nothing_left_to_answer(probe):
         assert await desktop.windows() == []
 
 
-async def test_the_pointer_is_not_in_the_picture_and_its_moves_are_no_change():
+async def test_the_pointer_is_not_in_the_picture_and_its_motion_is_no_change():
     async with VirtualDesktop(size=Size(640, 480)) as desktop:
         before = await desktop.look()
         await desktop.do(Move(Point(320, 240)))
@@ -78,13 +79,13 @@ async def test_the_pointer_is_not_in_the_picture_and_its_moves_are_no_change():
     assert after.quiet_ns == 0
 
 
-async def test_a_pause_awaits_no_change():
+async def test_a_pause_waits_for_no_change():
     async with VirtualDesktop(size=Size(640, 480), settle=Settle(first_change_s=30)) as desktop:
         await desktop.do(Pause(0.01))
         assert (await desktop.look(after_action=True)).settled
 
 
-async def test_a_frame_has_the_size_of_the_screen_of_now(resize):
+async def test_a_frame_has_the_current_size_of_the_screen(resize):
     async with VirtualDesktop(size=Size(1000, 700)) as desktop:
         assert (await desktop.look()).size == desktop.size == Size(1000, 700)
         resize(desktop, 800, 600)
@@ -93,7 +94,7 @@ async def test_a_frame_has_the_size_of_the_screen_of_now(resize):
         assert len(frame.rgb) == 800 * 600 * 3
 
 
-async def test_a_screen_that_grows_is_seen_whole(x_server, resize):
+async def test_a_screen_that_grows_is_captured_whole(x_server, resize):
     display, authority = x_server("Xtigervnc", "-SecurityTypes", "None", "-rfbport", "-1", "-geometry", "640x480")
     async with AttachedDesktop(display, env={"XAUTHORITY": str(authority)}) as desktop:
         assert desktop.size == Size(640, 480)
@@ -103,12 +104,12 @@ async def test_a_screen_that_grows_is_seen_whole(x_server, resize):
 
 
 @pytest.mark.parametrize("toolkit", ["SubstructureNotify", "StructureNotify"])
-def test_a_sign_of_life_is_heard_as_any_toolkit_sends_it(x_server, monkeypatch, toolkit):
+def test_a_ping_answer_is_recognized_in_every_toolkits_form(x_server, monkeypatch, toolkit):
     display, authority = x_server("Xvfb")
     monkeypatch.setenv("XAUTHORITY", str(authority))
     repaints, link, serial = Repaints(display, lambda: None), XLink(display), 0xE0000001
     words = link.atom("WM_PROTOCOLS"), link.atom("_NET_WM_PING"), serial, link.root, 0, 0
-    mask = EventMask.SubstructureRedirect | getattr(EventMask, toolkit)  # the second is Qt's
+    mask = EventMask.SubstructureRedirect | getattr(EventMask, toolkit)  # Qt uses the second mask
     link.conn.core.SendEvent(False, link.root, mask, CLIENT_MESSAGE.pack(33, 32, link.root, *words))
     link.sync()
     repaints.wait(30_000_000_000, serial=serial)

@@ -1,4 +1,4 @@
-"""Of what is drawn, what shows something else."""
+"""Repaints that changed pixels are distinguished from repaints that drew the same pixels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMN = Box(100, 0, 256, 480)
 
 
 class Looks(Redrawn):
-    """Looks at a picture in place of a screen."""
+    """Reads a picture instead of a screen."""
 
     def __init__(self, picture: Image.Image) -> None:
         super().__init__(self)  # type: ignore[arg-type]
@@ -35,9 +35,9 @@ def painted(*boxes: Box) -> Image.Image:
     return picture
 
 
-def test_of_a_column_that_is_drawn_anew_one_line_shows_something_else() -> None:
+def test_a_repaint_is_reduced_to_the_pixels_that_changed() -> None:
     looks, line = Looks(painted()), Box(120, 200, 30, 12)
-    assert looks.since([Repaint(5, COLUMN)]) == ((5, COLUMN),), "nobody knows what was there before"
+    assert looks.since([Repaint(5, COLUMN)]) == ((5, COLUMN),), "there is no earlier picture to compare with"
     looks.picture = painted(line)
     seen = [Repaint(5, COLUMN), Repaint(7, COLUMN), Repaint(9, Box(0, 0, 50, 50))]
     assert looks.since(seen) == ((5, COLUMN), (7, line))
@@ -50,7 +50,7 @@ def test_of_a_column_that_is_drawn_anew_one_line_shows_something_else() -> None:
     )
 
 
-def test_each_place_is_looked_at_once() -> None:
+def test_each_region_is_read_once() -> None:
     looks = Looks(painted())
     looks.since([])
     looks.looked.clear()
@@ -58,7 +58,7 @@ def test_each_place_is_looked_at_once() -> None:
     assert looks.looked == [COLUMN]
 
 
-def test_a_screen_of_another_size_and_one_that_was_forgotten_are_looked_at_as_a_whole() -> None:
+def test_a_resized_or_forgotten_screen_is_compared_as_a_whole() -> None:
     looks = Looks(painted())
     looks.since([])
     looks.forget()
@@ -67,7 +67,7 @@ def test_a_screen_of_another_size_and_one_that_was_forgotten_are_looked_at_as_a_
     assert looks.since([Repaint(1, COLUMN), Repaint(2, COLUMN)]) == ((1, COLUMN), (2, COLUMN))
 
 
-def test_places_are_told_apart_and_none_is_lost() -> None:
+def test_changed_regions_are_separated_and_none_is_lost() -> None:
     boxes = [Box(3, 3, 5, 5), Box(300, 7, 40, 8), Box(2, 400, 600, 1), Box(639, 479, 1, 1)]
     found = places_of(painted(*boxes).point(lambda value: 255 - value))
     seen = painted(*found)

@@ -1,4 +1,4 @@
-"""The pictures that input is compared with: small once newer ones are there, and the same all the time."""
+"""The recent frames that input is compared with: older ones are compressed, and all keep their content."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def until_packed(pictures: Any) -> None:
         time.sleep(0.01)
 
 
-def test_older_pictures_are_packed_and_come_out_as_they_were() -> None:
+def test_older_frames_are_compressed_and_unchanged() -> None:
     pictures = remembered()
     numbers = {pictures.keep(taken(f"screen {number}")): number for number in range(8)}
     until_packed(pictures)
@@ -51,7 +51,7 @@ def test_older_pictures_are_packed_and_come_out_as_they_were() -> None:
     assert sum(known.bytes for known in pictures._kept.values()) < (AT_HAND + 1) * RAW
 
 
-def test_the_same_screen_has_the_same_number_also_when_it_is_packed() -> None:
+def test_equal_frames_have_one_number_also_when_compressed() -> None:
     pictures = remembered()
     first = pictures.keep(taken("first"))
     for number in range(3):
@@ -62,7 +62,7 @@ def test_the_same_screen_has_the_same_number_also_when_it_is_packed() -> None:
     assert pictures.keep(taken("First")) != first
 
 
-def test_what_is_kept_has_a_bound_but_for_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_for_frames_is_bounded_except_for_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent_frames, "MOST_BYTES", RAW)
     pictures, size = remembered(), Size(400, 200)
     for _ in range(FEWEST + 3):
@@ -72,7 +72,7 @@ def test_what_is_kept_has_a_bound_but_for_the_newest(monkeypatch: pytest.MonkeyP
 
 
 class _Watched(Remembered):
-    """Pictures of a screen that shows one clock, at a time that only naps move on."""
+    """Frames of a screen with one clock. Only sleeping advances the time."""
 
     def __init__(self, patch: pytest.MonkeyPatch, *, proven_at_s: float, hopeful_until_s: float) -> None:
         self.now_s, self.acted, self.row = 0.0, False, "row"
@@ -116,7 +116,7 @@ class _Watched(Remembered):
         return Sighting(self._screenshot("09:41:08"), windows)
 
     def pressed(self) -> str:
-        """Press beside the clock; return why not if that is refused."""
+        """Press next to the clock; return the reason if the press is refused."""
         try:
             self.compare(self.number, Click(Point(230, 100)))
         except ScreenChanged as error:
@@ -127,7 +127,7 @@ class _Watched(Remembered):
 CLOCK = Box(376, 88, 72, 16)
 
 
-def test_a_press_is_held_back_until_a_clock_beside_it_is_proven_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_press_waits_until_a_changing_area_beside_it_is_proven_to_be_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = _Watched(monkeypatch, proven_at_s=2.5, hopeful_until_s=9)
     assert screen.pressed() == ""
     assert 2.5 <= screen.now_s <= 2.6
@@ -135,16 +135,16 @@ def test_a_press_is_held_back_until_a_clock_beside_it_is_proven_to_be_one(monkey
 
 
 @pytest.mark.parametrize(("hopeful_until_s", "waited_s"), [(-1, PATIENCE_S), (2.0, 2.0), (60, HOLD_S)])
-def test_a_press_is_refused_once_nothing_promises_to_be_a_clock(
+def test_a_press_is_refused_once_no_area_can_become_a_clock(
     monkeypatch: pytest.MonkeyPatch, hopeful_until_s: float, waited_s: float
 ) -> None:
     screen = _Watched(monkeypatch, proven_at_s=60, hopeful_until_s=hopeful_until_s)
     assert "its row looks different" in screen.pressed()
     assert waited_s <= screen.now_s <= waited_s + 3 * NAP_S
-    assert not screen.acted, "the repaints meanwhile are no effects of input"
+    assert not screen.acted, "repaints during the wait must not count as effects of input"
 
 
-def test_a_row_that_changes_as_a_press_is_held_back_refuses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_press_is_refused_if_its_row_changes_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = _Watched(monkeypatch, proven_at_s=2.5, hopeful_until_s=9)
     screen.row = "row of another"
     assert "its row looks different" in screen.pressed()

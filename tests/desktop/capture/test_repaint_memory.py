@@ -1,4 +1,4 @@
-"""The file by which a process tells the next one on its display which places repaint themselves."""
+"""The file in which a process records the self-repainting areas of a display for the next process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_is_saved_is_for_this_user_alone_and_is_read_again(file: Path) -> None:
+def test_a_saved_file_is_private_and_can_be_loaded(file: Path) -> None:
     assert loaded(file) == []
     before = os.umask(0)
     try:
@@ -52,7 +52,7 @@ def test_what_is_saved_is_for_this_user_alone_and_is_read_again(file: Path) -> N
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_file_that_others_may_write_or_that_is_no_file_is_not_read(file: Path, tmp_path: Path) -> None:
+def test_a_file_that_others_can_write_or_a_link_is_not_loaded(file: Path, tmp_path: Path) -> None:
     save(file, TEXT)
     for bits in (0o620, 0o602):
         file.chmod(bits)
@@ -69,20 +69,20 @@ def test_a_file_that_others_may_write_or_that_is_no_file_is_not_read(file: Path,
     assert loaded(file) == [PLACE]
 
 
-def test_a_file_of_another_user_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_user_is_not_loaded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(file, TEXT)
     monkeypatch.setattr(repaint_memory.os, "geteuid", lambda: os.getuid() + 1)
     assert loaded(file) == []
 
 
 @pytest.mark.parametrize("text", [b"", TEXT.encode()[:-20], b"\0" * 100, TEXT.encode() + b" " * MOST_BYTES])
-def test_a_file_that_is_damaged_is_not_read(file: Path, text: bytes) -> None:
+def test_a_damaged_file_is_not_loaded(file: Path, text: bytes) -> None:
     save(file, TEXT)
     file.write_bytes(text)
     assert loaded(file) == []
 
 
-def test_a_process_that_is_killed_as_it_writes_leaves_the_file_as_it_was(file: Path) -> None:
+def test_a_process_killed_while_saving_leaves_the_old_file(file: Path) -> None:
     save(file, TEXT)
     code = (
         "import os, signal, sys, pathlib\n"
@@ -94,14 +94,14 @@ def test_a_process_that_is_killed_as_it_writes_leaves_the_file_as_it_was(file: P
     assert loaded(file) == [PLACE]
     [draft] = file.parent.glob(".*.part")
     save(file, TEXT)
-    assert draft.exists(), "another process may be at it"
+    assert draft.exists(), "another process may be writing the draft"
     old_s = time.time() - 2 * STALE_S
     os.utime(draft, (old_s, old_s))
     save(file, TEXT)
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_of_several_processes_the_last_one_wins_and_the_file_is_always_whole(file: Path) -> None:
+def test_of_several_writers_the_last_one_wins_and_the_file_is_always_complete(file: Path) -> None:
     save(file, TEXT)
     code = (
         "import sys, pathlib\n"
@@ -115,7 +115,7 @@ def test_of_several_processes_the_last_one_wins_and_the_file_is_always_whole(fil
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_draft_that_cannot_be_put_in_place_is_removed(file: Path) -> None:
+def test_a_draft_that_cannot_replace_the_file_is_removed(file: Path) -> None:
     file.mkdir(parents=True)
     with pytest.raises(OSError, match="directory"):
         save(file, TEXT)
@@ -123,7 +123,7 @@ def test_a_draft_that_cannot_be_put_in_place_is_removed(file: Path) -> None:
 
 
 class _Watch:
-    """A watch that has learned a clock, on a screen that is not there."""
+    """A repaint watch that has learned a clock, without a screen."""
 
     def __init__(self) -> None:
         self.expected: list[tuple[Box, float]] = []
@@ -137,7 +137,7 @@ class _Watch:
 
 
 class _Server:
-    """An X server with one property on its root window, as a connection to it shows it."""
+    """An X server with one property on its root window, as its connection shows it."""
 
     display, root = ":7", 1
 
@@ -173,13 +173,13 @@ def recalled(server: Any) -> list[tuple[Box, float]]:
     return list(watch.expected)
 
 
-def test_the_next_process_expects_what_was_kept_on_this_very_server(home: Path) -> None:
+def test_the_next_process_expects_the_areas_saved_on_the_same_server(home: Path) -> None:
     server: Any = _Server()
     watch: Any = _Watch()
     assert recalled(server) == []
     keep(server, watch)
     assert recalled(server) == [(CLOCK, 1.0)]
-    assert recalled(_Server()) == [], "another server with the same number has no name"
+    assert recalled(_Server()) == [], "another server with the same display number has no identity"
     another: Any = _Server()
     keep(another, watch)
     assert recalled(another) == [(CLOCK, 1.0)]
@@ -187,7 +187,7 @@ def test_the_next_process_expects_what_was_kept_on_this_very_server(home: Path) 
 
 
 @pytest.mark.parametrize("name", ["", "x", "../../etc/passwd", "c" * 33, "\0" * 32])
-def test_a_name_that_no_process_of_ours_gave_a_server_is_none(home: Path, name: str) -> None:
+def test_an_invalid_server_identity_is_ignored(home: Path, name: str) -> None:
     server: Any = _Server()
     watch: Any = _Watch()
     keep(server, watch)
@@ -195,7 +195,7 @@ def test_a_name_that_no_process_of_ours_gave_a_server_is_none(home: Path, name: 
     assert recalled(server) == []
 
 
-def test_a_process_that_learned_nothing_leaves_what_is_kept(home: Path) -> None:
+def test_a_process_that_learned_nothing_keeps_the_saved_areas(home: Path) -> None:
     server: Any = _Server()
     watch: Any = _Watch()
     keep(server, watch)
@@ -204,7 +204,7 @@ def test_a_process_that_learned_nothing_leaves_what_is_kept(home: Path) -> None:
     assert recalled(server) == [(CLOCK, 1.0)]
 
 
-def test_windows_that_moved_as_it_was_kept_are_not_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_areas_are_not_saved_if_windows_moved_meanwhile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([Arrangement(focus=1), Arrangement(focus=2)])
     monkeypatch.setattr(repaint_memory, "arrangement", lambda _: next(looks))
     watch: Any = _Watch()
@@ -212,7 +212,7 @@ def test_windows_that_moved_as_it_was_kept_are_not_told(home: Path, monkeypatch:
     assert not (home / FOLDER).exists()
 
 
-def test_a_home_that_cannot_be_used_is_done_without(home: Path) -> None:
+def test_an_unusable_home_folder_is_ignored(home: Path) -> None:
     home.write_text("no folder")
     server: Any = _Server()
     watch: Any = _Watch()

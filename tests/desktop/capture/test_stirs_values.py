@@ -1,4 +1,4 @@
-"""What a screen repaints by itself, told from what we did: with a made-up screen and clock."""
+"""Distinguish areas that repaint by themselves from effects of input, on an artificial screen and clock."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAR = Box(240, 160, 16, 16)
 
 
 class Shown:
-    """A screen that is watched, at a time that only this moves on."""
+    """A watched screen. Only this class advances its time."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.now_s, self.away, self.size = 100.0, False, Size(320, 200)
@@ -67,7 +67,7 @@ class Shown:
             self.learned()
 
     def learned(self, since_s: float | None = None) -> list[Box]:
-        """Return what is learned, without its rim."""
+        """Return the learned areas without their margins."""
         boxes = [stir.box for stir in self.stirs.steady(self.now_s if since_s is None else since_s)]
         return [Box(box.left + TILE, box.top + TILE, box.width - 2 * TILE, box.height - 2 * TILE) for box in boxes]
 
@@ -83,7 +83,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
     return Shown(monkeypatch)
 
 
-def test_what_ticks_is_learned_and_a_change_after_silence_ends_it(shown: Shown) -> None:
+def test_a_ticking_area_is_learned_and_a_change_after_a_long_silence_ends_it(shown: Shown) -> None:
     shown.tick(3)
     assert shown.learned() == []
     shown.tick()
@@ -94,7 +94,7 @@ def test_what_ticks_is_learned_and_a_change_after_silence_ends_it(shown: Shown) 
     assert shown.learned(seen_s) == []
 
 
-def test_what_we_do_is_not_learned_until_a_look_and_a_while_after_it(shown: Shown) -> None:
+def test_effects_of_input_are_not_learned_until_a_capture_and_a_while_after_it(shown: Shown) -> None:
     for settled, quiet_s in ((True, QUIET_S), (False, UNSETTLED_S)):
         shown.stirs.acts()
         shown.tick(5)
@@ -104,7 +104,7 @@ def test_what_we_do_is_not_learned_until_a_look_and_a_while_after_it(shown: Show
         shown.now_s += 60
 
 
-def test_a_window_that_is_drawn_anew_as_it_is_pressed_on_ends_nothing_and_after_the_look_it_does(shown: Shown) -> None:
+def test_a_repaint_during_a_press_does_not_unlearn_an_area_but_one_after_the_capture_does(shown: Shown) -> None:
     shown.tick(5)
     shown.stirs.acts()
     shown.tick(every_s=0.3)
@@ -116,13 +116,13 @@ def test_a_window_that_is_drawn_anew_as_it_is_pressed_on_ends_nothing_and_after_
     assert shown.learned() == []
 
 
-def test_a_shimmer_is_not_learned(shown: Shown) -> None:
+def test_a_slight_shimmer_is_not_learned(shown: Shown) -> None:
     shown.tick(8, every_s=0.1, by=1)
     shown.tick(8, by=20)
     assert shown.learned() == []
 
 
-def test_windows_that_come_or_go_and_what_is_scrolled_make_it_forget(shown: Shown) -> None:
+def test_moved_windows_and_scrolling_clear_the_learned_areas(shown: Shown) -> None:
     for move in (shown.stirs.moves, shown.repaints.rearranged):
         shown.tick(5)
         seen_s = shown.now_s
@@ -133,7 +133,7 @@ def test_windows_that_come_or_go_and_what_is_scrolled_make_it_forget(shown: Show
         assert shown.learned(seen_s) == []
 
 
-def test_a_screen_that_a_person_has_is_not_looked_at(shown: Shown) -> None:
+def test_a_screen_held_by_a_person_is_not_captured(shown: Shown) -> None:
     shown.tick(5)
     shown.away = True
     shown.taken.clear()
@@ -145,7 +145,7 @@ def test_a_screen_that_a_person_has_is_not_looked_at(shown: Shown) -> None:
     assert shown.learned() == []
 
 
-def test_a_picture_taken_as_a_person_gets_the_screen_is_not_kept(shown: Shown) -> None:
+def test_a_picture_taken_while_a_person_gets_the_screen_is_not_kept(shown: Shown) -> None:
     shown.tick(5)
     shown.on_taking = lambda: setattr(shown, "away", True)
     shown.tick()
@@ -153,7 +153,7 @@ def test_a_picture_taken_as_a_person_gets_the_screen_is_not_kept(shown: Shown) -
     assert shown.learned() == []
 
 
-def test_two_clocks_in_two_corners_are_looked_at_one_by_one(shown: Shown) -> None:
+def test_two_clocks_in_two_corners_are_captured_separately(shown: Shown) -> None:
     for number in range(5):
         shown.taken.clear()
         shown.now_s += 1
@@ -164,7 +164,7 @@ def test_two_clocks_in_two_corners_are_looked_at_one_by_one(shown: Shown) -> Non
     assert sorted(shown.learned(), key=str) == sorted([PLACE, FAR], key=str)
 
 
-def test_a_clock_is_learned_whole_also_where_its_words_stay_the_same(shown: Shown) -> None:
+def test_a_clock_is_learned_whole_although_part_of_its_text_stays_the_same(shown: Shown) -> None:
     line = Box(40, 40, 96, 16)
     for number in range(5):
         shown.now_s += 1
@@ -178,19 +178,19 @@ def test_a_clock_is_learned_whole_also_where_its_words_stay_the_same(shown: Show
     assert shown.learned() == [FAR]
 
 
-def test_a_whole_screen_that_keeps_changing_is_nothing_beside_others(shown: Shown) -> None:
+def test_a_whole_screen_that_keeps_changing_is_not_learned(shown: Shown) -> None:
     shown.tick(8, place=Box(0, 0, 320, 200))
     assert shown.learned() == []
 
 
-def test_more_repaints_than_are_kept_are_taken_together(shown: Shown) -> None:
+def test_more_repaints_than_the_queue_holds_are_merged(shown: Shown) -> None:
     for number in range(3 * QUEUED):
         shown.paint(Box(number % 300, 50, 4, 4), number % 2 * 255)
     assert len(shown.stirs._drawn) <= QUEUED
     assert shown.learned() == []
 
 
-def test_a_screen_of_another_size_is_begun_with_anew(shown: Shown) -> None:
+def test_a_resized_screen_is_learned_from_scratch(shown: Shown) -> None:
     shown.tick(5)
     shown.picture, shown.size = Image.new("L", (400, 300), 255), Size(400, 300)
     shown.tick()
@@ -200,7 +200,7 @@ def test_a_screen_of_another_size_is_begun_with_anew(shown: Shown) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("unforeseen"), xcffib.ConnectionException(1)])
-def test_when_it_cannot_look_nothing_is_left_out(shown: Shown, error: Exception) -> None:
+def test_nothing_is_learned_if_the_screen_cannot_be_captured(shown: Shown, error: Exception) -> None:
     shown.tick(5)
     shown.broken = error
     shown.paint(PLACE, 7)
@@ -210,13 +210,13 @@ def test_when_it_cannot_look_nothing_is_left_out(shown: Shown, error: Exception)
     assert shown.learned() == []
 
 
-def test_a_screen_whose_repaints_are_not_told_exactly_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_screen_without_exact_repaint_events_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Shown(monkeypatch)
     repaints: Any = SimpleNamespace(exact=False)
     assert RepaintWatch(repaints, shown.stirs._link, lambda: False).steady(0) == ()
 
 
-def test_a_first_look_waits_for_a_known_clock_to_tick_and_not_for_one_that_stopped(shown: Shown) -> None:
+def test_the_first_capture_waits_for_a_known_clock_to_tick_but_not_for_a_stopped_one(shown: Shown) -> None:
     naps: list[float] = []
 
     def sleep(nap_s: float) -> None:
@@ -239,19 +239,19 @@ def test_a_first_look_waits_for_a_known_clock_to_tick_and_not_for_one_that_stopp
     assert shown.stirs.learned() == [(PLACE, 1.0)]
 
 
-def test_a_place_beyond_the_screen_is_not_expected(shown: Shown) -> None:
+def test_an_area_outside_the_screen_is_not_expected(shown: Shown) -> None:
     shown.stirs.expect([(Box(8000, 40, 16, 16), 1.0)])
-    shown.stirs.confirm(lambda _: pytest.fail("nothing is there to wait for"))
+    shown.stirs.confirm(lambda _: pytest.fail("there must be no wait"))
 
 
-def test_a_screen_that_a_person_has_is_not_expected_to_go_on(shown: Shown) -> None:
+def test_no_area_is_expected_on_a_screen_held_by_a_person(shown: Shown) -> None:
     shown.away = True
     shown.taken.clear()
     shown.stirs.expect([(PLACE, 1.0)])
     assert shown.taken == []
 
 
-def test_a_place_that_takes_another_shape_each_time_is_said_to(shown: Shown) -> None:
+def test_an_area_that_takes_another_shape_each_time_is_marked_varied(shown: Shown) -> None:
     for number in range(6):
         shown.now_s += 1
         shown.picture.paste(255, PLACE.corners)

@@ -1,4 +1,4 @@
-"""Where a secret shows is told however its typing ended, also when the program has not drawn it yet or moves on."""
+"""The position of a typed secret is reported however the typing ended, even if the program draws late or moves on."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Drawn:
 
 
 class Program:
-    """A screen with two windows of one field each, in the place of an X server with a program on it.
+    """A screen with two windows of one field each, instead of an X server with a program.
 
-    ``keys`` says what each key does; looking fails from the look number ``blind`` on.
+    ``keys`` maps each key to its effect. Captures fail from number ``blind`` on.
     """
 
     def __init__(self, *, blind: int = 99, draws: bool = True, moves_on: bool = False, gone: bool = False) -> None:
@@ -85,14 +85,14 @@ def hands_on(program: Any, typing: Callable[[str], None]) -> Hands:
     typist = SimpleNamespace(type=typing, forget=lambda: None)
     fields = Fields(program, program, lambda: program.window)
     idle = SimpleNamespace(events=0, last_event_ns=0)
-    whole = SimpleNamespace(box=None)  # it is bound to no monitor
+    whole = SimpleNamespace(box=None)  # it is not bound to a monitor
     near = SimpleNamespace(client=lambda at: "")
-    gate = SimpleNamespace(sleep=lambda seconds: None)  # no one-time code is waited for
+    gate = SimpleNamespace(sleep=lambda seconds: None)  # there is no one-time code to wait for
     return Hands(None, idle, program, typist, None, gate, SecretStore({}), fields, whole, near, None)  # type: ignore[arg-type]
 
 
 def typed_on(program: Program, stops_after: int | None = None) -> list[Box]:
-    """Type a value; return where that is said to show."""
+    """Type a value; return the reported areas of its text."""
 
     def typing(text: str) -> None:
         for character in text[:stops_after]:
@@ -113,26 +113,26 @@ def covers(boxes: list[Box], field: Box) -> bool:
     )
 
 
-def test_the_field_is_told_when_looking_at_it_is_cut_short() -> None:
+def test_the_field_is_reported_if_its_capture_fails() -> None:
     (box,) = typed_on(Program(blind=1))
     assert covers([box], ONE)
     assert box.width < FIRST.width
 
 
-def test_all_of_the_window_is_told_when_nothing_was_drawn_yet_or_can_be_seen() -> None:
+def test_the_whole_window_is_reported_if_no_text_was_drawn_or_visible() -> None:
     assert typed_on(Program(draws=False), stops_after=1) == [FIRST]
     assert typed_on(Program(gone=True)) == [FIRST]
 
 
-def test_nothing_is_told_when_nothing_was_typed() -> None:
+def test_no_area_is_reported_if_no_character_was_typed() -> None:
     assert typed_on(Program(), stops_after=0) == []
     assert typed_on(Program(blind=0)) == []
 
 
 @pytest.mark.parametrize("blind", [99, 2])
-def test_a_caret_that_blinks_before_the_text_is_drawn_is_not_taken_for_it(blind: int) -> None:
+def test_a_caret_that_blinks_before_the_text_is_drawn_is_not_taken_for_the_text(blind: int) -> None:
     class Late(Program):
-        """Its caret is drawn at once, in the other field's place; what was typed only when it was looked at again."""
+        """Draws a caret in the other field at once, and the typed text only before its third capture."""
 
         looks = 0
 
@@ -152,7 +152,7 @@ def test_a_caret_that_blinks_before_the_text_is_drawn_is_not_taken_for_it(blind:
 
 
 @pytest.mark.parametrize("stops_after", [None, 2])
-def test_both_fields_are_told_when_the_program_moves_on_while_it_is_typed_to(stops_after: int | None) -> None:
+def test_both_fields_are_reported_if_the_program_moves_on_during_typing(stops_after: int | None) -> None:
     boxes = typed_on(Program(moves_on=True), stops_after)
     assert covers(boxes, ONE)
     assert covers(boxes, TWO)
@@ -163,11 +163,9 @@ VALUE = "Kranich-€9x"
 
 
 @pytest.mark.parametrize(("beside", "shows"), [(VALUE, True), ("ok", False), ("bar", False), ("enabled", False)])
-def test_a_field_beside_a_passwords_signs_is_told_apart_by_whether_it_may_show_the_value(
-    beside: str, shows: bool
-) -> None:
+def test_an_area_beside_masked_characters_is_reported_only_if_it_may_show_the_value(beside: str, shows: bool) -> None:
     class Shown(Program):
-        """Its window shows a sign for each character in one field, and something else in another."""
+        """Shows a masked character per typed character in one field, and another text elsewhere."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -194,9 +192,9 @@ def test_a_field_beside_a_passwords_signs_is_told_apart_by_whether_it_may_show_t
 
 
 @pytest.mark.parametrize("error", [LimitReached("Too late."), ValueError("not an error of ours")])
-def test_the_process_that_types_says_where_whatever_went_wrong(error: Exception) -> None:
+def test_the_typing_process_reports_the_areas_whatever_error_occurred(error: Exception) -> None:
     class XSession:
-        """One whose X server is gone after it typed: what it failed with is said in other words."""
+        """A session whose X server died after the typing. It explains errors in other words."""
 
         vault = SecretStore({})
         left = [HERE]

@@ -1,4 +1,4 @@
-"""A sheet of LibreOffice: overwriting changes one cell, and a text arrives as typed. All cells of the file count."""
+"""A LibreOffice sheet: overwriting changes one cell, and a text arrives as typed. All cells of the file are compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ Cells = dict[str, Any]
 
 
 def made() -> openpyxl.Workbook:
-    """Return a sheet of 20 rows by 3, a column that begins with texts to complete, and cells of percents."""
+    """Return a sheet of 20 rows and 3 columns, with a column of texts that trigger completion, and cells of
+    percentages.
+    """
     book = openpyxl.Workbook()
     sheet = book.active
     for row in range(1, ROWS + 1):
@@ -40,14 +42,14 @@ def read(path: Path) -> Cells:
 
 
 class Sheet:
-    """A sheet that is open, and its file."""
+    """An open sheet and its file."""
 
     def __init__(self, desktop: VirtualDesktop, path: Path) -> None:
         self.desktop = desktop
         self._path = path
 
     async def go(self, place: str) -> None:
-        """Go to a cell by keys, until the box with the cell's name shows it: a busy sheet may lose some keys."""
+        """Move to a cell by keys until the name box shows it. A busy sheet may lose some keys."""
         column, row = ord(place[0]) - ord("A"), int(place[1:]) - 1
         until = time.monotonic() + PATIENCE_S
         while True:
@@ -99,7 +101,7 @@ def office(folder: Path, *arguments: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cells, Cells]:
-    """Return what the cells held before, and after all of `typed`."""
+    """Return the contents of the cells before and after `typed`."""
     folder = tmp_path_factory.mktemp("sheet")
     path = folder / "stock.xlsx"
     made().save(path)
@@ -145,7 +147,7 @@ MOVED_ON = {"A22": "IBan", "B22": "b c", "C22": 7, "A23": "next"}
 
 
 @pytest.mark.parametrize("expected", [ONE_CELL, EXACT, TAKEN_AS_SUCH, MOVED_ON])
-def test_a_cell_holds_what_was_typed(saved, expected):
+def test_a_cell_holds_the_typed_text(saved, expected):
     assert {place: saved[1].get(place) for place in expected} == expected
 
 

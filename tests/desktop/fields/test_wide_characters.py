@@ -1,4 +1,4 @@
-"""Characters above U+FFFF arrive in a Java window by the clipboard, and nothing else is pasted."""
+"""Characters above U+FFFF reach a Java window through the clipboard, and other texts are not pasted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def until(reached: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def fields(folder: Path) -> AsyncIterator[tuple[VirtualDesktop, Callable[[], str]]]:
-    """Fields of Swing, and what they hold."""
+    """Swing fields and their contents."""
     log, java = folder / "held", str(Path(shutil.which("java") or "").resolve())
     app, secrets = ["java", str(APPS / "FieldsSwing.java"), str(log)], {"pin": Secret("pin", "a🙂b", program=java)}
     async with VirtualDesktop(app=app, secrets=secrets, app_timeout_s=60) as desktop:
@@ -41,7 +41,7 @@ async def fields(folder: Path) -> AsyncIterator[tuple[VirtualDesktop, Callable[[
         yield desktop, lambda: log.read_text().partition("|")[0]
 
 
-async def test_wide_characters_arrive_in_their_order_and_enter_comes_last(tmp_path: Path) -> None:
+async def test_wide_characters_arrive_in_order_and_enter_comes_last(tmp_path: Path) -> None:
     async with fields(tmp_path) as (desktop, held):
         for text in ("a🙂b", "🙂🙃", "𝔘nd Zoë"):
             await desktop.do(Write(text, overwrite=True, press_enter=True))

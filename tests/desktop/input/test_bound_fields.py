@@ -1,4 +1,6 @@
-"""A secret that is bound to a field is typed there: another one is told by the labels, or gets a few signs at most."""
+"""A secret bound to a field is typed into it only. Another field is recognized by labels, or gets a few characters at
+most.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ SIZE = Size(1000, 1000)
 
 
 class Forms:
-    """A desktop with a program that shows one form after the other."""
+    """A desktop with a program that shows one form after another."""
 
     def __init__(self, desktop: VirtualDesktop, told: Any, until: Callable[..., Any]) -> None:
         self._desktop, self.told, self._until = desktop, told, until
@@ -69,7 +71,7 @@ def forms(started: tuple[VirtualDesktop, Any], until: Callable[..., Any]) -> For
 
 
 @pytest.mark.parametrize("layout", ["beside", "above", "narrow", "note"])
-async def test_it_is_typed_into_the_field_of_its_label(forms: Forms, layout: str) -> None:
+async def test_the_secret_is_typed_into_the_field_with_its_label(forms: Forms, layout: str) -> None:
     walk = await forms.show(layout)
     await forms.click(walk, "password")
     await walk.act(SECRET)
@@ -78,7 +80,7 @@ async def test_it_is_typed_into_the_field_of_its_label(forms: Forms, layout: str
 
 
 @pytest.mark.parametrize("layout", ["same_row", "below", "note", "written"])
-async def test_a_field_beside_or_below_the_one_of_that_label_gets_nothing(forms: Forms, layout: str) -> None:
+async def test_a_field_beside_or_below_the_labelled_one_gets_no_character(forms: Forms, layout: str) -> None:
     walk, before = await forms.show(layout), {}
     if layout == "written":
         await forms.click(walk, "user")
@@ -92,7 +94,7 @@ async def test_a_field_beside_or_below_the_one_of_that_label_gets_nothing(forms:
 
 
 @pytest.mark.parametrize(("layout", "own", "most"), [("disabled", 0, 1), ("moves_on", 8, BATCH)])
-async def test_a_field_that_has_the_keyboard_instead_gets_a_few_signs(
+async def test_another_field_with_the_keyboard_focus_gets_few_characters(
     forms: Forms, layout: str, own: int, most: int
 ) -> None:
     walk = await forms.show(layout)

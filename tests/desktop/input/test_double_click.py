@@ -1,4 +1,4 @@
-"""Two clicks of two gestures are no double click, whatever the screen's settings take for one."""
+"""Clicks of two gestures never make a double click, whatever the screen's double-click settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERY = {TIME: 900, "Xft/DPI": 98304, DISTANCE: 24}
 
 
 def settings(numbers: dict[str, int], order: str = "<") -> bytes:
-    """Return settings as an XSETTINGS manager publishes them, with a text and a color among them."""
+    """Return settings in the format of an XSETTINGS manager, including a text and a color."""
 
     def named(kind: int, name: str, value: bytes) -> bytes:
         padded = name.encode() + b"\0" * (-len(name) % 4)
@@ -28,12 +28,12 @@ def settings(numbers: dict[str, int], order: str = "<") -> bytes:
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_numbers_are_read_among_texts_and_colors(order: str) -> None:
+def test_integer_settings_are_parsed_among_texts_and_colors(order: str) -> None:
     assert numbers_in(settings(EVERY, order)) == EVERY
 
 
 @pytest.mark.desktop
-def test_a_screen_is_asked_and_what_toolkits_have_by_themselves_stays(
+def test_settings_of_the_screen_extend_the_toolkits_defaults(
     x_server: Callable[..., tuple[str, Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     display, authority = x_server("Xvfb")

@@ -1,4 +1,4 @@
-"""The gate in the process that owns the mouse: what it lets through, and what stops it half-way."""
+"""The input gate in the process that owns the mouse: its checks before a gesture, and its interruptions during one."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ GESTURES = [
 ]
 LONG = Write("Ab " * 5_000)
 LONG_EVENTS = 15_000
-"""No fewer: the presses of its letters."""
+"""A lower bound: the key presses of its letters."""
 RUN = "20260101-000000-run"
 
 
 class Served:
-    """A desktop that serves a run, with a witness of all its input, and somebody who keeps up the lease."""
+    """A desktop that serves a run, with a witness of its input, and a thread that renews the lease."""
 
     def __init__(self, desktop: Desktop, inputs: Inputs, folder: Path) -> None:
         self.desktop, self.inputs, self.folder = desktop, inputs, folder
@@ -64,7 +64,7 @@ class Served:
             self._over.wait(0.1)
 
     async def close(self) -> None:
-        """Have nobody keep up the lease any more, and end the desktop."""
+        """Stop renewing the lease, and close the desktop."""
         self._over.set()
         self._renewing.join()
         await self.desktop.close()
@@ -73,28 +73,28 @@ class Served:
         return await self.desktop.do(gesture, deadline, Slip(gesture_digest(gesture), **in_time(**slip)))
 
     async def quiet(self) -> int:
-        """Count what has arrived by now, certainly all of it."""
+        """Return the number of input events. A capture first makes sure that all have arrived."""
         await self.desktop.look()
         return len(self.inputs.sent())
 
     async def nothing_held(self) -> bool:
-        """Say whether nothing is left pressed; on a busy machine the program reads that long after it was sent."""
+        """Return whether no key or button stays pressed. On a busy machine the witness sees a release late."""
         end_s = time.monotonic() + 10
         while self.inputs.held() and time.monotonic() < end_s:
             await asyncio.sleep(0.05)
         return not self.inputs.held()
 
     async def stopped(self, before: int) -> None:
-        """Hold that a part of something long was sent since, that no more comes, and that nothing is left pressed."""
+        """Assert that only part of a long input was sent, that no more follows, and that nothing stays pressed."""
         assert await self.nothing_held()
         sent, end_s = -1, time.monotonic() + 10
-        while sent != (sent := len(self.inputs.sent())):  # on a busy machine the witness writes later
+        while sent != (sent := len(self.inputs.sent())):  # on a busy machine the witness writes late
             assert time.monotonic() < end_s
             await asyncio.sleep(0.3)
         assert before < sent < before + LONG_EVENTS
 
     async def typing(self, gesture: Gesture = LONG, **slip: Any) -> asyncio.Task[Any]:
-        """Begin something long, and return when it is well under way."""
+        """Start a long input, and return once it is well under way."""
         before = len(self.inputs.sent())
         task = asyncio.create_task(self.do(gesture, **in_time(600, **slip)))
         while len(self.inputs.sent()) < before + 20:
@@ -118,7 +118,7 @@ async def serving(folder: Path) -> Served:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One for the tests that leave it as it was; each test has an event loop of its own."""
+    """A shared desktop for tests that leave it unchanged. Each test has its own event loop."""
     one = asyncio.run(serving(tmp_path_factory.mktemp("served")))
     yield one
     asyncio.run(one.close())
@@ -126,7 +126,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 async def doomed(tmp_path: Path) -> AsyncIterator[Served]:
-    """One whose input is stopped for good."""
+    """A desktop for a test that stops its input permanently."""
     one = await serving(tmp_path)
     yield one
     await one.close()
@@ -157,21 +157,21 @@ async def test_a_slip_for_another_gesture_is_refused(served: Served, other: Gest
 
 
 @pytest.mark.parametrize("expires_s", [0.0, -1.0, math.nan, math.inf])
-async def test_a_slip_that_has_expired_or_never_would_is_refused(served: Served, expires_s: float) -> None:
+async def test_an_expired_slip_or_one_without_an_expiry_is_refused(served: Served, expires_s: float) -> None:
     before = await served.quiet()
     with pytest.raises(PolicyRefused, match="expired"):
         await served.do(Click(SPOT), expires_s=expires_s)
     assert await served.quiet() == before
 
 
-async def test_a_slip_is_good_once(served: Served) -> None:
+async def test_a_slip_can_be_used_once(served: Served) -> None:
     slip = Slip(gesture_digest(Click(SPOT)), **in_time())
     await served.desktop.do(Click(SPOT), slip=slip)
     before = await served.quiet()
     with pytest.raises(PolicyRefused, match="used before"):
         await served.desktop.do(Click(SPOT), slip=slip)
     assert await served.quiet() == before
-    await served.do(Click(SPOT))  # the same again, with a slip of its own
+    await served.do(Click(SPOT))  # the same gesture with a new slip
     assert await served.quiet() > before
 
 
@@ -194,11 +194,11 @@ async def test_a_slip_that_expires_stops_a_long_text(served: Served) -> None:
     await served.stopped(before)
 
 
-async def test_a_pause_needs_no_slip_for_it_sends_nothing(served: Served) -> None:
+async def test_a_pause_needs_no_slip_because_it_sends_no_input(served: Served) -> None:
     assert (await served.desktop.do(Pause(0))).events == 0
 
 
-async def test_a_desktop_that_serves_no_run_needs_no_slip_but_holds_to_one(tmp_path: Path) -> None:
+async def test_a_desktop_without_a_run_needs_no_slip_but_checks_a_given_one(tmp_path: Path) -> None:
     async with VirtualDesktop() as desktop:
         await desktop.do(Click(SPOT))
         with pytest.raises(PolicyRefused, match="another gesture"):
@@ -222,7 +222,7 @@ async def test_a_press_in_the_window_of_another_program_is_not_sent(served: Serv
     assert [event for event in served.inputs.sent() if event.kind != "motion"] == presses
 
 
-async def test_nothing_is_dropped_on_the_window_of_another_program(served: Served) -> None:
+async def test_a_drag_onto_another_programs_window_is_refused(served: Served) -> None:
     mine = (await served.desktop.owner_at(SPOT)).name
     before = await served.quiet()
     with pytest.raises(PolicyRefused, match="unknown program"):
@@ -230,7 +230,7 @@ async def test_nothing_is_dropped_on_the_window_of_another_program(served: Serve
     assert await served.quiet() == before
 
 
-async def test_a_text_is_not_sent_when_the_click_for_it_leaves_the_keyboard_elsewhere(tmp_path: Path) -> None:
+async def test_a_text_is_not_sent_if_its_click_leaves_the_keyboard_elsewhere(tmp_path: Path) -> None:
     inputs = Inputs(tmp_path / "inputs")
     gesture = Write("text", at=Point(20, 20))
     call = WriteAtCall(tool_name="write_at", element="a label", x=20, y=20, content="text")
@@ -254,7 +254,7 @@ async def test_a_text_is_not_sent_when_the_click_for_it_leaves_the_keyboard_else
             label.kill()
 
 
-async def test_a_run_that_is_late_is_waited_for_and_its_text_arrives_whole(served: Served) -> None:
+async def test_input_waits_for_a_late_lease_renewal_and_the_text_arrives_complete(served: Served) -> None:
     text = Write("ab" * 400)
     task = await served.typing(text)
     served.alive = False
@@ -267,7 +267,7 @@ async def test_a_run_that_is_late_is_waited_for_and_its_text_arrives_whole(serve
     assert (await task).events == 1600
 
 
-async def test_a_run_that_is_not_heard_from_loses_its_input_and_gets_it_back(served: Served) -> None:
+async def test_a_run_that_stops_renewing_its_lease_loses_its_input_and_can_regain_it(served: Served) -> None:
     before = await served.quiet()
     task = await served.typing()
     served.alive = False
@@ -278,10 +278,10 @@ async def test_a_run_that_is_not_heard_from_loses_its_input_and_gets_it_back(ser
     await served.do(Click(SPOT))
 
 
-def test_a_lease_does_not_last_longer_because_the_machine_slept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_is_not_extended_by_the_machines_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     page = Page(Page.create())
     gate = gates.Gate(page)
-    gate._served = gates.Served("run", time.monotonic(), Path())  # without the thread that looks for requests
+    gate._served = gates.Served("run", time.monotonic(), Path())  # without the thread that watches for kill requests
     page.renew(boot_s() + 60)
     gate.admit(Move(SPOT), Slip(gesture_digest(Move(SPOT)), time.monotonic() + 60))
     gate.motion()
@@ -290,9 +290,9 @@ def test_a_lease_does_not_last_longer_because_the_machine_slept(monkeypatch: pyt
         gate.motion()
 
 
-async def test_a_button_is_not_held_for_a_run_that_is_late(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_button_stays_pressed_for_a_late_lease(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     before = len(served.inputs.sent())
-    for lease_s in (0.12, 0.14, 0.16, 0.18) * 3:  # on a busy machine a short one is over before it begins
+    for lease_s in (0.12, 0.14, 0.16, 0.18) * 3:  # on a busy machine a short lease ends before the gesture begins
         served.alive = False
         served.desktop.renew(boot_s() + lease_s)
         with pytest.raises(DesktopFailed, match="did not renew its lease"):
@@ -304,7 +304,7 @@ async def test_a_button_is_not_held_for_a_run_that_is_late(served: Served, monke
     assert await served.nothing_held()
 
 
-async def test_the_latch_stops_a_text_and_all_that_comes_later(doomed: Served) -> None:
+async def test_the_latch_stops_a_text_and_all_later_input(doomed: Served) -> None:
     task = await doomed.typing()
     doomed.desktop.latch()
     with pytest.raises(Killed):
@@ -318,7 +318,7 @@ async def test_the_latch_stops_a_text_and_all_that_comes_later(doomed: Served) -
     assert doomed.desktop.at_rest
 
 
-async def test_the_latch_wakes_a_pause(tmp_path: Path) -> None:
+async def test_the_latch_interrupts_a_pause(tmp_path: Path) -> None:
     async with VirtualDesktop() as desktop:
         await desktop.serve(RUN, time.monotonic(), kill_files.folder_in(tmp_path))
         pause = asyncio.create_task(desktop.do(Pause(3600)))
@@ -329,9 +329,9 @@ async def test_the_latch_wakes_a_pause(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("request_", ["run", "all"])
-async def test_a_request_to_stop_is_seen_where_the_input_is_sent(doomed: Served, request_: str) -> None:
+async def test_the_sending_process_sees_a_kill_request(doomed: Served, request_: str) -> None:
     kill_files.ask_one(doomed.folder, "20260101-000000-other", "not this one")
-    (doomed.folder / "all-0000-99999999999999999").touch()  # of before the machine was started
+    (doomed.folder / "all-0000-99999999999999999").touch()  # from before the machine was started
     task = await doomed.typing()
     if request_ == "run":
         kill_files.ask_one(doomed.folder, RUN, "")
@@ -344,8 +344,8 @@ async def test_a_request_to_stop_is_seen_where_the_input_is_sent(doomed: Served,
     await doomed.stopped(0)
 
 
-async def test_a_request_from_before_the_run_is_not_for_it(served: Served, tmp_path: Path) -> None:
-    folder = kill_files.folder_in(tmp_path)  # one that nobody watches yet: the run before is meant by the request
+async def test_a_kill_request_from_before_the_run_is_ignored(served: Served, tmp_path: Path) -> None:
+    folder = kill_files.folder_in(tmp_path)  # not watched yet: the request means the run before
     kill_files.ask_all(folder, "too early")
     await served.desktop.serve("a-later-run", time.monotonic(), folder)
     await asyncio.sleep(0.2)
@@ -353,7 +353,7 @@ async def test_a_request_from_before_the_run_is_not_for_it(served: Served, tmp_p
     await served.desktop.serve(RUN, time.monotonic(), served.folder)
 
 
-async def test_a_drag_that_is_stopped_leaves_the_button_up_and_the_pointer_where_it_was(doomed: Served) -> None:
+async def test_a_stopped_drag_releases_the_button_and_leaves_the_pointer(doomed: Served) -> None:
     task = asyncio.create_task(doomed.do(Drag(SPOT, OTHER)))
     while not [event for event in doomed.inputs.all() if event.kind == "press"]:
         await asyncio.sleep(0)
@@ -364,7 +364,7 @@ async def test_a_drag_that_is_stopped_leaves_the_button_up_and_the_pointer_where
     assert doomed.inputs.all()[-1].kind == "release"
 
 
-async def test_input_stops_when_nobody_can_know_whether_it_should(doomed: Served) -> None:
+async def test_input_stops_if_kill_requests_cannot_be_read(doomed: Served) -> None:
     task = await doomed.typing()
     doomed.folder.rename(doomed.folder.with_name("moved"))
     doomed.folder.touch()
@@ -397,7 +397,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
-def test_input_stops_with_the_process_that_asked_for_it(tmp_path: Path, number: signal.Signals) -> None:
+def test_input_stops_when_the_requesting_process_ends(tmp_path: Path, number: signal.Signals) -> None:
     log = tmp_path / "inputs"
     inputs, folder = Inputs(log), kill_files.folder_in(tmp_path)
     command = [sys.executable, "-c", DRIVER, str(folder), *witnessed(log)]

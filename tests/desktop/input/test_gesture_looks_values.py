@@ -1,4 +1,4 @@
-"""What counts as the answer of a program to a press, on a screen that is told of."""
+"""Which change of the screen counts as a program's reaction to a press, on an artificial screen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MS = 1_000_000
 
 
 class Told:
-    """A screen that is drawn as it was after 5 ms, and otherwise later, if at all; time goes by as it is waited."""
+    """A screen that is redrawn unchanged after 5 ms, and changed later or never. Waiting advances the time."""
 
     def __init__(self, otherwise_ns: int) -> None:
         self.now_ns, self._otherwise_ns = 0, otherwise_ns
@@ -38,10 +38,10 @@ class Told:
         self.now_ns += timeout_ns
 
     def ask(self) -> None:
-        """Nobody answers pings here."""
+        """Do nothing: no program answers pings here."""
 
     def check(self) -> None:
-        """Input may be sent."""
+        """Permit the input."""
 
 
 @pytest.fixture
@@ -57,11 +57,11 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> Any:
     return wait
 
 
-def test_what_is_drawn_as_it_was_is_no_answer(waited: Any) -> None:
+def test_an_unchanged_redraw_is_not_a_reaction(waited: Any) -> None:
     answered, when_ns = waited(600 * MS)
     assert answered
     assert when_ns >= 600 * MS
 
 
-def test_a_program_that_shows_nothing_else_is_not_waited_for_for_ever(waited: Any) -> None:
+def test_the_wait_for_a_reaction_is_limited(waited: Any) -> None:
     assert waited(2 * BUSY_NS) == (False, BUSY_NS)

@@ -1,4 +1,4 @@
-"""What is done with mouse and keyboard on a display is told in order, also when keys are lent to characters."""
+"""A person's mouse and keyboard input is reported in order, also when spare keys are mapped to characters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holo_tasks.desktop.input.input_recorder import Witness
 
 
 @pytest.mark.asyncio
-async def test_all_that_is_done_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_input_is_reported_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     async with VirtualDesktop() as desktop:
         monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
         monkeypatch.setenv("DISPLAY", desktop.display)

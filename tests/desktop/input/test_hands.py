@@ -1,4 +1,4 @@
-"""Every gesture, as a real program sees it."""
+"""Every gesture as a real program receives it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPOT, OTHER = Point(200, 200), Point(400, 300)
 
 @pytest.fixture(autouse=True)
 async def clean(request, until):
-    """Begin with the pointer in the window and an empty log."""
+    """Start with the pointer in the window and an empty log."""
     if "events" not in request.fixturenames:
         return
     events = request.getfixturevalue("events")
@@ -34,13 +34,13 @@ async def test_a_click_presses_and_releases_at_the_point(events, button, number)
     assert receipt.events >= 2
 
 
-async def test_a_double_click_is_one_to_the_program(events):
+async def test_the_program_recognizes_a_double_click(events):
     await events.desktop.do(Click(SPOT, count=2))
     assert len(await events.told.has(2, "press")) == 2
     assert len(await events.told.has(1, "double")) == 1
 
 
-async def test_two_clicks_in_a_row_are_not_a_double_click(events):
+async def test_two_single_clicks_are_not_a_double_click(events):
     await events.desktop.do(Click(OTHER))
     await events.desktop.do(Click(OTHER))
     assert len(await events.told.has(2, "press")) == 2
@@ -142,7 +142,7 @@ async def test_keys_are_held_while_others_are_tapped(events):
     ],
     ids=str,
 )
-async def test_a_gesture_that_makes_no_sense_is_refused_before_any_event(events, gesture):
+async def test_an_invalid_gesture_is_refused_before_any_event(events, gesture):
     with pytest.raises(InvalidUsage):
         await events.desktop.do(gesture)
     await events.desktop.do(Hotkey(("F1",)))
@@ -150,7 +150,7 @@ async def test_a_gesture_that_makes_no_sense_is_refused_before_any_event(events,
     assert [event for event in events.told.all() if event[0] in ("press", "motion", "key")] == [["key", "F1", 0]]
 
 
-async def test_an_unknown_key_is_answered_with_those_there_are(events):
+async def test_the_error_for_an_unknown_key_lists_the_known_ones(events):
     with pytest.raises(InvalidUsage, match=r"'frobnicate'.*ctrl.*pagedown"):
         await events.desktop.do(Hotkey(("frobnicate",)))
 

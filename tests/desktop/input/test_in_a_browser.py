@@ -1,4 +1,4 @@
-"""What is typed into a page, pressed and dragged on it, as Chromium sees it: one is started for all of these."""
+"""Typing, clicks and drags on a page in Chromium. All tests share one browser."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tests.desktop.test_glances import decided
 from tests.support.long import few
 
 LONGEST_MS = 500
-"""Chromium takes two presses for a double click if no more time is between them."""
+"""Chromium counts two presses within this time as a double click."""
 
 
 @pytest.fixture(autouse=True)
 def anew(browser: Any) -> None:
-    """What a test waits for the page has to say after it began: others have had the same done."""
+    """Discard the page's earlier reports, because other tests use the same actions."""
     browser.told.forget()
 
 
 SOON = [(case, "input") for case in CASES] + [("unicode", "area"), ("empty", "area")]
-"""What is typed into an area comes from the same hands: more of it is typed there in `make test-long`."""
+"""Typing into the text area uses the same code, so most of its cases run in `make test-long` only."""
 ALL = SOON + [(case, "area") for case in CASES if (case, "area") not in SOON]
 
 
 @pytest.mark.parametrize(("case", "field"), few(ALL, len(SOON)))
-async def test_chromium_gets_every_character_in_place_of_what_it_held(browser, case, field):
+async def test_chromium_gets_every_character_in_place_of_the_old_text(browser, case, field):
     await browser.desktop.do(Click(at_page(field)))
     await browser.desktop.do(Write("left over", overwrite=True))
     await browser.desktop.do(Write(CASES[case], overwrite=True))
@@ -47,7 +47,7 @@ async def test_lines_arrive_in_a_textarea_and_are_replaced(browser):
 
 
 async def test_a_drag_drops_in_a_browser(browser):
-    """Also where the page is busy with the press, while the browser itself answers: as on a machine under load."""
+    """Also if the page is busy with the press while the browser itself answers pings, as on a loaded machine."""
     await browser.desktop.do(Drag(Point(60, 18 + 350), Point(520, 18 + 400)))
     assert await browser.told.becomes("dropped", "carried") == "carried"
 
@@ -68,7 +68,7 @@ async def test_a_double_click_selects_a_word_in_a_browser(browser: Any) -> None:
     await browser.desktop.do(Click(Point(100, 50)))
     await browser.desktop.do(Write(text, overwrite=True))
     assert await browser.told.becomes("input", text) == text
-    # What is decided by a picture from before the text was drawn is refused: something else is there by then.
+    # A gesture decided before the text was drawn would be refused, because the screen has changed.
     await shows_texts(browser, len(text), len(browser.told.state["area"]))
     await double_clicked(browser, Point(75, 50))
     await browser.desktop.do(Write("X"))
@@ -76,7 +76,7 @@ async def test_a_double_click_selects_a_word_in_a_browser(browser: Any) -> None:
 
 
 async def double_clicked(browser: Any, at: Point) -> None:
-    """Double-click until a busy browser got both presses within the time that makes them a double click."""
+    """Double-click until a busy browser receives both presses within its double-click time."""
     for _ in range(10):
         before = len(browser.told.state["presses"])
         receipt = await decided(browser.desktop, Click(at, count=2))
@@ -91,13 +91,13 @@ async def double_clicked(browser: Any, at: Point) -> None:
     pytest.fail("No two presses came to the browser within the time that makes them a double click.")
 
 
-async def test_a_drag_drops_in_a_browser_that_shows_where(browser: Any) -> None:
+async def test_a_drag_with_a_frame_check_drops_in_a_browser(browser: Any) -> None:
     receipt = await decided(browser.desktop, Drag(Point(60, 18 + 350), Point(520, 18 + 400)))
     assert receipt.left_out == ""
     assert await browser.told.becomes("dropped", "carried") == "carried"
 
 
-async def test_a_browser_takes_a_permitted_press_as_any_other(browser: Any) -> None:
+async def test_a_browser_accepts_permitted_presses(browser: Any) -> None:
     await permitted(browser.desktop, Click(Point(100, 150)), Point(100, 150))
     await browser.desktop.do(Write("area", overwrite=True))
     assert await browser.told.becomes("area", "area") == "area"
@@ -111,5 +111,5 @@ async def test_a_browser_takes_a_permitted_press_as_any_other(browser: Any) -> N
 
 
 def at_page(field: str) -> Point:
-    """Where a field of the page is, below a frame of 1 and a title of 18 pixels."""
+    """Return the position of a field on the page, below a frame of 1 pixel and a title of 18."""
     return {"input": Point(60, 48), "area": Point(60, 118)}[field]

@@ -1,4 +1,6 @@
-"""What the mouse waits for between its events, told by what stands in for the screen: no machine is too fast for it."""
+"""The waits of the pointer between its events, with artificial parts instead of a screen, so that machine speed is
+irrelevant.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ HERE, THERE = Point(10, 10), Point(300, 200)
 
 
 class Scene:
-    """Stands in for pyautogui, for looks at the screen and for the gate, and keeps the order of what they are asked."""
+    """Replaces pyautogui, the screen captures and the gate, and records the order of their calls."""
 
     particular = False
 
@@ -66,21 +68,19 @@ def pointer(scene: Scene) -> Pointer:
     return found
 
 
-def test_nothing_follows_a_press_that_the_window_manager_still_holds_back(pointer, scene):
+def test_no_event_follows_a_press_that_the_window_manager_still_holds_back(pointer, scene):
     pointer.click(HERE, "left", 2)
     assert scene.order == ["move", *["down", "manager", "up"] * 2]
 
 
-def test_a_drag_goes_on_when_it_has_begun_and_drops_when_it_has_arrived(pointer, scene):
+def test_a_drag_continues_after_it_has_begun_and_drops_after_it_has_arrived(pointer, scene):
     pointer.drag(HERE, THERE, "left")
     kinds = "".join(event[0] for event in scene.order)
     assert kinds == "m" + "dm" + "m" * 4 + "a" + "m" * 12 + "a" + "u"
 
 
 @pytest.mark.parametrize(("across", "waits"), [(0, True), (25, True), (31, False)])
-def test_a_second_gesture_waits_as_long_as_programs_take_two_presses_for_a_double_click(
-    pointer, scene, across, waits, monkeypatch
-):
+def test_a_second_click_waits_for_the_double_click_time_of_programs(pointer, scene, across, waits, monkeypatch):
     monkeypatch.setattr(
         "holo_tasks.desktop.input.pointer.time", SimpleNamespace(monotonic=lambda: 7.0, monotonic_ns=lambda: 7)
     )

@@ -1,4 +1,4 @@
-"""While an X server gets no time to work, keys do not pile up there that it would press long after a stop."""
+"""While an X server is stalled, no keys queue up in it that it would press long after a stop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STALLED_S = 0.4
 
 
 class Stalling(Gate):
-    """A gate that has the X server stand still for a while, from before the second batch of keys on."""
+    """A gate that suspends the X server for a while, from before the second batch of keys on."""
 
     def __init__(self, server: subprocess.Popen[bytes]) -> None:
         file = Page.create()
@@ -52,12 +52,12 @@ class Stalling(Gate):
 
 
 @pytest.mark.desktop
-def test_a_batch_waits_for_the_one_before(x_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_of_keys_waits_for_the_previous_one(x_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     display, authority = x_server("Xvfb")
     monkeypatch.setenv("XAUTHORITY", str(authority))
     gate = Stalling(x_server.processes[0])
     keyboard = Keyboard(XLink(display), gate)
-    nobody: Any = None  # so few keys are sent that no program is waited for
+    nobody: Any = None  # too few keys are sent to need a program
     with keyboard.plain():
         Typist(keyboard, nobody, nobody, gate).strike([ord("a")] * (AHEAD - BATCH))
     assert len(gate.turns) == len(gate.waits) == AHEAD // BATCH - 1
@@ -66,7 +66,7 @@ def test_a_batch_waits_for_the_one_before(x_server: Any, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(("took_s", "early_s"), [(0.0, EARLY_S), (0.1, 0.2), (5.0, MOST_EARLY_S)])
-def test_the_longer_the_x_server_took_the_earlier_a_deadline_counts_and_of_the_next_request_no_more(
+def test_a_slow_x_server_moves_the_deadline_of_its_request_forward_only(
     monkeypatch: pytest.MonkeyPatch, took_s: float, early_s: float
 ) -> None:
     now = [100.0]
@@ -85,7 +85,7 @@ def test_the_longer_the_x_server_took_the_earlier_a_deadline_counts_and_of_the_n
     gate.check()
 
 
-def test_a_lease_is_no_shorter_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_x_server_does_not_shorten_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     file = Page.create()
     page = Page(file)
     os.close(file)

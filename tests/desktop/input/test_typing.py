@@ -1,4 +1,4 @@
-"""What is typed is what arrives, in Tk and xterm; `test_in_a_browser` has the same of Chromium."""
+"""Typed text arrives unchanged in Tk and xterm; `test_in_a_browser` tests Chromium."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from holo_tasks.desktop.input.typing import AHEAD
 ASCII = "".join(map(chr, range(0x20, 0x7F)))
 UNICODE = "Zoë – €10 – 東京 – 🙂"
 MANY = "".join(map(chr, range(0x4E00, 0x4E00 + 120)))  # more than there are free keys
-LONG = "".join(random.Random(7).choices(ASCII, k=3 * AHEAD + 10))  # the program is waited for three times
+LONG = "".join(random.Random(7).choices(ASCII, k=3 * AHEAD + 10))  # the typist waits for the program three times
 CASES = {"ascii": ASCII, "unicode": UNICODE, "accents": "ËëÀàßçÇøØ¿", "many": MANY, "long": LONG, "empty": ""}
 LINES = "one\n\ttwo\n\nthree é\n"
 
 
 @pytest.mark.parametrize("field", ["entry", "themed", "text"])
 @pytest.mark.parametrize("case", list(CASES))
-async def test_tk_gets_every_character_in_place_of_what_it_held(fields, field, case):
+async def test_tk_gets_every_character_in_place_of_the_old_text(fields, field, case):
     await fields.desktop.do(Click(fields.told.at(field)))
     await fields.desktop.do(Write("left over", overwrite=True))
     await fields.desktop.do(Write(CASES[case], overwrite=True))
@@ -85,7 +85,7 @@ async def test_a_modifier_that_another_program_left_pressed_is_released_first(fi
 
 
 @pytest.mark.parametrize("text", ["bell \a", "null \0", "half \ud83d", "delete \x7f", "c1 \x85"])
-async def test_what_no_key_can_type_is_refused_before_anything_is_typed(fields, text):
+async def test_text_that_no_key_can_type_is_refused_before_typing(fields, text):
     await fields.desktop.do(Click(fields.told.at("entry")))
     await fields.desktop.do(Write("before", overwrite=True))
     with pytest.raises(InvalidUsage, match="no key can type"):
@@ -94,7 +94,7 @@ async def test_what_no_key_can_type_is_refused_before_anything_is_typed(fields, 
     assert await fields.told.becomes("entry", "before!") == "before!"
 
 
-async def test_a_secret_is_typed_but_never_told(fields):
+async def test_a_secret_is_typed_but_never_revealed(fields):
     await fields.desktop.do(Click(fields.told.at("entry")))
     await fields.desktop.do(Write("<{{secret:PASSWORD}}>", overwrite=True))
     assert await fields.told.becomes("entry", "<hunter2-€-秘密>") == "<hunter2-€-秘密>"

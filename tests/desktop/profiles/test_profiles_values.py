@@ -1,4 +1,4 @@
-"""Which programs get a profile of their own, by the words and the files of their commands."""
+"""Which programs get a private profile, decided by the words and the files of their commands."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def given(command: list[str], folder: Path, added: tuple[str, ...] = ()) -> list
 
 
 @pytest.mark.parametrize(("option", "name"), [(option, name) for option, names in OPTIONS.items() for name in names])
-def test_a_program_of_the_list_gets_its_option_before_its_document(tmp_path: Path, option: str, name: str) -> None:
+def test_a_known_program_gets_its_profile_option_before_its_document(tmp_path: Path, option: str, name: str) -> None:
     program(tmp_path, name)
     first, added, *rest = given([name, "a.odt"], tmp_path)
     assert (first, rest[-1]) == (name, "a.odt")
     assert added.startswith(option)
 
 
-def test_a_program_is_known_behind_links_scripts_and_env(tmp_path: Path) -> None:
+def test_a_program_is_recognized_behind_links_scripts_and_env(tmp_path: Path) -> None:
     program(tmp_path / "lib", "soffice")
     (tmp_path / "office").symlink_to(tmp_path / "lib" / "soffice")
     program(tmp_path, "sheet", '#!/bin/sh\n# starts it\nexec office --calc "$@"\n')
@@ -49,7 +49,7 @@ def test_a_program_is_known_behind_links_scripts_and_env(tmp_path: Path) -> None
     assert given(["env", "LANG=C", "sheets", "a.ods"], tmp_path)[3].startswith("-env:UserInstallation=")
 
 
-def test_a_program_made_with_electron_is_known_by_its_files(tmp_path: Path) -> None:
+def test_an_electron_program_is_recognized_by_its_files(tmp_path: Path) -> None:
     program(tmp_path / "opt", "chat")
     (tmp_path / "chat").symlink_to(tmp_path / "opt" / "chat")
     assert given(["chat"], tmp_path) == ["chat"]
@@ -71,21 +71,21 @@ def test_a_program_made_with_electron_is_known_by_its_files(tmp_path: Path) -> N
         ["no-such-program"],
     ],
 )
-def test_what_names_a_profile_or_is_on_no_list_is_started_as_it_is(tmp_path: Path, command: list[str]) -> None:
+def test_a_command_with_a_profile_and_an_unknown_program_are_unchanged(tmp_path: Path, command: list[str]) -> None:
     for name in ("chromium", "soffice", "firefox", "xterm"):
         program(tmp_path, name)
-    program(tmp_path, "mine", "#!/bin/sh\nexec soffice /srv/form.ods\n")  # it takes no more words
+    program(tmp_path, "mine", "#!/bin/sh\nexec soffice /srv/form.ods\n")  # it passes no arguments on
     assert given(command, tmp_path) == command
     assert not (tmp_path / "desktop" / "profile").exists()
 
 
-def test_who_says_where_a_program_keeps_its_settings_is_heeded(tmp_path: Path) -> None:
+def test_an_explicit_settings_folder_prevents_a_private_profile(tmp_path: Path) -> None:
     program(tmp_path, "chromium")
     assert given(["chromium"], tmp_path, ("HOME",)) == ["chromium"]
     assert given(["chromium"], tmp_path, ("LANG",)) != ["chromium"]
 
 
-def test_a_snap_that_shows_no_window_is_told_of_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snap_without_a_window_is_mentioned_in_the_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holo_tasks.desktop.profiles.programs.SNAP", str(tmp_path / "snap"))
     program(tmp_path / "snap", "chromium")
     program(tmp_path, "chromium-browser", f'#!/bin/sh\nexec {tmp_path}/snap/chromium "$@"\n')
@@ -96,7 +96,7 @@ def test_a_snap_that_shows_no_window_is_told_of_as_one(tmp_path: Path, monkeypat
     assert "--user-data-dir=FOLDER" in as_it_is(["chromium"], str(tmp_path)).hint(0)
 
 
-def test_what_an_office_program_would_recover_is_cleared_and_nothing_else(tmp_path: Path) -> None:
+def test_an_office_programs_recovery_list_is_cleared_and_other_settings_stay(tmp_path: Path) -> None:
     office.seed(tmp_path)
     file = tmp_path / office.SETTINGS
     kept = file.read_text()

@@ -66,7 +66,7 @@ async def test_a_program_that_is_stopped_is_ended_without_waiting(closing, nothi
     assert not saved.exists()
 
 
-async def test_a_program_closes_also_when_the_process_that_uses_its_desktop_ends(closing, until, nothing_left):
+async def test_a_program_closes_normally_also_if_the_process_using_its_desktop_ends(closing, until, nothing_left):
     desktop, saved, _ = await closing("saves")
     name = desktop.authority.parent.name
     desktop._child._channel.close()  # as at the end of that process
@@ -80,5 +80,5 @@ async def test_a_killed_desktop_sends_no_input_as_its_program_closes(closing, no
     desktop, saved, told = await closing("saves")
     desktop.latch()
     await desktop.close()
-    assert saved.exists(), "to close is no input"
+    assert saved.exists(), "closing a window must still work, because it is not input"
     assert told == []

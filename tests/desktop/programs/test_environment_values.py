@@ -1,4 +1,4 @@
-"""What of our environment reaches the processes we start: what is on a list, and nothing that looks private."""
+"""Which variables reach the processes that we start: those on a list, and none that look private."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ A_PERSONS_OWN = {
     "HOLO_LEDGER_LOG": "/tmp/log",
     "BUILD": "2026-01-31T12:00:00+01:00",
     "ITEMS": '[{"number": 1001, "amount": "12.50"}]',
-    # Names that sound like keys, with values that are none.
+    # Names that look like secrets, with harmless values.
     "LOGIN_DELAY": "3",
     "LOGIN_TIMEOUT_MS": "15000",
     "SESSION_LOG": "/tmp/pytest-of-root/pytest-2/test_Aa1Bb2Cc3Dd4Ee5Ff6Gg7/log",
@@ -116,16 +116,16 @@ def of_ours(env: dict[str, str]) -> set[str]:
     return {name for name, text in env.items() if ALL.get(name) == text}
 
 
-def test_our_own_processes_and_programs_of_flows_get_what_is_on_the_list():
+def test_our_processes_and_programs_of_flows_get_the_listed_variables():
     assert of_ours(for_ours(ALL)) == set(NEEDED)
     assert of_ours(for_programs(ALL, {})) == set(NEEDED)
 
 
-def test_a_persons_own_program_gets_what_they_set_for_it_and_nothing_that_looks_private():
+def test_a_persons_own_program_also_gets_all_variables_that_do_not_look_private():
     assert of_ours(for_programs(ALL, {}, inherits="plain")) == set(NEEDED) | set(A_PERSONS_OWN)
 
 
-def test_what_was_asked_for_is_passed_on_whatever_it_is():
+def test_explicitly_passed_variables_are_passed_whatever_they_contain():
     asked = {PASSED_ON: "GITHUB_TOKEN, APP_LOG,ABSENT,", **ALL}
     for inherits in ("needed", "plain"):
         env = for_programs(asked, {"HOLO_API_KEY": "on purpose"}, inherits=inherits)
@@ -136,14 +136,14 @@ def test_what_was_asked_for_is_passed_on_whatever_it_is():
 
 @pytest.mark.parametrize("alphabet", [string.ascii_letters + string.digits, string.ascii_letters + "0123456789+/"])
 @pytest.mark.parametrize("length", [32, 40, 64])
-def test_a_random_value_is_taken_for_a_key_whatever_it_is_called(alphabet, length):
+def test_a_random_value_counts_as_a_secret_whatever_its_name(alphabet, length):
     rng = random.Random(length)
     for _ in range(200):
         value = "Aa0" + "".join(rng.choice(alphabet) for _ in range(length - 3))
         assert "PLAIN" not in for_programs({"PLAIN": value}, {}, inherits="plain"), value
 
 
-def test_what_a_person_might_miss_is_named_and_what_stands_in_every_shell_is_not():
+def test_withheld_variables_are_named_except_those_of_every_shell():
     everyday = ("AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "HF_TOKEN", "NPM_TOKEN", "HAI_API_KEY", "SSH_AUTH_SOCK")
     assert kept_back(dict.fromkeys(everyday, "hunter-2-or-3")) == []
     assert kept_back({"STATE": "Kranich-7", "PORT": "1"}, ["Kranich-7"]) == ["STATE"]

@@ -1,4 +1,4 @@
-"""A program that is started as another user is driven like any, and reads nothing of what is the agent's."""
+"""A program run as another user is driven like any other, and cannot read the agent's data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ env
 
 @pytest.fixture
 def shared():
-    """A folder for all users."""
+    """A folder that all users can write."""
     folder = Path(tempfile.mkdtemp(prefix="holo-shared-"))
     folder.chmod(0o777)
     yield folder
@@ -43,7 +43,7 @@ def shared():
 
 
 @needs_root
-async def test_it_reads_nothing_of_the_agents(shared, until, tmp_path, monkeypatch):
+async def test_a_program_of_another_user_reads_no_agent_data(shared, until, tmp_path, monkeypatch):
     home = tmp_path / "holo"
     monkeypatch.setenv("HOLO_HOME", str(home))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -61,7 +61,7 @@ async def test_it_reads_nothing_of_the_agents(shared, until, tmp_path, monkeypat
         files = [home / "keys" / "signing.pem", home / "holo.db", desktop.authority, folder / "host.log"]
         files += [Path(f"/proc/{pid}/{what}") for pid in (os.getpid(), desktop.pid) for what in ("environ", "mem")]
         files += [Path(f"/proc/{desktop.pid}/fd/{each.name}") for each in Path(f"/proc/{desktop.pid}/fd").iterdir()]
-        assert all(file.exists() for file in files[:4]), "or there is nothing to be kept from it"
+        assert all(file.exists() for file in files[:4]), "otherwise the test would prove nothing"
         (shared / "list").write_text("\n".join(map(str, files)))
         (shared / "list").rename(shared / "files")
         assert await until((shared / "done").exists)
@@ -74,7 +74,7 @@ async def test_it_reads_nothing_of_the_agents(shared, until, tmp_path, monkeypat
         )
         assert env["XDG_RUNTIME_DIR"] == str(other_user.place_for(folder))
 
-        # It is known by its process, and gets what it should.
+        # The window's process is identified, and it receives its secret.
         assert await until((shared / "waits").exists)
         at = (await desktop.windows())[0].box.center
         assert (await desktop.owner_at(at)).executable == str(Path(shutil.which("xterm")).resolve())
@@ -93,8 +93,8 @@ def everybodys_environment() -> str:
 
 
 @needs_root
-async def test_it_finds_folders_that_are_its_own(shared, until, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)  # closed to it
+async def test_a_program_of_another_user_gets_its_own_folders(shared, until, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # the other user cannot enter it
     nobody = pwd.getpwuid(UID)
     app = ["sh", "-c", f"(pwd; id -un; touch $HOME/x $XDG_RUNTIME_DIR/y && echo made; env) > {shared}/told; exit 3"]
     with pytest.raises(DesktopFailed, match="status 3"):
@@ -106,7 +106,7 @@ async def test_it_finds_folders_that_are_its_own(shared, until, monkeypatch, tmp
 
 
 @needs_root
-async def test_it_works_on_a_borrowed_display_too(x_server):
+async def test_a_program_of_another_user_works_on_a_borrowed_display(x_server):
     display, authority = x_server("Xvfb", "-screen", "0", "640x480x24")
     env = {"XAUTHORITY": str(authority)}
     async with AttachedDesktop(display, app="xterm -e sleep 1000", env=env, run_as=str(UID)) as desktop:
@@ -123,12 +123,12 @@ async def test_it_works_on_a_borrowed_display_too(x_server):
         ("root", "can read the agent's files"),
     ],
 )
-def test_a_user_that_is_no_other_is_refused(user, said):
+def test_a_user_without_separation_from_the_agent_is_refused(user, said):
     with pytest.raises(InvalidUsage, match=said):
         VirtualDesktop(app="xterm", run_as=user)
 
 
-def test_without_a_program_or_the_right_it_is_refused_before_anything_starts(monkeypatch):
+def test_run_as_without_a_program_or_privileges_is_refused_before_the_start(monkeypatch):
     with pytest.raises(InvalidUsage, match="starts none"):
         VirtualDesktop(run_as=str(UID))
     monkeypatch.setattr(other_user, "_rights", lambda: 1 << other_user.SETUID)
@@ -137,7 +137,7 @@ def test_without_a_program_or_the_right_it_is_refused_before_anything_starts(mon
 
 
 @needs_root
-async def test_a_program_that_user_may_not_start_is_told_of(tmp_path):
+async def test_a_program_that_the_user_may_not_execute_is_reported(tmp_path):
     program = tmp_path / "closed"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o700)

@@ -1,4 +1,4 @@
-"""Which script an interpreter runs is read from its command line, where that leaves no doubt."""
+"""The script of an interpreter is parsed from its command line if that is unambiguous."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def running() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Starts processes, and returns when they run what they were told to."""
+    """Starts processes, and waits until they execute the given command."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(command: list[str], shown: list[str] | None = None, **options: str) -> subprocess.Popen[bytes]:
@@ -43,11 +43,11 @@ def running() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         started.append(process)
         told = b"".join(os.fsencode(word) + b"\0" for word in shown or command)
         until = time.monotonic() + 60
-        ended = os.WEXITED | os.WNOHANG | os.WNOWAIT  # at once, as by an option that it does not know
+        ended = os.WEXITED | os.WNOHANG | os.WNOWAIT  # it may end at once, for example because of an unknown option
         while Path(f"/proc/{process.pid}/cmdline").read_bytes() != told and time.monotonic() < until:
             if os.waitid(os.P_PID, process.pid, ended) is not None:
                 break
-            time.sleep(0.005)  # until then it is still us
+            time.sleep(0.005)  # until then the fork still runs our code
         return process
 
     yield start
@@ -75,8 +75,8 @@ def test_the_script_of_an_interpreter(folder, running):
         assert owners._program(running(command).pid).script == script, command
 
 
-def test_a_script_cannot_be_pretended_by_words_and_folders(folder, running):
-    """What runs is evil; what it would like to be taken for is in another folder."""
+def test_a_script_cannot_be_faked_by_arguments_and_folders(folder, running):
+    """The running script is evil; the script that it imitates is in another folder."""
     evil = folder / "evil"
     evil.mkdir()
     (evil / "app.py").write_text(f"import os; os.chdir({str(folder)!r}); print(1, flush=True); {SLEEP}")
@@ -106,11 +106,11 @@ def test_a_script_cannot_be_pretended_by_words_and_folders(folder, running):
         found = owners._program(process.pid)
         assert found.script == "", command
         assert not any(runs(found, (wanted, Path(wanted).name)) for wanted in good.values()), command
-        # What is to be kept away is taken for the worst.
+        # For a denied script, an ambiguous command counts as a match.
         assert any(may_run(found, (wanted,)) for wanted in good.values()), command
 
 
-def test_a_relative_path_counts_in_the_command_of_a_program_that_we_started(folder, running):
+def test_a_relative_path_is_resolved_for_a_program_that_we_started(folder, running):
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "app.py").write_text(SLEEP)
@@ -132,7 +132,7 @@ def test_a_relative_path_counts_in_the_command_of_a_program_that_we_started(fold
         assert owners._program(other.pid, Started(process, command, folder)).script == "", "somebody else's"
 
 
-def test_another_process_may_have_the_number_of_one_that_has_ended(tmp_path: Path) -> None:
+def test_a_reused_process_id_does_not_belong_to_the_old_process(tmp_path: Path) -> None:
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
     started = Started(process, ["cat"], tmp_path)
     assert started.has_id(process.pid)
@@ -156,13 +156,13 @@ def test_another_process_may_have_the_number_of_one_that_has_ended(tmp_path: Pat
         ("bash", ["-eu"], ""),
     ],
 )
-def test_the_first_word_is_a_file_only_behind_options_that_take_no_word(
+def test_the_first_word_is_a_file_only_after_options_without_a_value(
     interpreter: str, words: list[str], first: str
 ) -> None:
     assert _first(words, HARMLESS.get(interpreter)) == first
 
 
-def test_what_is_run_without_a_file_mentions_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_without_a_file_has_no_script(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["-c", "import sys", "/srv/ledger.py"]
     monkeypatch.setattr(interpreter_scripts, "_words", lambda pid: words)
     assert interpreter_scripts.script(1, Path("/usr/bin/python3"), None) == ("", ())

@@ -1,4 +1,6 @@
-"""Whose window gets a click or a key is known by process: titles, properties and overlaps do not deceive."""
+"""The owner of a window that gets a click or a key is identified by process; titles, properties and overlaps cannot
+fake it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def link(desktop):
 
 @pytest.fixture
 def show(desktop, tk, tmp_path, until):
-    """Starts programs and returns their windows' ids; what was started ends with the test."""
+    """Starts programs and returns the ids of their windows. They end with the test."""
     env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
     started = []
 
@@ -79,7 +81,7 @@ def named(owner):
     return Path(owner.script).stem
 
 
-async def test_an_open_menu_is_told_wherever_it_lies(desktop, show, until):
+async def test_an_open_menu_is_recognized_wherever_it_lies(desktop, show, until):
     await show.script("ledger", "150x80+100+100")
     assert not (await desktop.owner_at(None)).popup
     await desktop.do(Click(Point(220, 170), "right"))
@@ -90,12 +92,14 @@ async def test_an_open_menu_is_told_wherever_it_lies(desktop, show, until):
 
 
 def naive(windows, at):
-    """The naive way: the topmost window at a point, by what it says of itself."""
+    """A naive rule: the process that the topmost window at a point claims."""
     around = [w for w in windows if w.box.left <= at.x < w.box.right and w.box.top <= at.y < w.box.bottom]
     return around[-1].pid
 
 
-async def test_two_programs_with_one_title_are_two_and_one_that_lies_is_itself(desktop, show, x_client):
+async def test_programs_with_the_same_title_are_distinguished_and_a_false_pid_property_is_ignored(
+    desktop, show, x_client
+):
     await show.script("ledger", "300x200+100+100")
     liar = await show.script("impostor", "300x200+600+100")
     one, other = await desktop.owner_at(Point(200, 250)), await desktop.owner_at(Point(700, 250))
@@ -116,7 +120,7 @@ async def test_two_programs_with_one_title_are_two_and_one_that_lies_is_itself(d
     assert (found.pid, named(found)) == (show.started[1].pid, "impostor")
 
 
-async def test_where_windows_overlap_the_upper_one_counts(desktop, show, x_client):
+async def test_where_windows_overlap_the_upper_one_is_the_owner(desktop, show, x_client):
     lower = await show.script("ledger", "300x200+100+100")
     upper = await show.script("impostor", "300x200+250+150")
     both = Point(300, 250)
@@ -138,7 +142,7 @@ async def test_a_menu_belongs_to_its_program(desktop, show):
     assert named(await desktop.owner_at(below)) == "ledger"  # the menu lies over the other window, and has no title
 
 
-async def test_an_invisible_window_is_not_looked_through(desktop, show):
+async def test_an_invisible_window_in_front_is_the_owner(desktop, show):
     await show.script("ledger", "300x200+100+100")
     code = APPS / "probe_overlay.py"
     overlay = subprocess.Popen(
@@ -154,18 +158,18 @@ async def test_an_invisible_window_is_not_looked_through(desktop, show):
     assert named(await desktop.owner_at(Point(210, 210))) == "ledger"
 
 
-async def test_title_bars_are_the_window_managers_and_the_empty_desktop_is_nobodys(desktop, show):
+async def test_title_bars_belong_to_the_window_manager_and_the_empty_desktop_to_no_program(desktop, show):
     window = await show.script("ledger", "300x200+100+100")
     bar = Point(window.box.left + 100, window.box.top - 8)
     async with asyncio.timeout(60):
-        while not (found := await desktop.owner_at(bar)).pid:  # the frame may come a moment after its window
+        while not (found := await desktop.owner_at(bar)).pid:  # the frame may appear a moment after its window
             await asyncio.sleep(0.02)
     assert found.executable.endswith("/openbox")
     nobody = await desktop.owner_at(EMPTY)
     assert (nobody.name, nobody.why) == ("", "it is the empty desktop")
 
 
-async def test_keys_go_to_the_focus_wherever_the_pointer_is(desktop, show, link):
+async def test_keys_belong_to_the_focused_window_wherever_the_pointer_is(desktop, show, link):
     await show.script("ledger", "300x200+100+100")
     await show.script("impostor", "300x200+600+100")
     for at, name in ((Point(200, 250), "ledger"), (Point(700, 250), "impostor"), (Point(200, 250), "ledger")):
@@ -177,7 +181,7 @@ async def test_keys_go_to_the_focus_wherever_the_pointer_is(desktop, show, link)
             assert named(await desktop.owner_at(None)) == name
 
 
-async def test_without_a_window_manager_keys_may_go_to_nobody(x_server, tk, tmp_path, monkeypatch):
+async def test_without_a_window_manager_keys_may_have_no_owner(x_server, tk, tmp_path, monkeypatch):
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     monkeypatch.setenv("XAUTHORITY", str(authority))
     copy = tmp_path / "ledger.py"
@@ -185,7 +189,7 @@ async def test_without_a_window_manager_keys_may_go_to_nobody(x_server, tk, tmp_
     async with AttachedDesktop(display, app=[tk, str(copy), "Accounts", "300x200+100+100"]) as desktop:
         link = XLink(display)
         inside, outside = Point(200, 250), Point(800, 500)
-        for focus in (1, link.root):  # PointerRoot: whatever is below the pointer; so it is where the root has it
+        for focus in (1, link.root):  # PointerRoot and the root window: keys go to the window under the pointer
             for at, name in ((inside, "ledger"), (outside, "")):
                 link.conn.core.SetInputFocus(0, focus, 0)
                 link.conn.core.WarpPointer(0, link.root, 0, 0, 0, 0, at.x, at.y)
@@ -198,7 +202,7 @@ async def test_without_a_window_manager_keys_may_go_to_nobody(x_server, tk, tmp_
         link.close()
 
 
-async def test_a_program_file_that_was_replaced_is_not_known(desktop, show, tmp_path):
+async def test_a_replaced_program_file_is_not_identified(desktop, show, tmp_path):
     program = tmp_path / "xterm"
     shutil.copy(Path(shutil.which("xterm")).resolve(), program)
     window = await show(program, "-geometry", "40x10+100+100", "-e", "sleep", "60")
@@ -212,7 +216,7 @@ async def test_a_program_file_that_was_replaced_is_not_known(desktop, show, tmp_
 
 @pytest.fixture(scope="module")
 def ledger(desktop, tk, tmp_path_factory):
-    """The program of the tests from here on, which leave its window where it is; the last one freezes it."""
+    """The shared program of the following tests. Its window must not move; the last test freezes it."""
     copy = tmp_path_factory.mktemp("ledger") / "ledger.py"
     shutil.copy(APPS / "probe_window.py", copy)
     env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
@@ -230,32 +234,34 @@ async def _shown(desktop):
     await desktop.look()
 
 
-async def test_the_gate_asks_the_same_question_in_no_time(desktop, ledger, link):
+async def test_the_gate_finds_the_same_owner_quickly(desktop, ledger, link):
     at = Point(200, 250)
     found = await desktop.owner_at(at)
     assert owners.owner_at(link, at) == found.name == f"{found.executable} {found.script}"
     began = time.process_time()
     for _ in range(100):
         owners.owner_at(link, at)
-    assert (time.process_time() - began) / 100 < 0.02, "of a processor: others may keep it busy"
+    assert (time.process_time() - began) / 100 < 0.02, "CPU time, because other processes may slow the wall clock"
 
 
-async def test_a_server_that_cannot_tell_processes_is_not_believed(ledger, link, monkeypatch):
+async def test_a_server_that_cannot_identify_processes_is_not_trusted(ledger, link, monkeypatch):
     at = Point(200, 250)
     with monkeypatch.context() as patch:
         patch.setattr(os, "getpid", lambda: 1)  # as if the server were in another container
         assert "cannot say which process" in owners.owner_of(link, at).why
 
 
-async def test_a_server_without_the_extension_leaves_only_the_property(desktop, ledger, x_client, link, monkeypatch):
+async def test_a_server_without_the_xres_extension_leaves_only_the_pid_property(
+    desktop, ledger, x_client, link, monkeypatch
+):
     at, pid = Point(200, 250), str(ledger.pid)
     monkeypatch.setitem(owners._clients, link, None)
-    assert owners.owner_at(link, at) == ""  # Tk does not say
+    assert owners.owner_at(link, at) == ""  # Tk does not set the property
     (window,) = await desktop.windows()
     x_client(desktop, "xprop", "-id", str(window.id), "-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", pid)
     assert owners.owner_at(link, at).endswith("ledger.py")
 
 
-async def test_a_frozen_program_is_still_known(desktop, ledger):
+async def test_a_frozen_program_is_still_identified(desktop, ledger):
     ledger.send_signal(signal.SIGSTOP)
     assert named(await desktop.owner_at(Point(200, 250))) == "ledger"

@@ -1,4 +1,4 @@
-"""The folder that a desktop's programs share with the agent: of its own, closed to others, also behind walls."""
+"""The folder that a desktop's programs share with the agent: one per desktop, closed to other users, also in a sandbox."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def names(shared: SharedFolder) -> set[str]:
         ),
     ],
 )
-async def test_a_program_finds_what_is_given_and_the_agent_what_it_saves(
+async def test_a_program_finds_given_files_and_the_agent_finds_saved_ones(
     how: dict[str, Any], tmp_path: Path, until: Callable[[Callable[[], Any]], Awaitable[bool]]
 ) -> None:
     source = tmp_path / "letter"
@@ -62,6 +62,6 @@ async def test_a_program_finds_what_is_given_and_the_agent_what_it_saves(
     assert not shared.path.exists()
 
 
-async def test_two_desktops_have_a_folder_each() -> None:
+async def test_two_desktops_have_separate_folders() -> None:
     async with VirtualDesktop() as one, VirtualDesktop() as other:
         assert (await one.shared_folder()).path != (await other.shared_folder()).path

@@ -1,4 +1,4 @@
-"""What was drawn between an answer and the sample in which it is noticed is the effect of that answer."""
+"""A repaint between an answer and the sample that notices it counts as the effect of that answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PATIENCE_S = 15.0
 
 
 class Talk:
-    """A program that sends the same form over one connection: the answer comes after 1 s, and is drawn 5 ms later.
+    """A program that sends the same form over one connection. The answer arrives after 1 s, and is drawn 5 ms later.
 
     The sample that notices the answer is taken 20 ms after it.
     """
@@ -33,7 +33,7 @@ class Talk:
         )
 
     def send(self, at_s: float) -> str:
-        """Send the form; return the server that is waited for while there is no answer."""
+        """Send the form; return the server that is awaited while there is no answer."""
         self.exchanges.begin(at_s, [self._socket(2000, 2000)])
         self.sent += 500
         self.exchanges.update(at_s + 0.03, [self._socket(20, 2030)])
@@ -45,7 +45,7 @@ class Talk:
         self.exchanges.update(at_s + 0.02, [self._socket(1000, 20)])
 
 
-def test_an_answer_that_is_drawn_before_it_is_noticed_is_not_waited_for_again() -> None:
+def test_an_answer_drawn_before_it_is_noticed_is_not_awaited_again() -> None:
     talk = Talk()
     assert talk.send(10.0)
     talk.answer(11.0)
@@ -53,7 +53,7 @@ def test_an_answer_that_is_drawn_before_it_is_noticed_is_not_waited_for_again() 
     assert not talk.exchanges.answer_will_show(11.02)
 
 
-def test_an_answer_at_which_the_connection_is_closed_is_drawn_before_it_is_noticed_too() -> None:
+def test_an_answer_that_closes_the_connection_may_also_be_drawn_before_it_is_noticed() -> None:
     talk = Talk()
     assert talk.send(10.0)
     talk.drawn_s.append(11.005)
@@ -62,7 +62,7 @@ def test_an_answer_at_which_the_connection_is_closed_is_drawn_before_it_is_notic
     assert not talk.exchanges.answer_will_show(11.02)
 
 
-def test_a_form_that_is_sent_over_and_over_is_not_taken_for_background_talk() -> None:
+def test_a_form_sent_again_and_again_does_not_count_as_background_traffic() -> None:
     talk = Talk()
     for number in range(2 * TIMES):
         assert talk.send(10.0 * (number + 1)), f"after {number} times"
@@ -70,8 +70,10 @@ def test_a_form_that_is_sent_over_and_over_is_not_taken_for_background_talk() ->
         talk.exchanges.update(10.0 * (number + 1) + 2, [talk._socket(2000, 1000)])
 
 
-def test_what_was_sent_after_the_last_answer_is_waited_for_on_a_connection_that_is_new() -> None:
-    """A page asks for its picture as soon as it came, and both are noticed in one sample: it may look like TLS."""
+def test_a_request_after_the_last_answer_on_a_new_connection_is_awaited() -> None:
+    """A page requests its picture as soon as it has loaded, and one sample notices both. The counters may look like
+    TLS.
+    """
     drawn_s: list[float] = []
     exchanges = Exchanges(lambda begin_s, end_s, elsewhere: any(begin_s < each <= end_s for each in drawn_s))
     exchanges.update(0.0, [])

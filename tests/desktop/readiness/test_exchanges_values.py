@@ -1,4 +1,4 @@
-"""Which requests wait for an answer, told by counters of bytes and segments alone."""
+"""Which requests await an answer, derived from byte and segment counters alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HTTP = TcpSocket(inode=7, peer=PEER, sent=800, received=4000, segments_out=1, se
 
 
 class Screen:
-    """The moments at which anything was drawn."""
+    """The times of all repaints."""
 
     def __init__(self) -> None:
         self.at_s: list[float] = []
@@ -26,7 +26,7 @@ class Screen:
 
 
 class Line:
-    """One connection, with counters that go on from sample to sample, and the exchanges that are told of it."""
+    """One connection with counters that grow from sample to sample, and the exchanges derived from them."""
 
     def __init__(self) -> None:
         self.screen = Screen()
@@ -61,14 +61,14 @@ class Line:
 
 @pytest.fixture
 def line() -> Line:
-    """A connection that has stood for a while as the input is sent, at second 100."""
+    """A connection that is older than the input, which is sent at second 100."""
     line = Line()
     line.rests(99.0)
     line.begin(100.0)
     return line
 
 
-def test_a_request_that_follows_the_input_is_waited_for_until_its_answer_comes(line):
+def test_a_request_after_the_input_is_awaited_until_its_answer_arrives(line):
     line.sends(100.03)
     assert line.waits(100.05)
     assert line.exchanges.waiting_for(100.05, PATIENCE_S) == PEER
@@ -78,12 +78,12 @@ def test_a_request_that_follows_the_input_is_waited_for_until_its_answer_comes(l
     assert line.exchanges.sent
 
 
-def test_nothing_is_waited_for_where_nothing_was_sent(line):
+def test_without_a_request_there_is_no_wait(line):
     assert not line.waits(100.05)
     assert not line.exchanges.sent
 
 
-def test_an_answer_that_asks_again_is_waited_for(line):
+def test_an_answer_that_triggers_another_request_is_awaited(line):
     line.sends(100.03)
     assert line.waits(100.05)
     line.receives(100.4, size=300, segments=1)
@@ -93,20 +93,20 @@ def test_an_answer_that_asks_again_is_waited_for(line):
     assert not line.waits(101.02)
 
 
-def test_a_request_that_followed_an_answer_between_two_samples_is_waited_for(line):
+def test_a_request_after_an_answer_within_one_sample_is_awaited(line):
     line.sends(100.03)
     line.receives(100.04)
     line.sends(100.06)
     assert line.waits(100.1)
 
 
-def test_requests_on_two_segments_that_were_answered_are_not(line):
+def test_answered_requests_on_two_segments_are_not_awaited(line):
     line.sends(100.03, segments=2)
     line.receives(100.08, segments=2)
     assert not line.waits(100.1)
 
 
-def test_what_was_pending_before_the_input_is_not_waited_for_nor_what_asks_it_again():
+def test_a_request_pending_before_the_input_and_its_repetition_are_not_awaited():
     line = Line()
     line.rests(90.0)
     line.sends(92.0)
@@ -119,7 +119,7 @@ def test_what_was_pending_before_the_input_is_not_waited_for_nor_what_asks_it_ag
     assert not line.exchanges.sent
 
 
-def test_requests_of_one_size_that_never_had_an_effect_are_background_talk():
+def test_requests_of_one_size_without_effects_are_background_traffic():
     line = Line()
     line.rests(50.0)
     for number in range(TIMES):
@@ -136,7 +136,7 @@ def test_requests_of_one_size_that_never_had_an_effect_are_background_talk():
     assert line.waits(100.22)
 
 
-def test_a_request_that_had_an_effect_is_none():
+def test_a_request_with_an_effect_is_not_background_traffic():
     line = Line()
     line.rests(50.0)
     for number in range(TIMES):
@@ -151,7 +151,7 @@ def test_a_request_that_had_an_effect_is_none():
     assert line.waits(100.12)
 
 
-def test_patience_ends_and_is_not_spent_twice_on_the_same_request(line):
+def test_patience_ends_and_is_not_spent_twice_on_one_request(line):
     line.sends(100.03)
     assert line.waits(114.9)
     assert not line.waits(115.1)
@@ -162,20 +162,20 @@ def test_patience_ends_and_is_not_spent_twice_on_the_same_request(line):
     assert not line.waits(116.2)
 
 
-def test_inputs_between_which_nobody_looked_count_as_one(line):
+def test_inputs_without_a_capture_between_them_count_as_one(line):
     line.sends(100.03)
     line.begin(100.2, keep=True)
     assert line.waits(100.3)
 
 
-def test_a_reply_to_a_servers_ping_is_no_request(line):
+def test_a_reply_to_a_servers_ping_is_not_a_request(line):
     line.receives(100.03, size=20, segments=1)
     line.sends(100.04, size=24)
     assert not line.waits(100.06)
     assert not line.exchanges.sent
 
 
-def test_nor_is_one_that_comes_with_the_answer_to_a_request(line):
+def test_an_acknowledgement_with_an_answer_is_not_a_request(line):
     line.sends(100.03)
     assert line.waits(100.05)
     line.receives(100.4, size=6, segments=1)
@@ -183,7 +183,7 @@ def test_nor_is_one_that_comes_with_the_answer_to_a_request(line):
     assert not line.waits(100.42)
 
 
-def test_a_server_that_does_not_accept_is_waited_for_no_longer_than_a_moment(line):
+def test_a_server_that_does_not_accept_is_awaited_only_briefly(line):
     connecting = TcpSocket(8, "10.9.9.9:80", connecting=True)
     line.exchanges.update(100.05, [connecting])
     assert line.exchanges.waiting_for(100.1, PATIENCE_S) == "10.9.9.9:80"
@@ -191,20 +191,20 @@ def test_a_server_that_does_not_accept_is_waited_for_no_longer_than_a_moment(lin
     assert not line.exchanges.waiting_for(100.1 + CONNECTING_S, PATIENCE_S)
 
 
-def test_a_connection_that_ends_has_answered(line):
+def test_a_closed_connection_counts_as_answered(line):
     line.sends(100.03)
     assert line.waits(100.05)
     line.exchanges.update(101.0, [])
     assert not line.exchanges.waiting_for(101.0, PATIENCE_S)
 
 
-def test_a_connection_made_ahead_of_any_request_is_not_waited_for(line):
+def test_a_connection_opened_before_any_request_is_not_awaited(line):
     line.exchanges.update(100.05, [TcpSocket(8, PEER, connecting=True)])
     line.exchanges.update(100.1, [TcpSocket(8, PEER)])
     assert not line.exchanges.waiting_for(100.1, PATIENCE_S)
 
 
-def test_session_tickets_of_a_new_connection_are_no_answer(line):
+def test_session_tickets_of_a_new_connection_are_not_an_answer(line):
     hello = TcpSocket(8, PEER, 1800, 1500, sent_ago_ms=12, received_ago_ms=8, segments_out=1, segments_in=1)
     line.exchanges.update(100.05, [hello])
     told = replace(hello, sent=2700, received=2010, sent_ago_ms=24, received_ago_ms=20, segments_out=3, segments_in=3)
@@ -214,7 +214,7 @@ def test_session_tickets_of_a_new_connection_are_no_answer(line):
     assert not line.exchanges.waiting_for(102.0, PATIENCE_S)
 
 
-def test_a_doubtful_answer_that_showed_on_the_screen_was_one(line):
+def test_a_doubtful_answer_with_a_repaint_counts_as_an_answer(line):
     new = TcpSocket(8, PEER, 1200, 430, sent_ago_ms=20, received_ago_ms=20, segments_out=2, segments_in=3)
     line.exchanges.update(100.1, [new])
     assert line.exchanges.waiting_for(100.1, PATIENCE_S)
@@ -222,7 +222,7 @@ def test_a_doubtful_answer_that_showed_on_the_screen_was_one(line):
     assert not line.exchanges.waiting_for(100.15, PATIENCE_S)
 
 
-def test_what_a_button_shows_of_the_press_does_not_end_a_doubt(line):
+def test_a_buttons_own_feedback_does_not_confirm_a_doubtful_answer(line):
     new = TcpSocket(8, PEER, 1200, 430, sent_ago_ms=20, received_ago_ms=20, segments_out=2, segments_in=3)
     line.exchanges.update(100.1, [new])
     line.screen.at_s.append(100.12)
@@ -232,8 +232,8 @@ def test_what_a_button_shows_of_the_press_does_not_end_a_doubt(line):
     assert not line.exchanges.waiting_for(103.1, PATIENCE_S)
 
 
-def test_one_that_only_sends_is_not_waited_for_for_ever():
-    """A program that sends a byte every 10 ms keeps nobody waiting once it is known."""
+def test_a_connection_that_only_sends_is_not_awaited_forever():
+    """A program that sends a byte every 10 ms causes no wait once it is known."""
     line = Line()
     line.rests(50.0)
     line.begin(60.0)
@@ -245,7 +245,7 @@ def test_one_that_only_sends_is_not_waited_for_for_ever():
     assert not waited[-1]
 
 
-def test_an_answer_in_pieces_ends_with_its_last_piece_within_bounds(line):
+def test_an_answer_in_pieces_ends_with_its_last_piece_within_limits(line):
     line.sends(100.03)
     assert line.waits(100.05)
     line.receives(100.5)
@@ -258,7 +258,7 @@ def test_an_answer_in_pieces_ends_with_its_last_piece_within_bounds(line):
     assert line.exchanges.ended_s == pytest.approx(100.6)
 
 
-def test_an_answer_is_given_a_moment_to_show(line):
+def test_an_answer_gets_a_moment_to_be_drawn(line):
     line.sends(100.03)
     line.waits(100.05)
     line.receives(100.5)
@@ -272,7 +272,7 @@ def test_an_answer_is_given_a_moment_to_show(line):
     assert not line.exchanges.answer_will_show(100.54)
 
 
-def test_a_connection_of_a_program_that_is_watched_only_now_has_sent_nothing_since(line):
+def test_an_old_connection_of_a_newly_watched_program_has_sent_no_request(line):
     old = TcpSocket(9, PEER, 5000, 9000, sent_ago_ms=4000, received_ago_ms=3990, segments_out=9, segments_in=9)
     line.exchanges.update(100.05, [old])
     assert not line.exchanges.waiting_for(100.05, PATIENCE_S)
@@ -287,7 +287,7 @@ def test_a_thousand_connections_at_a_click_are_followed(line):
     assert not line.exchanges.waiting_for(100.1, PATIENCE_S)
 
 
-def test_a_short_quick_answer_is_doubted_for_a_moment_unless_its_server_confirms_before_it_answers(line):
+def test_a_short_quick_answer_is_doubted_briefly_unless_its_server_acknowledges_first(line):
     line.sends(100.0)
     line.waits(100.002)
     line.receives(100.005, size=30, segments=1)
@@ -310,7 +310,7 @@ def test_the_doubt_ends_by_itself(line):
     assert not line.waits(100.01 + DOUBT_S)
 
 
-def test_a_second_request_that_only_segments_tell_of_is_waited_for_a_moment_whatever_is_drawn(line):
+def test_a_second_request_visible_only_in_segments_is_awaited_briefly_despite_repaints(line):
     """The counters of a redirect that is followed at once: two requests and one answer within one tick."""
     line.sends(100.05, size=1500, segments=2)
     line.receives(100.05, size=160, segments=1)

@@ -1,4 +1,4 @@
-"""The other signs of work: CPU time, processes, the pointer and documents; and what becomes of them together."""
+"""The other signs of work (CPU time, processes, the pointer, documents), and their combination."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sample(at_s: float, used_s: float, **more: Any) -> CpuSample:
     return CpuSample(at_s, {7: used_s}, **more)
 
 
-def test_programs_that_use_more_cpu_time_than_usual_compute():
+def test_programs_with_more_cpu_time_than_usual_are_computing():
     cpu = CpuUse()
     cpu.begin(sample(10.0, 3.0))
     cpu.update(sample(10.05, 3.05))
@@ -41,7 +41,7 @@ def test_programs_that_use_more_cpu_time_than_usual_compute():
     assert not cpu.is_busy()
 
 
-def test_what_programs_use_while_nobody_acts_is_usual():
+def test_the_usual_cpu_time_is_measured_between_inputs():
     cpu = CpuUse()
     for number in range(20):
         cpu.rest(sample(number * 0.25, number * 0.2))
@@ -53,12 +53,12 @@ def test_what_programs_use_while_nobody_acts_is_usual():
     assert not cpu.computed
 
 
-def test_a_new_process_counts_from_its_start_and_one_that_ended_not_at_all():
+def test_a_new_process_counts_from_its_start_and_an_ended_one_not_at_all():
     before, after = CpuSample(1.0, {7: 5.0, 8: 2.0}), CpuSample(2.0, {8: 2.5, 9: 1.0})
     assert after.since(before) == pytest.approx(1.5)
 
 
-def test_a_process_that_waits_for_a_disk_twice_is_blocked():
+def test_a_process_that_waits_for_a_disk_in_two_samples_is_blocked():
     cpu = CpuUse()
     cpu.begin(sample(10.0, 3.0, blocked=frozenset({7})))
     assert not cpu.is_blocked()
@@ -68,7 +68,7 @@ def test_a_process_that_waits_for_a_disk_twice_is_blocked():
     assert not cpu.is_blocked()
 
 
-def test_the_kernel_tells_who_is_awake_and_how_long_they_computed():
+def test_the_kernel_reports_awake_processes_and_their_cpu_time():
     with (
         subprocess.Popen([sys.executable, "-c", BUSY]) as busy,
         subprocess.Popen([sys.executable, "-c", ASLEEP], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as asleep,
@@ -77,7 +77,7 @@ def test_the_kernel_tells_who_is_awake_and_how_long_they_computed():
         assert asleep.stdout.readline()
         end = time.monotonic() + 30
         while awake([asleep.pid]) and time.monotonic() < end:
-            time.sleep(0.01)  # it has yet to read
+            time.sleep(0.01)  # it has not reached its read call yet
         assert not awake([asleep.pid])
         while not cpu_sample([busy.pid], 0.0).used_s[busy.pid] and time.monotonic() < end:
             time.sleep(0.01)
@@ -89,7 +89,7 @@ def test_the_kernel_tells_who_is_awake_and_how_long_they_computed():
     assert not cpu_sample([busy.pid], 0.0).used_s
 
 
-def test_what_helpers_and_the_message_bus_start_is_not_of_the_programs():
+def test_processes_started_by_helpers_and_the_message_bus_do_not_belong_to_the_programs():
     starts = "import subprocess, sys; subprocess.Popen(['sleep', '60']); print(flush=True); input()"
     command = [sys.executable, "-c", starts]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -115,7 +115,7 @@ def command_of(pid: int) -> str:
         return told.read().decode()
 
 
-def test_on_a_screen_of_others_the_program_that_is_touched_is_watched():
+def test_on_a_borrowed_display_the_touched_program_is_watched():
     with subprocess.Popen(["sleep", "60"]) as there:
         owners = {Point(1, 1): there.pid, Point(2, 2): 0}
         programs = Programs(owner_at=lambda at: owners[at or Point(2, 2)])
@@ -147,7 +147,7 @@ class Repaints:
 
 
 class Watched:
-    """Programs whose processes, pointer and documents a test decides; the kernel tells nothing of connections."""
+    """Programs whose processes, pointer and documents a test sets. The kernel reports no connections."""
 
     unknown = False
 
@@ -172,7 +172,7 @@ class Watched:
 
 
 class NoConnections:
-    """A table in which these processes have no connections."""
+    """A connection table without connections of these processes."""
 
     unreadable: frozenset[int] = frozenset()
 
@@ -189,7 +189,7 @@ def watched() -> Watched:
     return Watched()
 
 
-def test_a_refused_question_is_said_and_the_other_signs_count(watched):
+def test_a_refused_connection_query_is_reported_and_the_other_signs_count(watched):
     watched.work.begin()
     assert watched.work.waits_for(15) is None
     assert watched.work.unseen == {"connections": "Operation not permitted"}
@@ -204,7 +204,7 @@ def test_a_refused_question_is_said_and_the_other_signs_count(watched):
     assert watched.work.ended_ns > 0
 
 
-def test_who_was_busy_before_the_input_is_not_waited_for(watched):
+def test_work_from_before_the_input_is_not_awaited(watched):
     watched.pointer.shown, watched.documents = "watch", frozenset({"page"})
     watched.work.begin()
     assert watched.work.waits_for(15) is None
@@ -212,27 +212,27 @@ def test_who_was_busy_before_the_input_is_not_waited_for(watched):
     assert watched.work.waits_for(15) == Wait(DOCUMENT)
 
 
-def test_a_process_that_the_input_started_is_waited_for_once_only_if_it_stays(watched):
+def test_a_process_started_by_the_input_is_awaited_once_if_it_stays(watched):
     for lasts in (False, True):
         watched.processes = []
         watched.work.begin()
         with subprocess.Popen(["sleep", "60"]) as child:
             watched.processes = [child.pid]
             found = watched.work.waits_for(15)
-            while found is not None and found.kind == CPU:  # it has yet to fall asleep
+            while found is not None and found.kind == CPU:  # it has not fallen asleep yet
                 found = watched.work.waits_for(15)
             assert found == (None if lasts else Wait(CHILD, "sleep"))
             child.kill()
         watched.work.looked(gave_up=found)
 
 
-def test_as_a_program_starts_only_requests_are_waited_for(watched):
+def test_during_a_programs_start_only_requests_are_awaited(watched):
     watched.work.begin(starting=True)
     watched.pointer.shown = "watch"
     assert watched.work.waits_for(15) is None
 
 
-def test_a_child_that_sleeps_is_done_and_the_window_of_a_grandchild_is_its_own(monkeypatch):
+def test_a_sleeping_child_is_done_and_a_grandchilds_window_is_its_own(monkeypatch):
     monkeypatch.setattr(work_in_flight, "CHILD_S", 0.0)
     watched = Watched()
     watched.work.begin()
@@ -253,7 +253,7 @@ def test_a_child_that_sleeps_is_done_and_the_window_of_a_grandchild_is_its_own(m
         shell.kill()
 
 
-def test_a_second_input_to_another_program_begins_anew(watched):
+def test_input_to_another_program_restarts_the_wait(watched):
     with subprocess.Popen(["sleep", "60"]) as one, subprocess.Popen(["/bin/sh", "-c", "sleep 60; true"]) as other:
         watched.processes = [one.pid]
         watched.work.begin()
@@ -265,7 +265,7 @@ def test_a_second_input_to_another_program_begins_anew(watched):
             os.kill(pid, 9)
 
 
-def test_carets_and_what_repaints_itself_is_not_what_an_answer_draws():
+def test_carets_and_self_repainting_areas_do_not_count_as_answers():
     clock = Box(500, 0, 80, 20)
     repaints = Repaints()
     work = WorkInFlight(Programs(), repaints, Pointer(), _refused, steady=lambda: [clock])  # type: ignore[arg-type]
@@ -281,7 +281,7 @@ def test_carets_and_what_repaints_itself_is_not_what_an_answer_draws():
         assert (work._drawn_between(1.0, 3.0, False), work._drawn_between(1.0, 3.0, True)) == (anywhere, elsewhere)
 
 
-def test_a_process_list_that_is_hidden_is_read_in_full(monkeypatch, tmp_path):
+def test_a_hidden_process_list_is_read_in_full(monkeypatch, tmp_path):
     monkeypatch.setattr(process_tree, "Path", lambda told: tmp_path / "not there")
     assert process_tree.newest_process() is None
     with subprocess.Popen(["sleep", "60"]) as child:
@@ -289,7 +289,7 @@ def test_a_process_list_that_is_hidden_is_read_in_full(monkeypatch, tmp_path):
         child.kill()
 
 
-def test_a_program_with_a_network_of_its_own_is_told_of():
+def test_a_program_with_its_own_network_is_reported():
     with subprocess.Popen(["unshare", "-n", "sleep", "60"], stderr=subprocess.DEVNULL) as elsewhere:
         end = time.monotonic() + 30
         while elsewhere.poll() is None and not work_in_flight._has_other_network(elsewhere.pid):

@@ -1,4 +1,4 @@
-"""The kernel's table of connections, of real sockets, and of kernels that answer badly or not at all."""
+"""The kernel's table of connections: real sockets, and kernels with bad or missing answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def server() -> Iterator[socket.socket]:
 @pytest.fixture
 def table() -> Iterator[TcpTable]:
     if reason := why_unseen():
-        pytest.skip(f"this kernel does not tell of connections: {reason}")
+        pytest.skip(f"this kernel does not list connections: {reason}")
     table = TcpTable()
     yield table
     table.close()
@@ -37,7 +37,7 @@ def address(server: socket.socket) -> str:
     return "{}:{}".format(*server.getsockname())
 
 
-def test_what_was_sent_and_not_answered_is_told(table, server):
+def test_sent_and_unanswered_bytes_are_reported(table, server):
     with socket.create_connection(server.getsockname()) as client, server.accept()[0] as accepted:
         client.sendall(b"x" * 300)
         assert accepted.recv(300)
@@ -50,7 +50,7 @@ def test_what_was_sent_and_not_answered_is_told(table, server):
     assert not [each for each in table.read([os.getpid()]) if each.peer == address(server)]
 
 
-def test_ipv6_is_told(table):
+def test_ipv6_connections_are_reported(table):
     try:
         listening = socket.create_server(("::1", 0), family=socket.AF_INET6)
     except OSError:
@@ -61,7 +61,7 @@ def test_ipv6_is_told(table):
         assert (told.peer, told.sent) == (f"[::1]:{listening.getsockname()[1]}", 1)
 
 
-def test_connections_of_other_processes_are_left_out_until_these_are_asked_for(table, server):
+def test_connections_of_other_processes_are_omitted_until_requested(table, server):
     code = (
         "import socket, sys; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); print(); sys.stdin.read()"
     )
@@ -75,7 +75,7 @@ def test_connections_of_other_processes_are_left_out_until_these_are_asked_for(t
     assert not table.read([child.pid])
 
 
-def test_many_connections_are_told(table, server):
+def test_many_connections_are_reported(table, server):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2 * MANY)), hard))
     try:
@@ -88,7 +88,7 @@ def test_many_connections_are_told(table, server):
 
 
 class Kernel:
-    """Answers each question with the same bytes, as ``socket.socket`` does for a netlink socket."""
+    """Answers each query with the same bytes, as ``socket.socket`` does for a netlink socket."""
 
     def __init__(self, answer: bytes | OSError) -> None:
         self.answer = answer
@@ -114,6 +114,6 @@ def message(kind: int, body: bytes) -> bytes:
         (TimeoutError(), "no answer within a second"),
     ],
 )
-def test_a_kernel_that_refuses_the_question_is_told_of(answer, reason):
+def test_a_refused_query_is_reported(answer, reason):
     with pytest.raises(NotTold, match=reason):
         TcpTable([Kernel(answer)]).read([os.getpid()])  # type: ignore[list-item]

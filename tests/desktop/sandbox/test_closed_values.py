@@ -1,4 +1,4 @@
-"""What a closed desktop may be asked for, and the words that make its walls: without any program."""
+"""The options of a sandboxed desktop, and bubblewrap's arguments for it, without starting a program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from holo_tasks.desktop.sandbox.view import Place
         (["a:1", "a:1", "a:2"], (("a", 1), ("a", 2))),
     ],
 )
-def test_a_network_is_all_of_the_machines_nothing_or_hosts(network, hosts):
+def test_a_network_is_the_machines_or_none_or_a_list_of_hosts(network, hosts):
     found = granted(network)
     assert (found and tuple((grant.host, grant.port) for grant in found)) == hosts
 
@@ -41,7 +41,7 @@ def test_a_network_is_all_of_the_machines_nothing_or_hosts(network, hosts):
         *(["none"], [443], 443, None, {"a:1": 1}, [f"host{number}:1" for number in range(101)], "none,a:1", "host,"),
     ],
 )
-def test_what_is_neither_is_refused(network):
+def test_an_invalid_network_is_refused(network):
     with pytest.raises(InvalidUsage, match="network"):
         granted(network)
 
@@ -52,7 +52,7 @@ def test_a_host_is_named_as_it_was_given():
     assert Grant.of("portal.example:80").address == ""
 
 
-def test_hosts_with_the_same_port_have_addresses_of_their_own():
+def test_hosts_with_the_same_port_have_separate_addresses():
     hosts = granted(["a.example:443", "a.example:80", "b.example:443", "10.1.2.3:443", "localhost:443"])
     addresses = _addresses(hosts or ())
     assert addresses == {
@@ -66,7 +66,7 @@ def test_hosts_with_the_same_port_have_addresses_of_their_own():
     assert [line for line in found[Path("/etc/nsswitch.conf")].splitlines() if "hosts" in line] == ["hosts: files dns"]
 
 
-def test_folders_are_those_that_hold_only_the_programs(tmp_path, monkeypatch):
+def test_granted_folders_may_not_contain_the_agents_data(tmp_path, monkeypatch):
     holo, data = tmp_path / "holo", tmp_path / "data"
     for folder in (holo, data):
         folder.mkdir()
@@ -86,7 +86,7 @@ def test_folders_are_those_that_hold_only_the_programs(tmp_path, monkeypatch):
         checked({str(data): "rw"})  # type: ignore[dict-item]
 
 
-def test_what_closes_nothing_is_refused_before_anything_starts(monkeypatch, tmp_path):
+def test_sandbox_options_without_a_sandbox_are_refused_before_the_start(monkeypatch, tmp_path):
     with pytest.raises(InvalidUsage, match="starts none"):
         VirtualDesktop(network="none")
     with pytest.raises(InvalidUsage, match="nothing is closed"):
@@ -106,12 +106,12 @@ def place(home: str) -> Path:
 
 
 @pytest.mark.parametrize("home", ["", "/", "/tmp", "/usr/sbin", "/run/x", "relative", "/proc/1/root"])
-def test_a_home_that_is_no_persons_is_one_for_this_program(home):
+def test_a_home_that_belongs_to_no_person_is_private_to_the_program(home):
     assert place(home) == Path("/tmp/home")
     assert place("/home/me") == Path("/home/me")
 
 
-def test_its_environment_names_no_folders_and_proxies_that_it_does_not_reach():
+def test_the_environment_names_no_unreachable_folders_and_proxies():
     env = {"XDG_RUNTIME_DIR": "/tmp/d/r", "XAUTHORITY": "/tmp/d/x", "HOME": "/", "HOLO_HOME": "/h", "TMPDIR": "/t"}
     env |= {"https_proxy": "http://p:1", "HTTP_PROXY": "http://p:1", "LANG": "C"}
     walls = Sandbox((), {}, Place.of(env, Path("/"), [], Path("/tmp/d/files")), False, Bounds(), "d")
@@ -120,7 +120,7 @@ def test_its_environment_names_no_folders_and_proxies_that_it_does_not_reach():
     assert kept["HOME"] == "/tmp/home"
 
 
-def test_a_granted_folder_and_what_is_mounted_in_it_are_in_this_order():
+def test_granted_folders_and_mounts_inside_them_come_in_this_order():
     env = {"HOME": "/home/me", "XDG_RUNTIME_DIR": "/tmp/d/runtime", "XAUTHORITY": "/tmp/d/Xauthority"}
     own = Place.of(env, Path("/work"), [Path("/tmp/.X11-unix/X7")], Path("/tmp/d/files"))
     words = view.view(own, {"/home": "read", "/home/me/data": "write"}, [Path("/home/x/file")], {})
@@ -130,11 +130,11 @@ def test_a_granted_folder_and_what_is_mounted_in_it_are_in_this_order():
         told.index(each) for each in ("--tmpfs /tmp", "bind /home /home", "--tmpfs /home/me", "--bind /home/me/data")
     ]
     assert order == sorted(order)
-    assert "/home/x/file" not in told, "it is in a folder that was granted"
+    assert "/home/x/file" not in told, "it is in a granted folder"
     assert told.endswith("--remount-ro / --chdir /work")
 
 
-def test_files_that_a_command_names_are_seen_unless_they_are_the_agents(tmp_path, monkeypatch):
+def test_files_named_in_a_command_are_visible_unless_they_are_the_agents(tmp_path, monkeypatch):
     program, holo = tmp_path / "portal", tmp_path / "holo"
     holo.mkdir()
     for file in (program, tmp_path / "data.csv", holo / "holo.db"):
@@ -146,7 +146,7 @@ def test_files_that_a_command_names_are_seen_unless_they_are_the_agents(tmp_path
     assert view.named_files(["sh"], os.environ["PATH"], tmp_path) == [Path(view.shutil.which("sh"))]
 
 
-def test_what_others_may_not_read_is_hidden(tmp_path):
+def test_files_that_other_users_may_not_read_are_hidden(tmp_path):
     for name, mode in (("open", 0o644), ("shut", 0o640)):
         (tmp_path / name).touch()
         (tmp_path / name).chmod(mode)
@@ -158,7 +158,7 @@ def test_what_others_may_not_read_is_hidden(tmp_path):
 
 
 @pytest.mark.parametrize("given", [{"memory_mb": -1}, {"memory_mb": 8}, {"cpus": -0.5}, {"cpus": float("nan")}])
-def test_a_bound_that_cannot_be_is_refused(given):
+def test_an_invalid_limit_is_refused(given):
     with pytest.raises(InvalidUsage, match="no bound, or"):
         VirtualDesktop(app="xterm", network="none", **given)
     with pytest.raises(InvalidUsage, match="nothing is closed"):
@@ -166,7 +166,7 @@ def test_a_bound_that_cannot_be_is_refused(given):
 
 
 def one_tree(folder: Path, controls: str) -> Path:
-    """Make a tree of control groups as a unit of systemd's finds it, which may divide the group above its own."""
+    """Make a control-group tree as a systemd unit sees it, which may divide the group above its own."""
     ours = folder / "tree" / "unit" / "agent"
     ours.mkdir(parents=True)
     (ours / "cgroup.subtree_control").write_text("")
@@ -179,7 +179,7 @@ def one_tree(folder: Path, controls: str) -> Path:
     return ours.parent
 
 
-def test_bounds_are_those_of_a_group_beside_ours(tmp_path):
+def test_limits_apply_to_a_new_group_beside_ours(tmp_path):
     above = one_tree(tmp_path, "cpu memory pids")
     (above / "d").mkdir()
     for file in ("memory.max", "memory.swap.max", "cpu.max"):
@@ -189,7 +189,7 @@ def test_bounds_are_those_of_a_group_beside_ours(tmp_path):
     assert told == {"memory.max": "67108864", "memory.swap.max": "0", "cpu.max": "50000 100000", "cgroup.procs": "7"}
 
 
-def test_where_no_group_can_be_divided_a_bound_is_an_error(tmp_path):
+def test_a_limit_without_a_divisible_group_is_an_error(tmp_path):
     above = one_tree(tmp_path, "cpu")
     with pytest.raises(DesktopFailed, match=r"memory \(memory_mb\) cannot be bounded here: no control group"):
         put(7, Bounds(memory_mb=64), "d", tmp_path)
@@ -209,5 +209,5 @@ def test_where_no_group_can_be_divided_a_bound_is_an_error(tmp_path):
         ("", "cannot close the program in: it says nothing"),
     ],
 )
-def test_what_bubblewrap_says_is_told_with_what_to_do(words, said):
+def test_bubblewraps_errors_are_explained_with_a_remedy(words, said):
     assert said in bubblewrap.why(words)

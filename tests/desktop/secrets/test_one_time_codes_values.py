@@ -1,4 +1,4 @@
-"""Each window of a seed is given out once, with enough of it left, to all desktops of one user together."""
+"""Each time window of a seed is used once, with enough time left, across all desktops of one user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOW_S = 1_800_000_000.0  # a window of 30 s begins
 
 
 class Time:
-    """A clock that goes on when somebody sleeps; ``meanwhile`` is what others do then."""
+    """A clock that advances when a caller sleeps. ``meanwhile`` runs the actions of others at that time."""
 
     def __init__(self) -> None:
         self.now_s = NOW_S
@@ -38,7 +38,7 @@ def time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Time:
     return Time()
 
 
-def test_the_second_one_waits_for_the_next_window_also_on_another_desktop(time: Time, tmp_path: Path) -> None:
+def test_a_second_code_waits_for_the_next_window_also_on_another_desktop(time: Time, tmp_path: Path) -> None:
     here, there = CodeWindows(time.sleep, time), CodeWindows(time.sleep, time)
     first = here.code(OTP, here.ticket(OTP))
     assert time.slept == []
@@ -47,13 +47,13 @@ def test_the_second_one_waits_for_the_next_window_also_on_another_desktop(time: 
     assert first != second
     other = Secret("else", "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", totp=True)
     here.ticket(other)
-    assert time.slept == [30.0], "another seed has codes of its own"
+    assert time.slept == [30.0], "another seed has its own windows"
     (kept, _) = sorted((tmp_path / "home" / FOLDER).iterdir())
     assert kept.stat().st_mode & 0o077 == 0
     assert SEED.lower() not in (kept.name + kept.read_text()).lower()
 
 
-def test_only_the_code_that_was_set_aside_is_typed(time: Time) -> None:
+def test_only_the_reserved_code_is_typed(time: Time) -> None:
     windows, window = CodeWindows(time.sleep, time), OTP.seed.window(NOW_S)  # type: ignore[union-attr]
     ticket = windows.ticket(OTP, window)
     time.now_s += 31
@@ -65,7 +65,7 @@ def test_only_the_code_that_was_set_aside_is_typed(time: Time) -> None:
     assert time.slept == []
 
 
-def test_what_is_left_of_a_window_is_long_enough_to_type_in(time: Time) -> None:
+def test_the_rest_of_a_window_is_long_enough_for_typing(time: Time) -> None:
     windows = CodeWindows(time.sleep, time)
     time.now_s += 27.5
     ticket = windows.ticket(OTP)
@@ -73,14 +73,14 @@ def test_what_is_left_of_a_window_is_long_enough_to_type_in(time: Time) -> None:
     assert ticket.window == OTP.seed.window(NOW_S + 30)  # type: ignore[union-attr]
 
 
-def test_a_code_that_was_too_long_in_coming_is_not_typed_but_the_next_one(time: Time) -> None:
+def test_an_expired_code_is_replaced_by_the_next_one(time: Time) -> None:
     windows = CodeWindows(time.sleep, time)
     ticket = windows.ticket(OTP)
     time.now_s += 31
     assert windows.code(OTP, ticket) == OTP.seed.code(ticket.window + 1)  # type: ignore[union-attr]
 
 
-def test_where_others_take_each_next_one_the_wait_has_an_end(time: Time) -> None:
+def test_the_wait_ends_if_others_take_each_next_window(time: Time) -> None:
     here, there = CodeWindows(time.sleep, time), CodeWindows(time.sleep, time)
     there.ticket(OTP)
     time.meanwhile = lambda: there._issued(OTP.seed, "otp") and None  # type: ignore[arg-type, func-returns-value]
@@ -89,7 +89,7 @@ def test_where_others_take_each_next_one_the_wait_has_an_end(time: Time) -> None
     assert sum(time.slept) <= 63
 
 
-def test_a_clock_that_was_set_back_keeps_nobody_out(time: Time) -> None:
+def test_a_clock_set_back_blocks_no_code(time: Time) -> None:
     windows = CodeWindows(time.sleep, time)
     time.now_s += 24 * 3600
     windows.ticket(OTP)
@@ -99,7 +99,7 @@ def test_a_clock_that_was_set_back_keeps_nobody_out(time: Time) -> None:
 
 
 @pytest.mark.parametrize("broken", ["a folder in its place", "nonsense in it"])
-def test_where_it_cannot_be_known_what_was_typed_nothing_is(time: Time, tmp_path: Path, broken: str) -> None:
+def test_no_code_is_typed_if_the_used_windows_are_unknown(time: Time, tmp_path: Path, broken: str) -> None:
     windows = CodeWindows(time.sleep, time)
     windows.ticket(OTP)
     (kept,) = (tmp_path / "home" / FOLDER).iterdir()

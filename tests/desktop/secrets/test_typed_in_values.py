@@ -1,4 +1,4 @@
-"""A window that a secret was typed into is that one until it is closed, whoever gets its number then."""
+"""A window with a typed secret keeps its identity until it is closed, even if another window then gets its id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HERE = Box(0, 0, 200, 100)
 
 
 @pytest.mark.parametrize("seen_closed", [True, False])
-def test_another_programs_window_with_the_number_of_a_closed_one_is_not_taken_for_it(
+def test_a_reused_window_id_is_not_taken_for_the_closed_window(
     seen_closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owners = {5: 7}
@@ -41,13 +41,13 @@ def test_another_programs_window_with_the_number_of_a_closed_one_is_not_taken_fo
         del owners[5]
         assert known.places() == {5: None}
         owners[5] = 7
-        assert known.places() == {5: None}, "a number is given anew"
+        assert known.places() == {5: None}, "the window id was reused"
     owners[5] = 8
     assert known.places() == {5: None}
     owners[5] = 7
     assert known.places() == {5: None}
     assert known.inside(Box(20, 20, 90, 20)).window == 5
-    assert known.places() == {5: HERE}, "it was typed into that"
+    assert known.places() == {5: HERE}, "the secret was typed into that window"
 
 
 TOP, FIELD, DIALOG = 1, 2, 3
@@ -58,16 +58,16 @@ TYPED = Box(100, 50, 120, 24)
 @pytest.mark.parametrize(
     ("pressed", "owners", "keyboard", "active", "window", "pid"),
     [
-        (FIELD, {}, 7, TOP, FIELD, 7),  # a window for each field
+        (FIELD, {}, 7, TOP, FIELD, 7),  # one window per field
         (TOP, {}, 7, TOP, TOP, 7),
         (DIALOG, {}, 7, TOP, DIALOG, 7),
-        (DIALOG, {DIALOG: 8}, 7, TOP, TOP, 7),  # of another program, over the field
-        (FIELD, {TOP: 8, FIELD: 7}, 7, TOP, FIELD, 7),  # one program in the window of another
+        (DIALOG, {DIALOG: 8}, 7, TOP, TOP, 7),  # a dialog of another program over the field
+        (FIELD, {TOP: 8, FIELD: 7}, 7, TOP, FIELD, 7),  # one program's window inside another's
         (0, {}, 7, TOP, TOP, 7),
         (0, {}, 7, 0, 0, 0),
     ],
 )
-def test_the_window_that_draws_a_field_is_its_own_or_the_top_one_of_its_program(
+def test_the_window_that_draws_a_field_is_its_own_or_its_programs_top_window(
     monkeypatch: pytest.MonkeyPatch,
     pressed: int,
     owners: dict[int, int],
@@ -87,7 +87,7 @@ def test_the_window_that_draws_a_field_is_its_own_or_the_top_one_of_its_program(
     assert known.any == bool(window)
 
 
-def test_a_window_that_is_hidden_is_nowhere_and_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hidden_window_has_no_position_until_it_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     state = [0]
     attributes: Any = lambda window: SimpleNamespace(reply=lambda: SimpleNamespace(map_state=state[0]))  # noqa: E731
     link: Any = SimpleNamespace(conn=SimpleNamespace(core=SimpleNamespace(GetWindowAttributes=attributes)))
@@ -103,7 +103,7 @@ def test_a_window_that_is_hidden_is_nowhere_and_comes_back(monkeypatch: pytest.M
     assert known.places() == {TOP: PLACES[TOP]}
 
 
-def test_a_window_that_was_moved_between_two_looks_is_all_the_way() -> None:
+def test_a_window_that_moved_between_two_captures_covers_its_whole_path() -> None:
     moved = {1: Box(0, 0, 10, 10), 2: None, 3: HERE, 4: None}
     assert between(moved, {1: Box(30, 5, 10, 10), 2: HERE, 3: None, 5: HERE}) == {
         1: Box(0, 0, 40, 15),

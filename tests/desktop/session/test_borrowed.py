@@ -1,4 +1,4 @@
-"""A display that cannot be used is refused at the start, with one sentence."""
+"""A display that cannot be used is refused at the start, with a one-sentence error."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ needs_wayland = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("depth", [8, 15, 16, 30])
-async def test_a_screen_of_another_depth_is_refused_with_the_depth_to_use(x_server, depth):
+async def test_a_screen_with_another_depth_is_refused_with_the_required_depth(x_server, depth):
     display, authority = x_server("Xvfb", "-screen", "0", f"640x480x{depth}")
     with pytest.raises(DesktopFailed, match=rf"color depth of {depth} bits, and only 24 bits"):
         await AttachedDesktop.start(display, env={"XAUTHORITY": str(authority)}, touches=False)
 
 
-async def test_a_black_screen_of_another_server_is_used(x_server):
+async def test_a_black_screen_of_another_server_is_accepted(x_server):
     display, authority = x_server("Xvfb", "-screen", "0", "640x480x24")
     async with AttachedDesktop(display, env={"XAUTHORITY": str(authority)}, touches=False) as desktop:
         assert not any((await desktop.look()).rgb)
 
 
-async def test_a_server_whose_outputs_are_wayland_s_is_refused_unless_it_shows_something(x_server, monkeypatch):
+async def test_an_xwayland_server_is_refused_unless_it_shows_windows(x_server, monkeypatch):
     display, authority = x_server("Xvfb", "-screen", "0", "640x480x24")
     monkeypatch.setenv("XAUTHORITY", str(authority))
     link = XLink(display)
@@ -48,13 +48,13 @@ async def test_a_server_whose_outputs_are_wayland_s_is_refused_unless_it_shows_s
     core.CreateWindow(24, window, link.root, 9, 9, 50, 50, 0, 1, 0, xcffib.xproto.CW.BackPixel, [0xFF0000])
     core.MapWindow(window)
     link.sync()
-    borrowed.check_display(link)  # a server of its own in a window, which shows all that it has
+    borrowed.check_display(link)  # a nested server in a window, which shows everything it draws
     link.close()
 
 
 @pytest.fixture
 def wayland(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A Wayland session without a screen, and the display of its own X server."""
+    """A Wayland session without a screen. Yields the display of its X server."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
     command = ["weston", "--backend=headless-backend.so", "--xwayland", "--socket=wayland-test", "--idle-time=0"]
@@ -82,7 +82,7 @@ async def test_the_x_server_of_a_wayland_session_is_refused(wayland, tk):
             program.kill()
 
 
-async def test_an_input_method_is_known_by_the_server_that_it_has_on_the_display(monkeypatch):
+async def test_an_input_method_is_recognized_by_its_server_on_the_display(monkeypatch):
     async with VirtualDesktop(size=SMALL) as desktop:
         monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
         link = XLink(desktop.display)
@@ -92,7 +92,7 @@ async def test_an_input_method_is_known_by_the_server_that_it_has_on_the_display
         assert borrowed.input_method(link, {"XMODIFIERS": "@im=fcitx", "DISPLAY": desktop.display}) == "fcitx"
         core, window, server = link.conn.core, link.conn.generate_id(), link.atom("@server=ibus")
         core.ChangeProperty(0, link.root, link.atom("XIM_SERVERS"), xcffib.xproto.Atom.ATOM, 32, 1, [server])
-        assert borrowed.input_method(link, {}) == "", "one that has ended leaves its name"
+        assert borrowed.input_method(link, {}) == "", "a server that has ended leaves its name"
         core.CreateWindow(0, window, link.root, 0, 0, 1, 1, 0, 2, 0, 0, [])
         core.SetSelectionOwner(window, server, 0)
         assert borrowed.input_method(link, {}) == "ibus"

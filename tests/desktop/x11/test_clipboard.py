@@ -1,4 +1,4 @@
-"""A value that was copied where it may be typed is not pasted where it may not."""
+"""A secret copied where it may be typed is not pasted where it may not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VALUE = "tok-Kranich-9"
 
 @dataclass
 class Beside:
-    """A form, and the window of another program that a secret is for."""
+    """A form, and the window of another program that the secret is bound to."""
 
     desktop: VirtualDesktop
     state: State
@@ -69,9 +69,9 @@ async def test_a_copied_secret_is_not_pasted_into_another_program(
     await desktop.do(Write("{{secret:tok}}", at=field))
     await desktop.do(Hotkey(("shift", "home")))
     await desktop.do(Hotkey(("ctrl", "c")))
-    # As between any two actions of a run: until the program is done with the first, nothing is copied.
+    # As between two actions of a run: the copy works only after the program has handled the first.
     await desktop.look(after_action=True)
-    if not isinstance(paste(entry), Click):  # which comes with a press of its own
+    if not isinstance(paste(entry), Click):  # which has its own press
         await desktop.do(Click(entry))
     with pytest.raises(SecretRefused, match="Nothing was pasted") as refused:
         await desktop.do(paste(entry))
@@ -79,4 +79,4 @@ async def test_a_copied_secret_is_not_pasted_into_another_program(
     await desktop.do(Write("x", at=entry))
     assert await state.becomes("entry", "x") == "x"
     await desktop.do(Click(field))
-    await desktop.do(paste(field))  # where it may be typed it may be pasted
+    await desktop.do(paste(field))  # where it may be typed it may also be pasted

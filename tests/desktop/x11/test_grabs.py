@@ -1,4 +1,4 @@
-"""A program that holds the keyboard or the pointer gets neither a secret nor what is permitted in another one."""
+"""A program that grabs the keyboard or the pointer gets neither a secret nor input permitted in another program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SMALL = Size(840, 540)
 
 
 class Grabber:
-    """A program of somebody else that takes what it can get."""
+    """A program of another owner that grabs input."""
 
     def __init__(self, desktop: VirtualDesktop) -> None:
         env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
@@ -61,7 +61,7 @@ class Grabber:
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory, probe):
-    """A Tk program with fields, secrets for it, and somebody who grabs."""
+    """A Tk program with fields, secrets for it, and a grabber."""
     from tests.desktop.conftest import State
 
     told = State(tmp_path_factory.mktemp("grabs") / "state")
@@ -89,7 +89,7 @@ async def permitted(desktop: VirtualDesktop, gesture: Gesture, owner: str) -> No
     await desktop.do(gesture, slip=Slip(gesture_digest(gesture), time.monotonic() + 60, owner))
 
 
-async def test_a_secret_is_not_typed_while_a_program_holds_the_keyboard(ready):
+async def test_a_secret_is_not_typed_during_a_keyboard_grab(ready):
     desktop, told, grabber = ready
     assert grabber.ask("keyboard") == "0"
     for gesture in (Write("{{secret:pw}}"), Write("{{secret:pw}}", at=told.at("entry"))):
@@ -102,7 +102,7 @@ async def test_a_secret_is_not_typed_while_a_program_holds_the_keyboard(ready):
     assert await told.becomes("entry", VALUE) == VALUE
 
 
-async def test_typing_a_secret_stops_when_a_program_takes_the_keyboard(ready, until):
+async def test_typing_a_secret_stops_when_a_program_grabs_the_keyboard(ready, until):
     desktop, told, grabber = ready
     typing = asyncio.create_task(desktop.do(Write("{{secret:long}}")))
     await until(lambda: told.read()["fields"]["entry"])
@@ -119,7 +119,7 @@ SHIFTED, CTRL_ALT, ANY = 1, 12, 1 << 15
 
 
 @pytest.mark.parametrize("asked", [f"key 0 {ANY}", "key 0 0", f"key 0 {SHIFTED}", "xinput", "window"])
-async def test_a_secret_is_not_typed_while_a_program_gets_its_keys_wherever_they_go(ready, asked, monkeypatch):
+async def test_a_secret_is_not_typed_while_a_program_has_grabbed_its_keys(ready, asked, monkeypatch):
     desktop, told, grabber = ready
     if asked == "window":
         monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
@@ -140,14 +140,14 @@ async def test_a_secret_is_not_typed_while_a_program_gets_its_keys_wherever_they
     assert await told.becomes("entry", VALUE) == VALUE
 
 
-async def test_chords_that_a_window_manager_asked_for_keep_no_secret_from_being_typed(ready):
+async def test_a_window_managers_chords_do_not_block_a_secret(ready):
     desktop, told, grabber = ready
     assert grabber.ask(f"key 0 {CTRL_ALT} {' '.join(map(str, KEYS))}") == "0"
     await desktop.do(Write("{{secret:pw}}"))
     assert await told.becomes("entry", VALUE) == VALUE
 
 
-async def test_typing_a_secret_stops_when_a_program_asks_for_its_keys(ready, until):
+async def test_typing_a_secret_stops_when_a_program_grabs_its_keys(ready, until):
     desktop, told, grabber = ready
     typing = asyncio.create_task(desktop.do(Write("{{secret:long}}")))
     await until(lambda: told.read()["fields"]["entry"])
@@ -159,7 +159,7 @@ async def test_typing_a_secret_stops_when_a_program_asks_for_its_keys(ready, unt
     await desktop.do(Write("", overwrite=True))
 
 
-async def test_a_secret_is_not_clicked_for_while_a_program_holds_the_pointer(ready):
+async def test_a_secret_is_not_clicked_for_during_a_pointer_grab(ready):
     desktop, told, grabber = ready
     assert grabber.ask("pointer") == "0"
     with pytest.raises(SecretRefused, match="holds the pointer"):
@@ -175,7 +175,7 @@ async def test_a_secret_is_not_clicked_for_while_a_program_holds_the_pointer(rea
         ("pointer", [Click(Point(200, 200)), Drag(Point(200, 200), Point(300, 300)), Scroll(Point(200, 200), "up", 1)]),
     ],
 )
-async def test_what_is_permitted_in_one_program_does_not_go_to_another_that_holds_it(ready, what, gestures):
+async def test_input_permitted_in_one_program_does_not_go_to_a_grabbing_one(ready, what, gestures):
     desktop, told, grabber = ready
     mine = (await desktop.owner_at(told.at("entry"))).name
     assert grabber.ask(what) == "0"
@@ -215,7 +215,7 @@ async def desktop_with_menu(probe):
         yield desktop
 
 
-async def test_a_window_manager_that_decides_whom_to_focus_holds_nothing_for_long(ready):
+async def test_a_window_manager_that_delays_focus_causes_no_long_grab(ready):
     desktop, told, _ = ready
     mine = (await desktop.owner_at(told.at("entry"))).name
     for field in ("entry", "text", "themed") * 4:
@@ -223,7 +223,7 @@ async def test_a_window_manager_that_decides_whom_to_focus_holds_nothing_for_lon
             await permitted(desktop, gesture, mine)
 
 
-async def test_to_ask_takes_the_focus_away_from_nobody(ready, monkeypatch):
+async def test_asking_for_the_owner_takes_the_focus_from_no_window(ready, monkeypatch):
     desktop, _, _ = ready
     monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
     watcher, asking = XLink(desktop.display), XLink(desktop.display)
@@ -243,13 +243,13 @@ async def test_to_ask_takes_the_focus_away_from_nobody(ready, monkeypatch):
         link.close()
 
 
-async def test_nothing_is_awaited_while_all_other_programs_wait(ready, monkeypatch):
+async def test_no_wait_happens_while_all_other_clients_are_blocked(ready, monkeypatch):
     desktop, _, grabber = ready
     assert grabber.ask("keyboard") == "0"
     monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
     link = XLink(desktop.display)
     naps, here, sleep = [], threading.get_ident(), time.sleep
-    # Threads of other things may sleep meanwhile.
+    # Other threads may sleep meanwhile.
     monkeypatch.setattr(grabs.time, "sleep", lambda s: naps.append(s) if threading.get_ident() == here else sleep(s))
     link.alone = True
     assert grabs.held(link, None)

@@ -1,4 +1,4 @@
-"""A desktop that is bound to one of several monitors sees and touches nothing beside it."""
+"""A desktop bound to one of several monitors neither sees nor touches the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLACK = b"\0\0\0"
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[VirtualDesktop]:
-    """One for all of these tests; each has an event loop of its own."""
+    """One desktop for all tests of this module. Each test has its own event loop."""
     desktop = asyncio.run(VirtualDesktop.start(size=Size(1440, 600)))
     yield desktop
     asyncio.run(desktop.close())
@@ -30,7 +30,7 @@ def started() -> Iterator[VirtualDesktop]:
 
 @pytest.fixture
 def display(started: VirtualDesktop) -> VirtualDesktop:
-    """A virtual desktop with two monitors, whatever the test before has made of them."""
+    """A virtual desktop with two monitors, restored for each test."""
     set_monitors(started, {"LEFT": LEFT, "RIGHT": RIGHT})
     return started
 
@@ -39,7 +39,7 @@ def bound(display: VirtualDesktop, monitor: str | int, **options: Any) -> Attach
     return AttachedDesktop(display.display, env={"XAUTHORITY": str(display.authority)}, monitor=monitor, **options)
 
 
-async def test_a_display_tells_its_monitors(display: VirtualDesktop) -> None:
+async def test_a_display_lists_its_monitors(display: VirtualDesktop) -> None:
     told = [(monitor.number, monitor.name, monitor.box, monitor.primary) for monitor in await display.monitors()]
     assert told == [(1, "LEFT", LEFT, True), (2, "RIGHT", RIGHT, False)]
     async with VirtualDesktop(size=Size(640, 480)) as plain:
@@ -55,7 +55,7 @@ async def test_a_display_without_randr_is_one_monitor(x_server: Any) -> None:
         assert (await desktop.look()).monitor == whole.box
 
 
-async def test_what_the_others_show_is_in_no_picture(display: VirtualDesktop, color: Any) -> None:
+async def test_other_monitors_are_in_no_picture(display: VirtualDesktop, color: Any) -> None:
     for monitor in ("RIGHT", "2"):
         async with bound(display, monitor) as desktop:
             frame = await desktop.look()
@@ -91,22 +91,22 @@ async def test_input_goes_to_the_monitor_only(display: VirtualDesktop, probe: An
 
 
 async def unsettled(desktop: VirtualDesktop) -> bool:
-    """Wait until a picture is taken of a screen that is not at rest."""
+    """Wait until a frame of an unsettled screen is taken."""
     for _ in range(100):
         if not (await desktop.look()).settled:
             return True
     return False
 
 
-async def test_what_repaints_elsewhere_is_not_waited_for(display: VirtualDesktop) -> None:
+async def test_repaints_on_other_monitors_are_not_awaited(display: VirtualDesktop) -> None:
     async with bound(display, "LEFT") as left, bound(display, "RIGHT") as right:
         with restless(display, LEFT):
-            # On a busy machine who draws may rest long enough for some pictures.
+            # On a busy machine the drawing thread may pause long enough for some frames.
             assert await unsettled(left)
             assert all([(await right.look()).settled for _ in range(5)])
 
 
-async def test_a_monitor_that_is_not_there_is_said_before_anything_begins(display: VirtualDesktop) -> None:
+async def test_a_missing_monitor_is_reported_before_the_start(display: VirtualDesktop) -> None:
     listed = r"it has: 1 LEFT \(800x600\+0\+0, primary\), 2 RIGHT \(640x480\+800\+100\)"
     for monitor in ("HDMI-9", 3):
         with pytest.raises(InvalidUsage, match=listed):
@@ -116,7 +116,7 @@ async def test_a_monitor_that_is_not_there_is_said_before_anything_begins(displa
             bound(display, wrong)
 
 
-async def test_one_that_is_unplugged_ends_the_work_and_one_that_moves_is_followed(display: VirtualDesktop) -> None:
+async def test_an_unplugged_monitor_ends_the_work_and_a_moved_one_is_followed(display: VirtualDesktop) -> None:
     async with bound(display, 2) as desktop:
         moved = RIGHT.moved(0, -50)
         set_monitors(display, {"LEFT": LEFT, "RIGHT": moved})

@@ -1,4 +1,4 @@
-"""A desktop has OpenGL for a program that asks for it, and for no other; whoever gets none is no mystery."""
+"""A desktop has OpenGL for a program that requests it, and not for others; a program without it is reported."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def has():
     return glx
 
 
-async def test_a_program_that_never_asks_gets_none_and_is_started_once(start, starts, told, has):
+async def test_a_program_that_never_requests_opengl_gets_none_and_starts_once(start, starts, told, has):
     async with start("never") as desktop:
         await desktop.look()
         assert not has(desktop)
@@ -56,7 +56,7 @@ async def test_a_program_that_never_asks_gets_none_and_is_started_once(start, st
 
 
 @pytest.mark.parametrize("kind", ["needs", "takes"])
-async def test_one_that_asks_as_it_comes_up_is_started_again_with_it(start, starts, told, has, color, kind):
+async def test_a_program_that_requests_opengl_at_its_start_is_restarted_with_it(start, starts, told, has, color, kind):
     async with start(kind) as desktop:
         assert color(await desktop.look(), MIDDLE) == (255, 255, 255)
         assert has(desktop)
@@ -67,7 +67,7 @@ async def test_one_that_asks_as_it_comes_up_is_started_again_with_it(start, star
     ]
 
 
-async def test_one_that_asks_later_goes_without_and_that_is_said_once(start, starts, told, has, until):
+async def test_a_program_that_requests_opengl_later_goes_without_and_is_reported_once(start, starts, told, has, until):
     async with start("later") as desktop:
         await desktop.do(Click(MIDDLE))
         assert await until(lambda: "clicked" in starts.read_text())
@@ -81,7 +81,7 @@ async def test_one_that_asks_later_goes_without_and_that_is_said_once(start, sta
 
 
 @pytest.mark.parametrize(("given", "said"), few([(True, "0"), (None, "1"), (True, "")], 2))
-async def test_one_that_is_given_it_is_started_once(monkeypatch, start, starts, told, has, given, said):
+async def test_a_program_with_opengl_granted_starts_once(monkeypatch, start, starts, told, has, given, said):
     monkeypatch.setenv("HOLO_OPENGL", said)
     async with start("needs", opengl=given) as desktop:
         assert has(desktop)
@@ -89,7 +89,7 @@ async def test_one_that_is_given_it_is_started_once(monkeypatch, start, starts, 
 
 
 @pytest.mark.parametrize(("given", "said"), few([(False, "1"), (None, "0")]))
-async def test_one_that_is_refused_it_goes_without(monkeypatch, start, starts, told, has, given, said):
+async def test_a_program_with_opengl_refused_goes_without(monkeypatch, start, starts, told, has, given, said):
     monkeypatch.setenv("HOLO_OPENGL", said)
     with pytest.raises(DesktopFailed, match="no visual"):
         async with start("needs", opengl=given):
@@ -101,7 +101,7 @@ async def test_one_that_is_refused_it_goes_without(monkeypatch, start, starts, t
     assert len(told) == 1
 
 
-async def test_one_that_is_expected_to_ask_is_started_once(starts, told, tmp_path, has):
+async def test_a_program_expected_to_request_opengl_starts_once(starts, told, tmp_path, has):
     script = tmp_path / "drawing.py"
     script.write_text(f"# import OpenGL\n{PROGRAM.read_text()}")
     app = [sys.executable, str(script), "needs", str(starts)]
@@ -110,12 +110,12 @@ async def test_one_that_is_expected_to_ask_is_started_once(starts, told, tmp_pat
     assert (starts.read_text(), told) == ("needs\n", [])
 
 
-async def test_a_desktop_for_any_program_has_it(has):
+async def test_a_desktop_without_a_program_has_opengl(has):
     async with VirtualDesktop() as desktop:
         assert has(desktop)
 
 
-async def test_a_kill_between_the_two_starts_is_heeded(monkeypatch, start, starts):
+async def test_a_kill_between_the_two_starts_is_respected(monkeypatch, start, starts):
     async def closed(child):
         child.page.latch()
         await close(child)

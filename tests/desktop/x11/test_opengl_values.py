@@ -1,4 +1,4 @@
-"""Whether a program is likely to ask for OpenGL is guessed; whether a desktop has it can be said."""
+"""Whether a program is likely to request OpenGL, and the option and variable that override the guess."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from holo_tasks.desktop.x11.opengl import likely, wanted
         (True, "what", True),
     ],
 )
-def test_what_is_given_counts_more_than_the_environment(given, word, means):
+def test_the_option_overrides_the_variable(given, word, means):
     assert wanted(given, {"HOLO_OPENGL": word}) is means
     assert wanted(given, {}) is given
 
 
-def test_a_word_that_says_nothing_is_refused():
+def test_an_invalid_value_of_the_variable_is_refused():
     with pytest.raises(InvalidUsage, match="HOLO_OPENGL is 1, 0 or auto, not 'maybe'"):
         wanted(None, {"HOLO_OPENGL": "maybe"})
 
@@ -54,18 +54,18 @@ def script(tmp_path):
         ("", False),
     ],
 )
-def test_who_will_ask_is_told_by_names_of_libraries(script, text, asks):
+def test_a_program_likely_to_request_opengl_is_recognized_by_its_libraries(script, text, asks):
     program = script(text)
     assert likely([program], None) is asks
     assert likely([sys.executable, program, "no-such-file", "/"], None) is asks
 
 
-def test_what_the_command_says_counts_too(script):
+def test_the_words_of_a_shell_command_count_too(script):
     assert likely(["sh", "-c", "firefox"], os.environ["PATH"])
     assert not likely(["sh", "-c", "true"], os.environ["PATH"])
     assert not likely(["no-such-program", "firefox"], os.environ["PATH"])
 
 
-def test_nothing_is_waited_for_in_what_is_no_file(tmp_path):
+def test_a_named_pipe_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     assert not likely([sys.executable, str(tmp_path / "pipe")], None)

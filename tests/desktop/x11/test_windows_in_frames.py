@@ -1,4 +1,4 @@
-"""A frame knows the windows that are in it: whose, where, and what hides what."""
+"""A frame lists its windows with their owners, positions and overlaps."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def window(left: int, owner: Owner = ONE, solid: bool = True) -> OnScreen:
     return OnScreen(Box(left, 0, 10, 10), (owner,), solid)
 
 
-def test_windows_that_stayed_are_known_as_they_lie() -> None:
+def test_windows_that_did_not_move_keep_their_positions() -> None:
     seen = {1: window(0), 2: window(5, TWO)}
     assert between(seen, dict(seen)) == (window(0), window(5, TWO))
 
 
-def test_a_window_that_moved_meanwhile_covers_all_its_way_and_hides_nothing() -> None:
+def test_a_window_that_moved_meanwhile_covers_its_whole_path_and_hides_no_other() -> None:
     (moved, other) = between({1: window(0), 2: window(50)}, {1: window(30), 2: window(50)})
     assert moved == OnScreen(Box(0, 0, 40, 10), (ONE,), False)
     assert not other.solid
 
 
-def test_a_window_that_came_or_went_or_changed_places_counts_on_both_sides() -> None:
+def test_a_window_that_came_or_went_or_changed_order_counts_before_and_after() -> None:
     assert len(between({1: window(0)}, {2: window(5)})) == 2
     swapped = between({1: window(0), 2: window(5)}, {2: window(5), 1: window(0)})
     assert {one.solid for one in swapped} == {False}
@@ -49,7 +49,7 @@ def desktop():
     asyncio.run(found.close())
 
 
-async def test_a_window_is_painted_over_wherever_it_is_moved(desktop, tk, tmp_path) -> None:
+async def test_a_window_is_masked_wherever_it_is_moved(desktop, tk, tmp_path) -> None:
     env = {"DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority), "PATH": "/usr/bin:/bin"}
     vault, notes = tmp_path / "vault.py", tmp_path / "notes.py"
     started = []
