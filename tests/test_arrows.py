@@ -1,4 +1,4 @@
-"""The direction of imports is what keeps the house in order (ARCHITECTURE.md draws it)."""
+"""Imports between packages go in one direction only (ARCHITECTURE.md has the diagram)."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ MAY_IMPORT = {
         "agent",
     ],
 }
-"""Which other rooms a room may import from; each comes after all that it may."""
+"""The packages that each package may import. Each package comes after those that it may import."""
 PREFECT_EDGE = {"prefect_server", "kill", "run", "handoff", "agent", "cli"}
 NOT_IN_CORE = {"asyncio.subprocess", "socket", "httpx", "openai", "boto3", "mss", "sqlite3", "subprocess", "time", "os"}
 
 
 def parsed(path: Path) -> ast.Module:
-    gc.disable()  # Python 3.11.7 takes objects that are collected meanwhile for an error of the parser
+    gc.disable()  # Python 3.11.7 mistakes objects collected during parsing for a parser error
     try:
         return ast.parse(path.read_text(encoding="utf-8"))
     finally:
@@ -80,7 +80,7 @@ def parsed(path: Path) -> ast.Module:
 
 @functools.cache
 def imports(path: Path) -> frozenset[str]:
-    """Every module a file names in an import, also inside functions and for types only."""
+    """Return every module that a file imports, also inside functions and for types only."""
     found: set[str] = set()
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
@@ -95,20 +95,20 @@ def files(room: str) -> list[Path]:
 
 
 def graph() -> dict[str, set[str]]:
-    """Which modules of the library each of them imports, by the last name that is a module."""
+    """Return the modules of the library that each module imports, by the longest name that is a module."""
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in HOUSE.rglob("*.py")}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
     arrows = {}
     for module, path in modules.items():
         names = imports(path) & modules.keys()
-        # A package that is named on the way to a module in it is loaded, and knows nothing.
+        # Importing a module also loads its parent packages, which import nothing themselves.
         arrows[module] = {name for name in names if not any(other.startswith(f"{name}.") for other in names)} - {module}
-    arrows.pop("holo_tasks")  # its names are loaded when they are used
+    arrows.pop("holo_tasks")  # its names are loaded on first use
     return arrows
 
 
 def circles(arrows: Mapping[str, set[str]]) -> Iterator[list[str]]:
-    """Yield each circle once that a walk along the arrows comes upon."""
+    """Yield each import cycle that a walk along the imports finds, once."""
     done: set[str] = set()
 
     def walk(module: str, way: list[str]) -> Iterator[list[str]]:
@@ -124,18 +124,18 @@ def circles(arrows: Mapping[str, set[str]]) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("room", sorted(MAY_IMPORT))
-def test_a_room_imports_only_what_stands_before_it(room: str) -> None:
+def test_a_package_imports_only_the_listed_packages(room: str) -> None:
     assert files(room)
     for path in files(room):
         for name in imports(path):
             if name.startswith("holo_tasks."):
                 other = name.split(".")[1]
-                known = other in MAY_IMPORT  # else it is a name that the library exports
+                known = other in MAY_IMPORT  # otherwise it is a name that the library exports
                 assert not known or other in [room, *MAY_IMPORT[room]], f"{path.relative_to(ROOT)} imports {name}"
             assert not name.startswith(("holo_blocks", "flows")), f"{path.relative_to(ROOT)} imports {name}"
 
 
-def test_every_room_has_its_arrows_and_there_is_nothing_beside_rooms() -> None:
+def test_every_package_is_listed_and_the_library_has_no_other_modules() -> None:
     rooms = {path.name for path in HOUSE.iterdir() if any(path.glob("*.py"))}
     assert rooms == set(MAY_IMPORT)
     beside = {path.name for path in HOUSE.iterdir() if path.is_file()}
@@ -145,12 +145,12 @@ def test_every_room_has_its_arrows_and_there_is_nothing_beside_rooms() -> None:
         assert all(order.index(other) < order.index(room) for other in others), room
 
 
-def test_no_imports_go_in_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     found = [" → ".join(circle) for circle in circles(graph())]
     assert not found, found
 
 
-def test_a_circle_would_be_found() -> None:
+def test_an_import_cycle_would_be_found() -> None:
     assert list(circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}})) == [["b", "c", "b"]]
 
 
@@ -163,31 +163,31 @@ def test_the_library_imports_nothing_from_its_front_door() -> None:
 
 
 @pytest.mark.parametrize("room", sorted(MAY_IMPORT.keys() - PREFECT_EDGE))
-def test_only_the_edge_knows_prefect(room: str) -> None:
+def test_only_the_listed_packages_import_prefect(room: str) -> None:
     for path in files(room):
         guilty = [name for name in imports(path) if name.split(".")[0] == "prefect"]
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
 
 
-def test_only_one_room_knows_opentelemetry() -> None:
+def test_only_the_telemetry_package_imports_opentelemetry() -> None:
     for path in chain(HOUSE.rglob("*.py"), (ROOT / "blocks").rglob("*.py"), (ROOT / "flows").rglob("*.py")):
         if any(name.split(".")[0] == "opentelemetry" for name in imports(path)):
             assert path.parent == HOUSE / "telemetry", path
 
 
-def test_the_core_touches_nothing_outside() -> None:
+def test_the_core_imports_nothing_with_side_effects() -> None:
     for path in files("core"):
         guilty = imports(path) & NOT_IN_CORE
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
 
 
-def test_the_library_does_not_know_its_blocks() -> None:
+def test_the_library_does_not_import_its_blocks() -> None:
     for path in HOUSE.rglob("*.py"):
         guilty = [name for name in imports(path) if name.startswith("holo_blocks")]
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
 
 
-def test_what_verifies_a_trace_loads_no_page_and_no_template() -> None:
+def test_the_trace_verifier_loads_no_page_and_no_template() -> None:
     arrows = graph()
     found = {module for module in arrows if module.startswith("holo_tasks.audit.verifier")}
     assert found
@@ -200,7 +200,7 @@ def test_what_verifies_a_trace_loads_no_page_and_no_template() -> None:
         assert not imports(path) & {"jinja2", "markupsafe"}, module
 
 
-def test_flows_and_what_stands_beside_them_need_nothing_of_the_tests() -> None:
+def test_flows_do_not_use_the_tests() -> None:
     for path in (ROOT / "flows").rglob("*.py"):
         guilty = [name for name in imports(path) if name.split(".")[0] == "tests"]
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"

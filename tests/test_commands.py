@@ -1,4 +1,4 @@
-"""Every command that README, docs and Makefile name works: each runs here in a short form, and fails when it breaks."""
+"""Every command named in README, docs and Makefile works: each runs here in a short form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support import warm
 
 ROOT = Path(__file__).parent.parent
 SHARED = "HOLO_BENCH_PREFECT"
-"""As `common` of the benches has it."""
+"""The common options of the benchmarks."""
 SHORT = {
     "tests/bench/bench.py": "--steps 3",
     "tests/bench/bench_beside.py": "--clicks 2 --allowed 2 --read-seconds 0 --kinds clock --traps word --runs 0",
@@ -53,16 +53,16 @@ ON_A_SHARED_SERVER = {
 
 
 def named() -> set[str]:
-    """Return the scripts that are named where people look for commands."""
+    """Return the scripts named in the README, the docs and the Makefile."""
     texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
     found = {name for path in texts for name in re.findall(r"tests/[\w/]+\.py", path.read_text(encoding="utf-8"))}
     modules = re.findall(r"-m (tests[\w.]+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
-    # What helps tests is tried by the tests it helps.
+    # Test helpers are tested by the tests that use them.
     commands = {name for name in found if not Path(name).name.startswith("test_")} | set(modules)
     return {name for name in commands if not name.startswith(("tests/support/", "tests.support."))}
 
 
-def test_every_command_that_is_named_is_tried_here() -> None:
+def test_every_named_command_is_tested_here() -> None:
     assert named() == SHORT.keys()
 
 
@@ -77,10 +77,10 @@ def _access(prefect_url: str) -> dict[str, str]:
     SHORT.items(),
     ids=lambda text: Path(text).stem if "/" in text or "fuzz" in text else "",
 )
-def test_it_works_in_its_short_form(command: str, options: str, tmp_path: Path, prefect_url: str) -> None:
+def test_the_command_works_in_its_short_form(command: str, options: str, tmp_path: Path, prefect_url: str) -> None:
     how = [str(ROOT / command)] if command.endswith(".py") else ["-m", command]
-    # As somebody types it: with nothing of this test run's own homes, and of its server where that need not be one's
-    # own. A command without a server, of which bench_start has one, starts its own.
+    # As a user runs it: without this test run's home folders, and with its shared server where possible. A command
+    # without a server, which bench_start measures, starts its own.
     env = {name: text for name, text in os.environ.items() if not name.startswith(("PREFECT_", "HOLO_", "PYTEST_"))}
     home = {"HOLO_HOME": str(tmp_path / "holo"), "PREFECT_HOME": str(tmp_path / "prefect")}
     home |= _access(prefect_url) if command in ON_A_SHARED_SERVER else {}

@@ -1,4 +1,4 @@
-"""Of several workers one compiles the tests, if nobody has before."""
+"""One of several workers compiles the tests, unless they are compiled already."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.dont_write_bytecode", False)
 
 
-def test_the_first_compiles_and_the_next_one_waits_for_it(tmp_path: Path) -> None:
+def test_the_first_worker_compiles_and_the_next_one_waits(tmp_path: Path) -> None:
     told: list[str] = []
 
     def next_one() -> None:
@@ -34,7 +34,7 @@ def test_the_first_compiles_and_the_next_one_waits_for_it(tmp_path: Path) -> Non
     assert told == ["compiled", "next, first: False"]
 
 
-def test_nobody_waits_where_all_is_compiled_nothing_is_kept_or_there_is_one_process(
+def test_no_worker_waits_if_the_tests_are_compiled_or_no_bytecode_is_kept_or_there_is_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with compiled_once("", tmp_path) as first:

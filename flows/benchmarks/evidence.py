@@ -1,4 +1,4 @@
-"""What an item took, read in the signed traces of the runs that worked on it."""
+"""Effort and time of each item, read from the signed traces of its runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holo_tasks.core import events
 
 @dataclass
 class _Sum:
-    """What has been read of one item by now."""
+    """Sums of one item, while its trace is read."""
 
     opened: str = ""
     closed: str = ""
@@ -28,7 +28,7 @@ class _Sum:
     timed: list[events.StepTimed] = field(default_factory=list)
     perceive_us: int = 0
     decide_us: int = 0
-    """Of a step that has not been timed yet; the last one, which answers, never is."""
+    """Times of the current step. The last step, which answers, has no times."""
 
     def hear(self, event: events.AnyEvent, at: str) -> None:
         match event:
@@ -71,7 +71,7 @@ class _Sum:
 
 
 def took_by_key(traces: Iterable[str]) -> Mapping[tuple[str, str], Took]:
-    """Return what each item took, by trace and key: all that was pursued under the key in that run, together."""
+    """Return the effort of each item, by trace and key. All work under one key in a run is added up."""
     found: dict[tuple[str, str], Took] = {}
     for trace in traces:
         sums: dict[str, _Sum] = {}

@@ -1,4 +1,4 @@
-"""Figures of results: shares with the interval that they may lie in, and of what is spread its middle and its end."""
+"""Statistics of results: shares with their confidence intervals, medians and quantiles."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from dataclasses import dataclass
 from benchmarks.values import Item, Result
 
 Z = 1.959964
-"""Of a normal distribution, 95 % are within so many standard deviations."""
+"""Standard deviations that contain 95 % of a normal distribution."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many."""
+    """A count out of a total."""
 
     count: int
     of: int
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's score interval at 95 %: of few, and of all or none, it does not promise too much."""
+        """Return Wilson's score interval at 95 %. It is also valid for small totals, and for none or all."""
         if not self.of:
             return 0.0, 1.0
         p, n = self.count / self.of, self.of
         center = p + Z * Z / (2 * n)
         spread = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
         low, high = (center - spread) / (1 + Z * Z / n), (center + spread) / (1 + Z * Z / n)
-        # Of none and of all the bound is exact, and rounding must not say otherwise.
+        # For none and all the bound is exact; rounding must not change it.
         return (0.0 if self.count == 0 else max(0.0, low)), (1.0 if self.count == self.of else min(1.0, high))
 
     def __str__(self) -> str:
@@ -40,14 +40,14 @@ class Share:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the value that so large a share of all does not exceed; 0 of none."""
+    """Return the smallest value that at least this share of the values does not exceed. Returns 0 without values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: what all of some results come to."""
+    """One row of a table: the summary of some results."""
 
     name: str
     items: int
@@ -69,7 +69,7 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """Return it as a person reads it, by column."""
+        """Return the row as text, by column."""
         of = sum(self.layers.values())
         money = "unknown" if self.micro_usd is None else f"{self.micro_usd / 1e6:.4f}"
         return {
@@ -93,7 +93,7 @@ class Row:
 def fewest_steps(
     results: Iterable[Result], known: Mapping[tuple[str, str, int], int]
 ) -> dict[tuple[str, str, int], int]:
-    """Return the fewest steps in which each task with each seed was ever done, by these results and what is known."""
+    """Return the fewest steps in which each task with each seed was ever completed, by these results and earlier ones."""
     fewest = dict(known)
     for result in results:
         if result.outcome.word == "success":
@@ -103,15 +103,15 @@ def fewest_steps(
 
 
 def task_of(item: Item) -> tuple[str, str, int]:
-    """Return what is the same at all scales."""
+    """Return the part of an item that is independent of its scale."""
     return item.suite, item.task, item.seed
 
 
 def row(name: str, results: Sequence[Result], fewest: Mapping[tuple[str, str, int], int]) -> Row:
-    """Add some results up."""
+    """Return the summary of some results."""
     words = Counter(result.outcome.word for result in results)
     took = [result.took for result in results]
-    # What never came to an end took as long as it was allowed to: only of what was done a time says something.
+    # An item that did not succeed may have used its whole time limit, so only the times of successes count.
     times = [result.took.seconds for result in results if result.outcome.good]
     spent = [each.micro_usd for each in took]
     whole = sum(each.seconds for each in took) or 1.0
@@ -140,7 +140,7 @@ def row(name: str, results: Sequence[Result], fewest: Mapping[tuple[str, str, in
 def rows_by(
     by: Callable[[Result], str], results: Sequence[Result], fewest: Mapping[tuple[str, str, int], int]
 ) -> list[Row]:
-    """Return a line for each group, in the order in which they first come."""
+    """Return a row for each group, in order of first appearance."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(by(result), []).append(result)
@@ -148,5 +148,5 @@ def rows_by(
 
 
 def regressed(now: Share, before: Share) -> bool:
-    """Say whether a share is lower than it was by more than chance explains: their intervals do not touch."""
+    """Return whether a share has fallen by more than chance explains: the intervals do not overlap."""
     return now.of > 0 and before.of > 0 and now.interval[1] < before.interval[0]

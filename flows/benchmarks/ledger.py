@@ -27,9 +27,9 @@ DATABASE = "meridian.db"
 
 
 class Ledger:
-    """The suite. Without a model the rehearsal model plays, which reads the screen and follows a playbook.
+    """The suite. Without a model the rehearsal model decides: it reads the screen and follows a playbook.
 
-    With ``replay`` records are looked up by a playbook, and nobody is asked as long as it fits.
+    With ``replay`` a playbook looks records up, and the model is asked only where the playbook does not fit.
     """
 
     name = "ledger"
@@ -65,7 +65,7 @@ class Ledger:
 
     @asynccontextmanager
     async def trial(self, item: Item, key: str, run: Run, folder: Path) -> AsyncIterator[LedgerTrial]:
-        """Choose what is looked up or flagged by the seed."""
+        """Choose the transaction by the seed."""
         known = transactions()
         reference = str(known[item.seed % len(known)]["reference"])
         with looked_up_by(SCRIPTS if self.replay else None):

@@ -21,11 +21,13 @@ from holo_tasks.run.run import Run
 
 ORACLE = Path(__file__).with_name("miniwob_oracle.js")
 ENOUGH = 0.8
-"""Of the full reward, which says what counts as done: of tasks that reward precision a little may be missing."""
+"""Part of the full reward that counts as done. Tasks that reward precision may miss a little."""
 EPISODE_MS = 3_600_000
-"""A task's own clock runs, and ends nothing: how long it took is measured, not what a person's hand can do."""
+"""A task's own clock runs but never ends it: the benchmark measures the time, and does not limit it to a person's
+speed.
+"""
 WIDTH, HEIGHT = 1024, 768
-"""Chromium makes no window narrower than 500 pixels of its own, which at scale 2 are 1,000 of the screen."""
+"""Chromium's windows are at least 500 of its own pixels wide, which at scale 2 are 1,000 screen pixels."""
 FLAGS = (
     "no-sandbox test-type disable-gpu no-first-run disable-background-networking disable-component-update disable-sync "
     "no-default-browser-check disable-features=Translate disable-session-crashed-bubble "
@@ -46,11 +48,11 @@ NOT_BY_AN_ORACLE = {
     "daily-calendar": "draws what is dragged beside the pointer, and never hears where that ends",
     "drag-cube": "turns by the length of the way of a drag",
 }
-"""Tasks that only somebody who sees can do, or nobody who takes a second to think; a model is given them by name."""
+"""Tasks that need sight or quick reactions, so an oracle cannot do them. A model runs them if they are named."""
 
 
 def html_folder() -> Path | None:
-    """Return the folder of the pages; ``None`` if they are not installed."""
+    """Return the folder of the pages, or ``None`` if they are not installed."""
     found = importlib.util.find_spec("miniwob")
     return Path(found.origin).parent / "html" / "miniwob" if found and found.origin else None
 
@@ -62,10 +64,10 @@ BESIDE_A_CLOCK = (
 
 
 class MiniWob:
-    """The suite; ``tree`` has Chromium tell of its elements, as it does for people who cannot see.
+    """The suite. With ``tree`` Chromium offers its accessibility tree, as for blind users.
 
-    With ``clock`` the page shows beside the task how much time is left, in whole seconds that tick: nothing but that
-    moves by itself, and input that is held back because of it is held back needlessly.
+    With ``clock`` the page shows the remaining time beside the task, in seconds that tick. Nothing else on the page
+    moves by itself, so input that is held back because of the clock is held back needlessly.
     """
 
     def __init__(self, *, tree: bool = False, clock: bool = False) -> None:
@@ -95,7 +97,7 @@ class MiniWob:
             f"--force-device-scale-factor={item.scale:g}",
             *(["--force-renderer-accessibility"] if self.tree else []),
         ]
-        # Each desktop's browser has a profile of its own, which is found by the display's name.
+        # Each desktop's browser has its own profile, identified by the display's name.
         words = [
             "sh",
             "-c",
@@ -123,10 +125,10 @@ class MiniWob:
 
 
 def begun(tab: Tab, url: str, seed: str, *, clock: bool) -> str:
-    """Load a task's page, begin with a seed, and return the task in words."""
+    """Load a task's page, start it with a seed, and return the task's text."""
     tab.go("about:blank")
     tab.go(url)
-    # Where the task is over, its page would offer to start another one: then it stays as it is.
+    # After a task, its page would offer another one; this keeps it unchanged.
     hidden = "" if clock else "core.hideDisplay();"
     goal = tab.value(
         f"{hidden}core.EPISODE_MAX_TIME = {EPISODE_MS}; Math.seedrandom({json.dumps(seed)}); core.startEpisodeReal();"
@@ -160,7 +162,7 @@ class MiniWobTrial:
 
 
 def in_thousandths(act: Mapping[str, Any], width: float, height: float) -> dict[str, Any] | None:
-    """Return what an oracle wants done on a page, which fills the screen, as a model's call; None for nothing."""
+    """Return an oracle's action on a page that fills the screen as a model's call, or None if there is no action."""
     if act["tool"] == "none":
         return None
     sides = {"x": width, "x1": width, "x2": width, "y": height, "y1": height, "y2": height}

@@ -1,7 +1,8 @@
-"""The oracle: it plays the model over HTTP, and knows where things are. It measures everything but the model.
+"""The oracle: it replaces the model over HTTP, and knows the positions of controls. So it measures everything except
+the model.
 
-It is sent the request that a model would be sent, picture and all, and checks it against the contract; then it asks
-the program itself for the next step, anew each time, so that it does as well on any screen that it may be led to.
+It receives the model's requests, pictures included, and checks them against the contract. For each step it asks the
+program itself, so it can continue from any screen.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from holo_tasks.scripts.playbook import Playbook, load_playbook
 from holo_tasks.scripts.rules import Decision, decide, goal_for
 
 LAST = {"tool_name": "answer", "content": "not done"}
-"""What it says when no more steps are left."""
+"""Its answer when there are no more steps."""
 
 
 class Oracle(Rehearsal):
-    """Answers for the trials that are under way, each known by what its goal begins with; safe to share."""
+    """Answers for the running trials, each identified by the beginning of its goal. Thread-safe."""
 
     def __init__(self, *playbooks: Playbook) -> None:
-        """Where no trial plays, the playbook does that knows the task."""
+        """Without a trial, the playbook that knows the task answers."""
         super().__init__(playbooks[0])
         self._playbooks = playbooks
         self._trials: dict[str, Trial] = {}
@@ -41,7 +42,7 @@ class Oracle(Rehearsal):
         try:
             yield
         finally:
-            self._trials.pop(mark, None)  # trials that another one plays have one mark together
+            self._trials.pop(mark, None)  # trials played by a playbook share one mark
 
     def decide(self, body: Body, picture: bytes, terms: Terms) -> Decision:
         task = task_of(body)
@@ -57,14 +58,14 @@ class Oracle(Rehearsal):
 
 
 def step_of(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a step as a model writes it."""
+    """Return a step in a model's format."""
     thought = call.get("element") or call.get("content") or call["tool_name"]
     return {"note": None, "thought": f"The oracle: {thought}"[:200], "tool_call": dict(call)}
 
 
 @contextmanager
 def serving(*playbooks: Path) -> Iterator[tuple[Oracle, str]]:
-    """Serve an oracle on this machine; gives it and its address."""
+    """Serve an oracle on this machine. Yields it and its address."""
     oracle = Oracle(*map(load_playbook, playbooks))
     server = RehearsalServer(oracle)
     threading.Thread(target=server.serve_forever, name="oracle", daemon=True).start()

@@ -1,4 +1,4 @@
-"""The page of a benchmark: one file, which loads nothing from elsewhere and runs no script."""
+"""The page of a benchmark: one file that loads nothing and runs no script."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from holo_tasks.core.errors import InvalidUsage
 
 HERE = Path(__file__).parent
 MOST_SHOWN = 40
-"""Of what failed, so much is shown with pictures."""
+"""Number of failures that are shown with pictures."""
 KINDS: Mapping[Word, str] = {"silent wrong": "bad", "over-halt": "warn", "error": "warn"}
 Fewest = Mapping[tuple[str, str, int], int]
 
@@ -36,7 +36,9 @@ def write_page(
     other: Kept | None = None,
     left_out: Sequence[str] = (),
 ) -> None:
-    """Write the page; ``earlier`` are those with the same plan, this one the last, ``other`` one to compare with."""
+    """Write the page. ``earlier`` are the benchmarks with the same plan, ending with this one; ``other`` is compared
+    with it.
+    """
     results = kept.results
     whole = row(kept.plan.played, results, fewest)
     both = _compared(kept, other, fewest) if other else []
@@ -72,7 +74,7 @@ def write_page(
 
 
 def past_rows(earlier: Sequence[Kept]) -> list[dict[str, str]]:
-    """Return the history as a table, the newest first."""
+    """Return the rows of the history, newest first."""
     return [
         {
             "benchmark": past.name,
@@ -96,7 +98,7 @@ def _failure(result: Result) -> dict[str, Any]:
         if sha256:
             try:
                 data = base64.b64encode(picture(outcome.trace, sha256)).decode()
-            except (DamagedTrace, InvalidUsage):  # it was thrown away since
+            except (DamagedTrace, InvalidUsage):  # the trace was deleted since
                 continue
             pictures.append((name, f"data:image/jpeg;base64,{data}"))
     return {

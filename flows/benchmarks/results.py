@@ -1,4 +1,4 @@
-"""Where a benchmark's results are: one folder for each; what went before, and how two of them compare."""
+"""Storage of benchmark results: one folder for each benchmark, with its history and comparisons."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 class Plan(BaseModel):
-    """What a benchmark is to do: started again with the same one, it goes on where it was stopped."""
+    """The plan of a benchmark. A benchmark started again with the same plan resumes."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -38,12 +38,12 @@ class Plan(BaseModel):
 
     @property
     def played(self) -> str:
-        """Say who decides."""
+        """Return the name of the decider: the model or the oracle."""
         return f"the model {self.model}" if self.model else "the oracle, which is not a model"
 
     @property
     def asked(self) -> str:
-        """Say what is worked on, in a line."""
+        """Return a summary of the items in one line."""
         tasks = f"the tasks {', '.join(self.tasks)}" if self.tasks else "all that an oracle can do"
         seeds = f"seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else f"seed {self.seeds[0]}"
         scales = ", ".join(f"{scale:g}" for scale in self.scales)
@@ -52,14 +52,14 @@ class Plan(BaseModel):
 
     @property
     def told(self) -> str:
-        """Say what may be different from another benchmark of the same items."""
+        """Return the settings in which benchmarks of the same items may differ."""
         more = (", with the tree" if self.tree else "", ", by playbooks first" if self.replay else "")
         return f"{self.played}{''.join(more)}"
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A benchmark's results as they are on disk."""
+    """A benchmark's stored results."""
 
     name: str
     plan: Plan
@@ -84,7 +84,7 @@ class Shelf:
         return self.folder / name
 
     def begin(self, name: str, plan: Plan) -> Path:
-        """Return its folder, made if need be; one of the same name must have the same plan."""
+        """Return its folder, created if necessary. An existing one must have the same plan."""
         place = self.place(name)
         make_private(place)
         file = place / PLAN
@@ -96,7 +96,7 @@ class Shelf:
         return place
 
     def unfinished(self, plan: Plan) -> str:
-        """Return the name of the last benchmark with this plan if it has not come to its end, else nothing."""
+        """Return the name of the last benchmark with this plan if it is unfinished, otherwise an empty string."""
         begun = sorted(self.folder.glob(f"*/{PLAN}"), key=lambda file: file.stat().st_mtime, reverse=True)
         for file in begun:
             if Plan.model_validate_json(file.read_text()) == plan:
@@ -104,7 +104,7 @@ class Shelf:
         return ""
 
     def keep(self, name: str, results: Sequence[Result]) -> None:
-        """Write a benchmark's results down: all of them as JSON and as a table."""
+        """Store a benchmark's results as JSON and as a CSV table."""
         place = self.place(name)
         with (place / TABLE).open("w", newline="", encoding="utf-8") as file:
             table = csv.DictWriter(file, COLUMNS)
@@ -114,7 +114,7 @@ class Shelf:
         (place / RESULTS).write_text(json.dumps(told, indent=1), encoding="utf-8")
 
     def read(self, name: str) -> Kept:
-        """Return the results of a benchmark that came to its end."""
+        """Return the results of a finished benchmark."""
         place = self.place(name)
         try:
             told = json.loads((place / RESULTS).read_text(encoding="utf-8"))
@@ -125,12 +125,12 @@ class Shelf:
         return Kept(name, plan, tuple(map(Result.model_validate, told)))
 
     def all(self) -> list[Kept]:
-        """Return all benchmarks that came to their end, oldest first."""
+        """Return all finished benchmarks, oldest first."""
         done = sorted(self.folder.glob(f"*/{RESULTS}"), key=lambda file: file.stat().st_mtime)
         return [self.read(file.parent.name) for file in done]
 
     def fewest(self) -> dict[tuple[str, str, int], int]:
-        """Return in how few steps each task with each seed was ever done."""
+        """Return the fewest steps in which each task with each seed was ever completed."""
         known: dict[tuple[str, str, int], int] = {}
         for kept in self.all():
             for result in kept.results:
@@ -141,7 +141,7 @@ class Shelf:
 
 
 def line(result: Result) -> dict[str, Any]:
-    """Return a result as a line of the table."""
+    """Return a result as a row of the CSV table."""
     outcome, took = result.outcome, result.took
     return {
         **{name: getattr(outcome, name) for name in ("suite", "task", "seed", "scale", "word", "status", "reason")},
@@ -157,7 +157,7 @@ def line(result: Result) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Past:
-    """One benchmark in the history of all with the same plan, and whether it did worse than the one before."""
+    """One benchmark in the history of a plan, with its regressions against the one before."""
 
     name: str
     success: Share
@@ -166,10 +166,10 @@ class Past:
 
 
 def history(kept: Sequence[Kept]) -> list[Past]:
-    """Tell benchmarks of one plan in their order, each with what got worse since the one before.
+    """Return benchmarks of one plan in order, each with its regressions against the one before.
 
-    Worse is a share of success whose interval lies below the other's, any more silent wrongs, and a task of which all
-    seeds had succeeded and one does not.
+    A regression is a success share whose interval lies below the other's, more silent wrongs, or a task whose seeds had
+    all succeeded and no longer do.
     """
     told: list[Past] = []
     before: Kept | None = None
@@ -188,7 +188,7 @@ def history(kept: Sequence[Kept]) -> list[Past]:
 
 
 def _all_good(kept: Kept) -> set[str]:
-    """Return the tasks of which all was done right."""
+    """Return the tasks whose items were all successful."""
     found: dict[str, bool] = {}
     for result in kept.results:
         task = f"{result.outcome.suite} {result.outcome.task}"
@@ -197,7 +197,7 @@ def _all_good(kept: Kept) -> set[str]:
 
 
 def compared(first: Kept, second: Kept) -> list[dict[str, str]]:
-    """Return what came out differently, item by item, for those that both have worked on."""
+    """Return the items with different outcomes, of those in both benchmarks."""
     others = {result.outcome.item: result for result in second.results}
     rows = []
     for result in first.results:

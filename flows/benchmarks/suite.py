@@ -1,4 +1,4 @@
-"""What a suite of tasks is: how its desktop is made, how a task is set up, and who judges it."""
+"""Protocols of a suite of tasks: its desktops, its trials, and their judgement."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ class Trial(Protocol):
     """One item, set up on a desktop."""
 
     goal: str
-    """What its conversation begins with."""
+    """Beginning of its conversation."""
     key: str
-    """Under which its evidence is."""
+    """Key of its evidence."""
 
     async def worked(self) -> object:
-        """Let the agent work on it, as a flow would; return its answer."""
+        """Let the agent work on the item, as a flow would; return its answer."""
         ...
 
     def next_step(self, turns: Sequence[Any]) -> Mapping[str, Any] | None:
-        """Return the step that an oracle takes here: a tool call, by the state of the program as it is now.
+        """Return an oracle's next tool call, from the program's current state.
 
-        None if it knows no next step, or where another one plays.
+        Returns None if the oracle knows no next step, or if a playbook plays.
         """
         ...
 
     async def judged(self, said: object) -> Judgement:
-        """Say what the program itself holds by now; ``said`` is the answer, None if there is none."""
+        """Judge the state of the program itself. ``said`` is the agent's answer, None if there is no answer."""
         ...
 
 
@@ -43,24 +43,24 @@ class Suite(Protocol):
     about: str
     every: tuple[str, ...]
     tasks: tuple[str, ...]
-    """Those of all that an oracle can do."""
+    """The tasks that an oracle can do."""
     quick: tuple[str, ...]
     """The tasks that `make benchmark` runs."""
     scales: tuple[float, ...]
-    """The scales at which there is something to see; one that does not scale has 1 alone."""
+    """The scales that make a difference. A suite that does not scale has only 1."""
 
     def why_not(self) -> str:
-        """Say what is missing on this machine, empty if nothing is: its tasks are those that can be done."""
+        """Return the missing requirement of this machine, or an empty string. Only tasks that can run here are listed."""
         ...
 
     def program(self, item: Item) -> str:
-        """Return what items have in common that are done on the same desktops."""
+        """Return the key of items that share desktops."""
         ...
 
     def desktop(self, folder: Path, item: Item) -> HoloDesktop:
-        """Return the desktop for an item and those like it; ``folder`` is for what its programs keep."""
+        """Return the desktop for an item and similar ones. ``folder`` is for the files of its programs."""
         ...
 
     def trial(self, item: Item, key: str, run: Run, folder: Path) -> AbstractAsyncContextManager[Trial]:
-        """Set an item up on the desktop of a run; what is done for it is under a key."""
+        """Set an item up on the desktop of a run. Its work is recorded under the key."""
         ...

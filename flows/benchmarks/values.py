@@ -1,4 +1,4 @@
-"""What is measured: items, what came of each, and what that is called."""
+"""Values of a benchmark: items, outcomes, and their names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STOPPED = ("refused", "needs_person", "limit", "killed")
 
 @dataclass(frozen=True)
 class Item:
-    """One task with one seed at one scale: what is done once in a benchmark."""
+    """One task with one seed at one scale. It runs once per benchmark."""
 
     suite: str
     task: str
@@ -28,7 +28,7 @@ class Item:
 
 
 class Judgement(BaseModel):
-    """What a judge says of an item, from what the program itself holds and not from what the agent says."""
+    """A judge's verdict on an item, based on the program's own state and not on the agent's answer."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -36,11 +36,11 @@ class Judgement(BaseModel):
     reward: float = 0.0
     why: str = ""
     halt_is_right: bool = False
-    """Whether stopping and asking a person is the right end here, as where only a person can know the answer."""
+    """Whether stopping and asking a person is right, for example if only a person can know the answer."""
 
 
 class Outcome(BaseModel):
-    """What came of an item. ``trace`` and ``key`` say where the evidence of it is."""
+    """Outcome of an item. ``trace`` and ``key`` locate its evidence."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,9 +60,9 @@ class Outcome(BaseModel):
 
     @property
     def word(self) -> Word:
-        """What it counts as.
+        """Return the class of the outcome.
 
-        A silent wrong is an answer that the judge says is wrong: nobody would look.
+        A silent wrong is an answer that the judge finds wrong: without the judge it would go unnoticed.
         """
         if self.status == "answered":
             return "success" if self.judged.right else "silent wrong"
@@ -76,7 +76,7 @@ class Outcome(BaseModel):
 
 
 class Took(BaseModel):
-    """What an item took, by its evidence."""
+    """Effort and time of an item, from its evidence."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -89,14 +89,14 @@ class Took(BaseModel):
     act_s: float = 0.0
     layer: str = ""
     looked_again: tuple[str, ...] = ()
-    """Why input was held back for another look, each time."""
+    """Reason of each time that input was held back for another capture."""
     corrections: int = 0
     before: str = ""
     after: str = ""
 
 
 class Result(BaseModel):
-    """An outcome with what it took."""
+    """An outcome with its effort and time."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""One item of a benchmark, worked on as a sub-goal with a key: what is done is not done again."""
+"""One item of a benchmark as a sub-goal with a key, so that finished work is not repeated."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from holo_tasks.run.run import Run
 
 @dataclass(frozen=True)
 class Bench:
-    """What is around the items that are worked on."""
+    """Context of the items of a benchmark."""
 
     name: str
     suite: Suite
     folder: Path
-    """What the suite's programs keep."""
+    """Folder of the suite's programs."""
     oracle: Oracle | None
 
     def key(self, item: Item) -> str:
@@ -43,14 +43,14 @@ class Bench:
 
 
 BUSY = 503
-"""What Prefect's server answers as long as its database is held."""
+"""Status of Prefect's server while its database is locked."""
 PAUSES_S: tuple[float, ...] = (1.0, 5.0, 15.0, 30.0)
 _bench: ContextVar[Bench | None] = ContextVar("benchmark", default=None)
 
 
 @contextmanager
 def working_on(bench: Bench) -> Iterator[None]:
-    """Have items worked on as a part of a benchmark."""
+    """Work on items as part of this benchmark within the context."""
     mark = _bench.set(bench)
     try:
         yield
@@ -59,10 +59,10 @@ def working_on(bench: Bench) -> Iterator[None]:
 
 
 async def worked_on(item: Item) -> Outcome:
-    """Work on an item, or return what came of it when it was worked on before in this benchmark.
+    """Work on an item, or return its earlier outcome in this benchmark.
 
-    On a busy machine Prefect's server has no time to note that it begins: then it is begun again, and done once all
-    the same.
+    On a busy machine Prefect's server may fail to register the start. Then the item is started again; its work is still
+    done once.
     """
     bench = _bench.get()
     assert bench is not None
@@ -78,9 +78,9 @@ async def worked_on(item: Item) -> Outcome:
 
 @subgoal(key="{key}", title="{suite} {task} {seed} at {scale}", effect=None, ledger="benchmark")
 async def attempt(key: str, suite: str, task: str, seed: int, scale: float) -> Outcome:
-    """Set an item up, let the agent work on it, and have it judged from outside.
+    """Set an item up, let the agent work on it, and judge the result from outside.
 
-    An error that is not of this item alone is raised: then it is worked on again by whoever goes on.
+    Raises an error that does not concern this item alone; a later attempt works on the item again.
     """
     bench, run, item = _bench.get(), current_run(), Item(suite, task, seed, scale)
     assert bench is not None
@@ -109,12 +109,12 @@ async def attempt(key: str, suite: str, task: str, seed: int, scale: float) -> O
 
 
 def outcome_of(bench: Bench, told: Told[Item, Outcome]) -> Outcome:
-    """Return what came of an item, also of one that an error stopped: that one fails, and the others go on."""
+    """Return the outcome of an item. An item stopped by an error fails, and the others continue."""
     return told.result if told.error is None else _failed(bench, told.item, told.error)
 
 
 def _failed(bench: Bench, item: Item, error: Exception) -> Outcome:
-    """Return what an item comes to that was never judged."""
+    """Return the outcome of an item that was never judged."""
     status = error.status if isinstance(error, HoloError) else "error"
     why = Judgement(right=False, why="it was never judged")
     return Outcome(
@@ -130,7 +130,9 @@ def _failed(bench: Bench, item: Item, error: Exception) -> Outcome:
 
 
 def _not_of_it(error: HoloError, run: Run) -> bool:
-    """Say whether what stopped an item is none of its own: the run's money, its evidence, its desktop, a stop."""
+    """Return whether the error does not concern this item alone: the run's budget, its evidence, its desktop, or a
+    stop.
+    """
     if isinstance(error, LimitReached):
         return error.scope == run.guard.name  # what a flow's own sub-goals may take is the item's
     return isinstance(error, InvalidUsage | DesktopFailed | EvidenceFailed | Killed)

@@ -1,4 +1,4 @@
-"""The container image is what its pages say; `make image` builds and tries it, which takes minutes and root."""
+"""The container image matches its documentation. `make image` builds and tries it, which takes minutes and root."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONTAINERFILE = (ROOT / "Containerfile").read_text(encoding="utf-8")
 
 
 def pins(lock: Path) -> dict[str, str]:
-    """Return the versions of a lock; each of its packages has at least one digest."""
+    """Return the versions in a lock file. Each package must have at least one digest."""
     found = {}
     for entry in re.split(r"\n(?=[a-z0-9])", lock.read_text(encoding="utf-8")):
         if head := re.match(r"([a-z0-9._-]+)==(\S+)", entry):
@@ -24,20 +24,20 @@ def pins(lock: Path) -> dict[str, str]:
     return found
 
 
-def test_the_linter_finds_nothing_in_the_containerfile() -> None:
+def test_the_linter_accepts_the_containerfile() -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
     ran = subprocess.run([hadolint, ROOT / "Containerfile"], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_the_linter_would_find_a_root_user_and_a_latest_base(tmp_path: Path) -> None:
+def test_the_linter_rejects_a_root_user_and_a_latest_base(tmp_path: Path) -> None:
     careless = tmp_path / "Containerfile"
     careless.write_text("FROM debian:latest\nUSER root\n", encoding="utf-8")
     ran = subprocess.run([Path(sys.executable).with_name("hadolint"), careless], capture_output=True, text=True)
     assert ran.returncode != 0
 
 
-def test_the_image_has_the_versions_that_tests_run_with() -> None:
+def test_the_image_has_the_tested_versions() -> None:
     tested = pins(ROOT / "requirements.lock")
     image = pins(DEPLOYMENTS / "image.lock")
     assert image.items() <= tested.items(), dict(image.items() - tested.items())
@@ -56,14 +56,14 @@ def test_the_image_has_the_debian_packages_that_a_virtual_desktop_needs() -> Non
     assert not missing, missing
 
 
-def test_the_image_begins_as_nobody_who_may_change_it() -> None:
+def test_the_image_runs_as_a_user_who_cannot_change_it() -> None:
     lines = CONTAINERFILE.splitlines()
     after = lines[lines.index("USER 1000:1000") :]
     assert not any(line.startswith(("RUN", "COPY", "ADD", "USER root")) for line in after)
     assert 'ENTRYPOINT ["/usr/bin/tini", "--"]' in after
 
 
-def test_nothing_goes_into_the_build_but_what_is_named() -> None:
+def test_only_listed_files_enter_the_build() -> None:
     rules = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line]
     rules = [line for line in rules if not line.startswith("#")]
     assert rules[0] == "*"
@@ -76,7 +76,7 @@ def test_nothing_goes_into_the_build_but_what_is_named() -> None:
 
 
 def settings_of(tmp_path: Path, text: str) -> tuple[configparser.RawConfigParser, list[tuple[str, str]]]:
-    """Return what is written down of a machine's pip, and the folders that the build is to see."""
+    """Return the settings of this machine's pip for the build, and the folders that the build needs."""
     config, written = tmp_path / "pip.conf", tmp_path / "written.conf"
     config.write_text(text, encoding="utf-8")
     env = {key: value for key, value in os.environ.items() if not key.startswith("PIP_")}
@@ -87,13 +87,13 @@ def settings_of(tmp_path: Path, text: str) -> tuple[configparser.RawConfigParser
         text=True,
         check=True,
     )
-    assert written.stat().st_mode & 0o077 == 0, "an index may be asked with a password"
+    assert written.stat().st_mode & 0o077 == 0, "the index URL may contain a password"
     found = configparser.RawConfigParser()
     found.read(written)
     return found, [(line.split("\t")[0], line.split("\t")[1]) for line in ran.stdout.splitlines()]
 
 
-def test_pip_of_this_machine_is_told_to_the_build_with_the_folders_it_speaks_of(tmp_path: Path) -> None:
+def test_the_build_gets_this_machines_pip_settings_and_their_folders(tmp_path: Path) -> None:
     (tmp_path / "mirror" / "simple").mkdir(parents=True)
     (tmp_path / "wheels").mkdir()
     text = f"[global]\nindex-url = https://me:word@mirror.example/simple\nextra-index-url = file://{tmp_path}/mirror/simple\n"
@@ -112,8 +112,8 @@ def test_pip_of_this_machine_is_told_to_the_build_with_the_folders_it_speaks_of(
     assert all(place.startswith("/run/build/") for place in places.values())
 
 
-def test_what_is_no_run_s_need_goes_and_nothing_else(tmp_path: Path) -> None:
-    """In an environment of its own, as in the image."""
+def test_slimming_removes_only_files_that_no_run_needs(tmp_path: Path) -> None:
+    """In a separate environment, as in the image."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
     (packages,) = (tmp_path / "venv" / "lib").glob("python3*/site-packages")
@@ -133,7 +133,7 @@ def test_what_is_no_run_s_need_goes_and_nothing_else(tmp_path: Path) -> None:
     assert [name for name in gone if (packages / name).exists()] == []
 
 
-def test_slimming_refuses_the_system_s_python() -> None:
+def test_slimming_refuses_the_systems_python() -> None:
     base = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
     ran = subprocess.run([base, DEPLOYMENTS / "slim.py"], capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
     assert ran.returncode != 0

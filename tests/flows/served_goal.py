@@ -1,4 +1,4 @@
-"""Serves the flow `run_goal` as a deployment, with blocks made of what it is told: JSON in the first argument."""
+"""Serve the flow `run_goal` as a deployment, with blocks made from the JSON of the first argument."""
 
 from __future__ import annotations
 

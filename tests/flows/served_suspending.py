@@ -1,4 +1,4 @@
-"""Serves a flow that is suspended for a person twice, and fails while a file is there; told in the first argument."""
+"""Serve a flow that suspends for a person twice, and fails while a file exists. The first argument has its settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def file_entry(item: str, ask: bool = False) -> str:
 
 @flow(persist_result=False)
 async def asking() -> str:
-    """A flow that knows of no suspension."""
+    """A nested flow without a suspension of its own."""
     return await file_entry("A-3", True)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a flow's parameters is said in one sentence, before anything is started."""
+"""Wrong flow parameters are reported in one sentence before anything starts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-async def test_an_audit_that_cannot_work_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_audit_with_wrong_parameters_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_REPORTS", str(tmp_path))
     write_maildir(tmp_path / "mail", one_of_each=True)
     await HoloMailbox(maildir=str(tmp_path / "mail")).asave("bad-input", overwrite=True)
@@ -60,7 +60,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_files_name_is_no_place(tmp_path: Path, place: str) -> None:
+def test_a_file_name_with_a_folder_is_refused(tmp_path: Path, place: str) -> None:
     for named, name in (
         (page_named, place),
         (workbook_named, place.replace(".xlsx", ".xlsm").replace(".html", ".xlsx") + "/x"),
@@ -71,9 +71,7 @@ def test_a_files_name_is_no_place(tmp_path: Path, place: str) -> None:
         assert "\n" not in str(caught.value)
 
 
-async def test_who_starts_a_flow_chooses_a_files_name_and_no_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_flow_run_can_choose_a_file_name_but_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_REPORTS", str(tmp_path / "reports"))
     for run in (
         run_goal(goal="Say hello", report="../elsewhere.html"),
@@ -85,7 +83,7 @@ async def test_who_starts_a_flow_chooses_a_files_name_and_no_place(
     assert [path for path in tmp_path.rglob("*") if path.suffix in (".html", ".xlsx")] == []
 
 
-def test_names_lead_into_the_folder_that_the_deployment_chose(tmp_path: Path) -> None:
+def test_file_names_resolve_into_the_deployments_folder(tmp_path: Path) -> None:
     env = {"HOLO_HOME": str(tmp_path / "home")}
     assert page_named("Run 7 (März).html", env) == tmp_path / "home" / "reports" / "Run 7 (März).html"
     assert (tmp_path / "home" / "reports").stat().st_mode & 0o777 == 0o700
@@ -109,6 +107,6 @@ def test_names_lead_into_the_folder_that_the_deployment_chose(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("wrong", "words"), [({"goal": " "}, "empty"), ({"max_cost_usd": float("nan")}, "finite"), ({}, "Prefect UI")]
 )
-async def test_a_goal_that_cannot_be_pursued_says_so(wrong: dict[str, Any], words: str) -> None:
+async def test_a_goal_with_wrong_parameters_is_refused(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidUsage, match=words):
         await run_goal(**{"goal": "Say hello", **wrong})

@@ -1,4 +1,4 @@
-"""The benchmark flow: what counts as what, its figures, the oracle's protocol, resuming, and its page."""
+"""The benchmark flow: classification of outcomes, figures, the oracle's protocol, resuming, and its page."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def result(status: str = "answered", *, right: bool = True, task: str = "t", see
         ("desktop_failed", False, True, "error"),
     ],
 )
-def test_what_an_ending_counts_as(status: str, right: bool, halts: bool, word: str) -> None:
+def test_each_ending_has_its_outcome(status: str, right: bool, halts: bool, word: str) -> None:
     assert result(status, right=right, halts=halts).outcome.word == word
 
 
@@ -84,11 +84,11 @@ def test_what_an_ending_counts_as(status: str, right: bool, halts: bool, word: s
     ("count", "of", "low", "high"),
     [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (81, 263, 0.2553, 0.3662), (0, 0, 0.0, 1.0)],
 )
-def test_wilsons_interval_is_that_of_the_tables(count: int, of: int, low: float, high: float) -> None:
+def test_wilson_intervals_match_published_tables(count: int, of: int, low: float, high: float) -> None:
     assert Share(count, of).interval == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
 
 
-def test_quantiles_are_values_that_were_measured() -> None:
+def test_quantiles_are_measured_values() -> None:
     assert (quantile([3, 1, 2], 0.5), quantile(list(range(1, 101)), 0.95), quantile([7], 0.95), quantile([], 0.5)) == (
         2,
         95,
@@ -97,7 +97,7 @@ def test_quantiles_are_values_that_were_measured() -> None:
     )
 
 
-def test_a_row_counts_time_of_what_was_done_and_steps_against_the_fewest() -> None:
+def test_a_row_counts_successful_times_and_steps_against_the_minimum() -> None:
     slow = result("limit", right=False, seconds=99.0, looked_again=("its row looks different",))
     results = [result(), result(seed=1, steps=5, seconds=4.0, layer="model"), slow]
     fewest = fewest_steps(results, {("s", "t", 1): 4})
@@ -107,7 +107,7 @@ def test_a_row_counts_time_of_what_was_done_and_steps_against_the_fewest() -> No
     assert told.cells["steps / fewest"] == "8 / 7"
 
 
-def test_a_row_adds_money_up_and_says_in_shares_where_the_time_went_and_who_did_it() -> None:
+def test_a_row_sums_the_cost_and_shows_shares_of_time_and_layers() -> None:
     first = result(seconds=8.0, micro_usd=1_250_000, perceive_s=1.0, decide_s=4.0, act_s=0.5, layer="replay")
     results = [first, result(seed=1, micro_usd=250_000, layer="model"), result(seed=2, seconds=0.0, layer="model")]
     cells = row("all", results, fewest_steps(results, {})).cells
@@ -121,7 +121,7 @@ def kept(name: str, *results: Result) -> Kept:
     return Kept(name, Plan(suites=("s",)), results)
 
 
-def test_the_history_marks_what_got_worse() -> None:
+def test_the_history_marks_regressions() -> None:
     good = [result(seed=seed) for seed in range(40)]
     bad = [result("refused", seed=seed) for seed in range(20)] + good[20:]
     told = history([kept("a", *good), kept("b", *bad), kept("c", *good[:39], result(right=False, seed=39))])
@@ -135,7 +135,7 @@ def test_two_benchmarks_are_compared_item_by_item() -> None:
     assert compared(first, second) == [{"item": "s t 0", "a": "success", "b": "over-halt"}]
 
 
-def test_results_are_kept_and_an_unfinished_benchmark_is_gone_on_with(tmp_path: Path) -> None:
+def test_results_are_stored_and_an_unfinished_benchmark_is_resumed(tmp_path: Path) -> None:
     shelf, plan = Shelf(tmp_path), Plan(suites=("s",))
     shelf.begin("a", plan)
     assert (shelf.unfinished(plan), shelf.unfinished(Plan(suites=("other",)))) == ("a", "")
@@ -156,7 +156,7 @@ def test_results_are_kept_and_an_unfinished_benchmark_is_gone_on_with(tmp_path: 
         shelf.begin("../b", plan)
 
 
-def test_the_page_says_who_decided_and_shows_silent_wrong_beside_over_halt(tmp_path: Path) -> None:
+def test_the_page_names_the_decider_and_shows_silent_wrong_beside_over_halt(tmp_path: Path) -> None:
     page = tmp_path / "index.html"
     wrong = result(right=False, task="<b>", seed=1)
     one = kept("now", result(), wrong, result("refused", seed=2, looked_again=("its row looks different",)))
@@ -167,7 +167,7 @@ def test_the_page_says_who_decided_and_shows_silent_wrong_beside_over_halt(tmp_p
     assert [line[:3] for line in both] == [
         ["now: the oracle, which is not a model", "1", "100.0% (20.7% to 100.0%)"],
         ["then: the oracle, which is not a model", "1", "0.0% (0.0% to 79.3%)"],
-    ], "the items that both have"
+    ], "only the items of both benchmarks"
     assert table(text, "What came out differently") == [["s t 0", "success", "over-halt"]]
     assert "No model was measured" in text
     assert "silent wrong" in text
@@ -187,7 +187,7 @@ def table(page: str, heading: str) -> list[list[str]]:
 
 
 class Trial:
-    """A trial that writes down what it is asked."""
+    """A trial that records the oracle's requests."""
 
     def __init__(self, goal: str, key: str = "", right: bool = True) -> None:
         self.goal, self.right, self.key = goal, right, key
@@ -204,7 +204,7 @@ class Trial:
         return Judgement(right=self.right and said == "done")
 
 
-def test_the_oracle_speaks_as_a_model_does_and_asks_the_trial_that_the_goal_names() -> None:
+def test_the_oracle_answers_in_each_dialect_from_the_trial_of_the_goal() -> None:
     known, other = Trial("Task a: known"), Trial("Task b: strange")
     with serving(PLAYBOOK) as (oracle, url), oracle.plays(known.goal, known), oracle.plays(other.goal, other):
         dialects: tuple[Dialect, ...] = ("structured", "tools")
@@ -217,12 +217,12 @@ def test_the_oracle_speaks_as_a_model_does_and_asks_the_trial_that_the_goal_name
         refused = httpx.post(f"{url}/chat/completions", json=made("structured", Talk(task=other.goal, more=MODEL)))
         assert (refused.status_code, refused.json()["error"]["code"]) == (400, "no_next_step")
         broken = httpx.post(f"{url}/chat/completions", json={"messages": []})
-        assert broken.status_code == 400  # it holds a request to the contract, as the rehearsal model does
+        assert broken.status_code == 400  # the oracle checks requests against the contract, as the rehearsal model does
     assert (known.asked, other.asked) == ([0, 0], [0])
 
 
 class Suite:
-    """A suite whose trials count how often they are set up."""
+    """A suite whose trials count their setups."""
 
     name, about, scales = "s", "", (1.0,)
     every = tasks = quick = ("t",)
@@ -249,7 +249,7 @@ class Suite:
 ANSWER = {"note": None, "thought": "it is", "tool_call": {"tool_name": "answer", "content": "done"}}
 
 
-async def test_an_item_is_judged_from_outside_and_worked_on_once_in_a_benchmark(prefect: str, tmp_path: Path) -> None:
+async def test_an_item_is_judged_from_outside_and_processed_once_per_benchmark(prefect: str, tmp_path: Path) -> None:
     suite, wrong = Suite(), Suite(right=False)
     item, found = Item("s", "t", 7), []
     with ScriptedModel([ANSWER]) as model:
@@ -265,7 +265,7 @@ async def test_an_item_is_judged_from_outside_and_worked_on_once_in_a_benchmark(
     assert (took.steps, took.calls, took.layer) == (1, 1, "model")
     assert took.seconds > 0
     said = [each.latency_us for each in trace_events(found[0].trace) if each.kind == "reply"]
-    assert took.decide_s == sum(said) / 1e6 > 0, "a step that answers has no times of its own"
+    assert took.decide_s == sum(said) / 1e6 > 0, "an answer step has no times"
     failed = found[2]
     took = took_by_key({failed.trace})[failed.trace, failed.key]
     page = tmp_path / "page.html"
@@ -275,7 +275,7 @@ async def test_an_item_is_judged_from_outside_and_worked_on_once_in_a_benchmark(
     assert pictures == {"before": took.before, "after": took.after}
 
 
-async def test_what_stops_a_whole_run_is_no_outcome_of_an_item(prefect: str, tmp_path: Path) -> None:
+async def test_an_error_that_stops_the_run_is_an_error_of_the_item(prefect: str, tmp_path: Path) -> None:
     bench = Bench("b", Suite(), tmp_path, None)
     with ScriptedModel(["no step", "no step", "no step", "no step", "no step"]) as model:
         async with agent(model, PaintedDesktop(), tmp_path):
@@ -286,7 +286,7 @@ async def test_what_stops_a_whole_run_is_no_outcome_of_an_item(prefect: str, tmp
 
 
 class Slow(Trial):
-    """A trial whose flow has time limits of its own."""
+    """A trial whose flow has its own time limits."""
 
     scope = ""
 
@@ -294,7 +294,7 @@ class Slow(Trial):
         raise LimitReached("It ran out of its 120 s.", limit="timeout_seconds", scope=self.scope)
 
 
-async def test_a_time_limit_of_an_items_own_is_its_outcome_and_one_of_the_run_is_not(
+async def test_an_items_own_time_limit_is_its_outcome_and_the_runs_is_not(
     prefect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite = Suite()
@@ -310,14 +310,14 @@ async def test_a_time_limit_of_an_items_own_is_its_outcome_and_one_of_the_run_is
                     await worked_on(Item("s", "t", 2))
 
 
-def test_places_on_a_page_become_thousandths_of_the_screen() -> None:
+def test_page_coordinates_become_thousandths_of_the_screen() -> None:
     act = {"tool": "click", "x": 400, "y": 160, "element": "a button"}
     assert in_thousandths(act, 800, 640) == {"tool_name": "click", "x": 500, "y": 250, "element": "a button"}
     assert in_thousandths({"tool": "none"}, 800, 640) is None
     assert in_thousandths({"tool": "write", "content": "x"}, 800, 640) == {"tool_name": "write", "content": "x"}
 
 
-def test_each_task_is_one_that_an_oracle_does_or_is_said_why_not() -> None:
+def test_each_task_has_an_oracle_or_a_stated_reason_why_not() -> None:
     suite = MiniWob()
     if not suite.every:
         pytest.skip("MiniWoB++ is not installed: pip install --no-deps -r deployments/miniwob.lock")
@@ -326,7 +326,7 @@ def test_each_task_is_one_that_an_oracle_does_or_is_said_why_not() -> None:
 
 
 def done_by_hand(trial: OfficeTrial) -> None:
-    """Leave the files as the task wants them."""
+    """Write the files in the state that the task requires."""
     name, people = trial.draw
     match trial:
         case Calc():
@@ -335,7 +335,9 @@ def done_by_hand(trial: OfficeTrial) -> None:
         case Writer():
             letter = trial.work / "letter.odt"
             write_letter(letter, [*letter_to(people), trial.last])
-            assert trial.why_wrong() == f"the letter's last line is [('{trial.last}', False)]", "it is to be in bold"
+            assert trial.why_wrong() == f"the letter's last line is [('{trial.last}', False)]", (
+                "the line must be in bold"
+            )
             with zipfile.ZipFile(letter) as whole:
                 parts = {each: whole.read(each).decode() for each in whole.namelist()}
             parts["content.xml"] = parts["content.xml"].replace("<office:body>", f"{BOLD}<office:body>")
@@ -393,7 +395,7 @@ def office_trial(item: Item, work: Path) -> OfficeTrial:
     return asyncio.run(made())
 
 
-def test_an_error_fails_its_item_and_no_other(tmp_path: Path) -> None:
+def test_an_error_fails_only_its_own_item(tmp_path: Path) -> None:
     bench, item = Bench("b", Suite(), tmp_path, None), Item("s", "t", 1)
     stopped = outcome_of(bench, Told(item, 1, error=RuntimeError("503 Service Unavailable")))
     assert (stopped.word, stopped.reason) == ("error", "RuntimeError: 503 Service Unavailable")
@@ -403,7 +405,7 @@ def test_an_error_fails_its_item_and_no_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("code", "times", "begun"), [(503, 2, 3), (503, 9, 3), (500, 9, 1)])
-async def test_an_item_is_begun_again_where_prefect_has_no_time_for_it(
+async def test_an_item_is_started_again_if_prefect_is_overloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, times: int, begun: int
 ) -> None:
     tries: list[str] = []
@@ -429,7 +431,7 @@ async def test_an_item_is_begun_again_where_prefect_has_no_time_for_it(
 
 @pytest.mark.desktop
 @pytest.mark.parametrize("task", ["editor", "files", "mail"])
-async def test_the_oracle_does_office_tasks_in_real_programs(prefect: str, tmp_path: Path, task: str) -> None:
+async def test_the_oracle_completes_office_tasks_in_real_programs(prefect: str, tmp_path: Path, task: str) -> None:
     suite, item = Office(), Item("office", task, 1)
     if task not in suite.tasks:
         pytest.skip(f"needs the Debian packages {TASKS[task].packages}")

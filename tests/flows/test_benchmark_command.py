@@ -1,4 +1,4 @@
-"""The benchmark's command, on a real program: killed and begun again, with all that it writes."""
+"""The benchmark command with a real program: killed and resumed, with all its output files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE_S = 120
 
 
 def started(prefect: str, out: Path, *options: str) -> subprocess.Popen[str]:
-    """Begin the command on the server that tests share, as `main` does on one of its own."""
+    """Start the command on the shared server; `main` would start its own."""
     environ = {**os.environ, "PREFECT_API_URL": prefect, "HOLO_HOME": str(out / "holo"), "HOLO_REPORTS": str(out)}
     for name in ("HAI_API_KEY", "HOLO_BASE_URL"):
         environ.pop(name, None)
@@ -38,7 +38,7 @@ def started(prefect: str, out: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def traces(out: Path) -> set[str]:
-    """Return where there is evidence by now: each item of this suite is a run of its own."""
+    """Return the existing traces. Each item of this suite is a separate run."""
     return {each.parent.name for each in out.glob("*/evidence/**/events.jsonl")}
 
 
@@ -48,7 +48,7 @@ def rows(out: Path) -> list[dict[str, Any]]:
         return list(csv.DictReader(file))
 
 
-def test_a_benchmark_goes_on_where_it_was_killed_and_writes_all_that_it_says(prefect: str, tmp_path: Path) -> None:
+def test_a_killed_benchmark_resumes_and_writes_all_documented_files(prefect: str, tmp_path: Path) -> None:
     out, end_s = tmp_path / "out", time.monotonic() + PATIENCE_S
     killed = started(prefect, out, "--seeds", "3")
     while len(traces(out)) < 2:
@@ -72,13 +72,13 @@ def test_a_benchmark_goes_on_where_it_was_killed_and_writes_all_that_it_says(pre
     assert [(row["task"], row["seed"], row["word"]) for row in found] == [
         ("terminal", seed, "success") for seed in "012"
     ]
-    assert Path(found[0]["trace"]).name in done_before, "the first item was not done again"
+    assert Path(found[0]["trace"]).name in done_before, "the first item must not be repeated"
     assert all(
         float(row["decide_s"]) > 0 and float(row["perceive_s"]) > 0 and int(row["micro_usd"]) > 0 for row in found
     )
     first, second = (sides(open_trace(row["trace"])) for row in found[1:])
     assert first[0] < second[1], "with two desktops"
-    assert second[0] < first[1], "they were worked on side by side"
+    assert second[0] < first[1], "the two items must overlap in time"
     page = (out / name / "index.html").read_text()
     assert "No model was measured" in page
     told = PrefectAPI(prefect).post("/artifacts/latest/filter", {"sort": "KEY_ASC"})
@@ -94,6 +94,6 @@ def closed(out: Path, trace: str) -> bool:
 
 
 def sides(trace: Any) -> tuple[str, str]:
-    """Return when a run began and ended."""
+    """Return the times of a run's begin and end."""
     times = [record.at for record in trace.records()]
     return times[0], times[-1]

@@ -1,4 +1,4 @@
-"""The shipped automations, created by Prefect's own command on a real server: what they do when it comes to it."""
+"""The shipped automations on a real server, created by Prefect's own command, and their effects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 SHIPPED = Path(__file__).parents[2] / "deployments"
 NOBODY = "00000000-0000-0000-0000-000000000000"
 SOONEST_S = 10
-"""What Prefect takes for the shortest time in which something must happen."""
+"""The shortest period in which Prefect can require an event."""
 
 
 @step(key="{report}")
@@ -44,7 +44,7 @@ async def file(report: str) -> str:
 
 @flow(name="is at work", persist_result=False)
 async def at_work() -> None:
-    """What is started by nobody: the tests say what it tells of itself."""
+    """A flow that no process runs. The tests send its events."""
 
 
 async def until(true: Callable[[], Any]) -> None:
@@ -52,16 +52,16 @@ async def until(true: Callable[[], Any]) -> None:
         if true():
             return
         await asyncio.sleep(0.1)
-    pytest.fail("it did not come to it")
+    pytest.fail("the condition did not hold in time")
 
 
 def shipped(name: str) -> dict[str, dict[str, Any]]:
-    """Return the automations of a file, by their names."""
+    """Return the automations of a file by name."""
     return {one["name"]: one for one in yaml.safe_load((SHIPPED / name).read_text())["automations"]}
 
 
 def create(server: str, folder: Path, automations: Sequence[dict[str, Any]]) -> None:
-    """Have Prefect's command create them on a server."""
+    """Let Prefect's command create the automations on a server."""
     path = folder / "automations.yaml"
     path.write_text(yaml.safe_dump({"automations": list(automations)}))
     words = ("automation", "create", "--from-file", str(path))
@@ -72,7 +72,7 @@ def create(server: str, folder: Path, automations: Sequence[dict[str, Any]]) -> 
 async def client(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PrefectClient]:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
     with temporary_settings({PREFECT_API_URL: server}):
-        await EventsWorker.drain_all(at_exit=False)  # it tells the server that was there when it began
+        await EventsWorker.drain_all(at_exit=False)  # the events client still uses the previous server
         async with get_client() as client:
             yield client
             for one in await client.read_automations():
@@ -80,7 +80,7 @@ async def client(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         await EventsWorker.drain_all(at_exit=False)
 
 
-async def test_a_run_that_says_nothing_any_more_has_crashed_and_one_that_ended_in_our_words_has_not(
+async def test_a_silent_run_is_marked_crashed_and_a_run_ended_by_this_library_is_not(
     client: PrefectClient, server: str, tmp_path: Path
 ) -> None:
     automations = shipped("automations.yaml")
@@ -89,7 +89,7 @@ async def test_a_run_that_says_nothing_any_more_has_crashed_and_one_that_ended_i
     ending["trigger"]["within"] = SOONEST_S
     await asyncio.to_thread(create, server, tmp_path, list(automations.values()))
     over, gone = [await client.create_flow_run(at_work, state=Running()) for _ in range(2)]
-    # The one that is over is a look of the server's earlier: were it for that, it would crash first.
+    # The finished run is older, so the automation would mark it as crashed first if it considered it.
     for run, ago_s in ((over, 6.0), (gone, 0.0)):
         resource = {"prefect.resource.id": f"prefect.flow-run.{run.id}", "prefect.resource.name": run.name}
         at = datetime.now(UTC) - timedelta(seconds=ago_s)
@@ -101,14 +101,14 @@ async def test_a_run_that_says_nothing_any_more_has_crashed_and_one_that_ended_i
             break
         await asyncio.sleep(1)
     else:
-        pytest.fail("nobody has noted that it is gone")
+        pytest.fail("the silent run was not marked as crashed")
     assert "no heartbeat" in str(state.message)
     ended = (await client.read_flow_run(over.id)).state
     assert ended is not None
     assert (ended.name, ended.type.value) == ("Needs person", "FAILED")
 
 
-async def test_somebody_is_called_once_an_hour_for_a_list_that_is_due(
+async def test_a_person_is_called_once_an_hour_for_a_due_list(
     client: PrefectClient, server: str, tmp_path: Path
 ) -> None:
     soon = datetime.now(UTC) + timedelta(minutes=20)
@@ -136,8 +136,8 @@ async def test_somebody_is_called_once_an_hour_for_a_list_that_is_due(
     assert second.startswith("1 items of invoices are due within the hour\n0 of them are late.")
 
 
-@pytest.mark.long  # Prefect's events take their time where three workers share two cores
-async def test_a_hand_off_calls_somebody_by_the_shipped_automation(server: str, tmp_path: Path) -> None:
+@pytest.mark.long  # Prefect's events are slow if three workers share two cores
+async def test_a_hand_off_calls_a_person_by_the_shipped_automation(server: str, tmp_path: Path) -> None:
     handoffs = Handoffs(store_at(tmp_path / "holo"))
 
     @flow(name="waits for somebody", persist_result=False)

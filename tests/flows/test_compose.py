@@ -1,4 +1,4 @@
-"""`deployments/compose.yaml` and the values for Prefect's charts: nothing in them is unknown to whoever reads it."""
+"""`deployments/compose.yaml` and the values for Prefect's charts: their readers know every setting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POSTGRES = {"POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD", "HOLO_DATABASE_
 
 
 def secrets_of(tmp_path: Path) -> dict[str, str]:
-    """Have the command write secrets, and return them."""
+    """Let the command write its secrets; return them."""
     path = tmp_path / "holo.env"
     command = [sys.executable, str(DEPLOYMENTS / "write_secrets.py"), str(path)]
     subprocess.run(command, check=True, timeout=60)
@@ -42,10 +42,10 @@ def secrets_of(tmp_path: Path) -> dict[str, str]:
     return dict(line.split("=") for line in path.read_text().splitlines())
 
 
-def test_all_that_the_file_asks_for_is_written_by_the_command_and_no_secret_stands_in_it(tmp_path: Path) -> None:
+def test_the_command_writes_all_required_secrets_and_the_file_contains_none(tmp_path: Path) -> None:
     written = secrets_of(tmp_path)
     assert len(set(written.values())) == len(written)
-    assert all(len(value) == 48 and value.isalnum() for value in written.values()), "they stand in URLs as they are"
+    assert all(len(value) == 48 and value.isalnum() for value in written.values()), "secrets appear in URLs unescaped"
     plain = re.sub(r"\$\$", "", TEXT)
     assert set(re.findall(r"\$\{(\w+):\?\}", plain)) == written.keys()
     assert set(re.findall(r"\$\{?(\w+)", plain)) == {*written, "PUBLIC_URL"}
@@ -59,14 +59,14 @@ def settings() -> Iterator[tuple[str, str]]:
         yield from service.get("environment", {}).items()
 
 
-def test_every_variable_is_known_to_whom_it_is_for() -> None:
+def test_every_variable_is_known_to_its_reader() -> None:
     prefect = _get_settings_fields(Settings).keys()
     redis = {f"PREFECT_REDIS_MESSAGING_{name.upper()}" for name in RedisMessagingSettings.model_fields}
     ours = set(re.findall(r"`([A-Z][A-Z_]+)`", (DOCS / "reference" / "environment.md").read_text(encoding="utf-8")))
     assert {name for name, _ in settings()} <= {*prefect, *redis, *ours, *POSTGRES, "REDISCLI_AUTH"}
 
 
-def test_what_two_servers_share_goes_by_redis_and_its_parts_are_there() -> None:
+def test_two_servers_share_state_in_redis_through_installed_modules() -> None:
     modules = {value for _, value in settings() if value.startswith("prefect_redis.")}
     assert modules == {"prefect_redis.messaging", "prefect_redis.ordering", "prefect_redis.lease_storage"}
     assert all(import_module(name) for name in modules)
@@ -77,13 +77,13 @@ def test_what_two_servers_share_goes_by_redis_and_its_parts_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_every_image_has_a_tag_and_every_service_can_be_told_ill(name: str) -> None:
+def test_every_image_has_a_tag_and_every_service_a_health_check(name: str) -> None:
     service = SERVICES[name]
     image, _, tag = service["image"].rpartition(":")
     assert image
     assert "/" not in tag
     assert name in OURS or (re.search(r"\d+\.\d+", tag) and "latest" not in tag)
-    if name not in ONCE | {"services"}:  # who has no address
+    if name not in ONCE | {"services"}:  # these have no address
         assert service["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
     for other, wanted in service.get("depends_on", {}).items():
         if wanted["condition"] == "service_healthy":
@@ -101,7 +101,7 @@ def test_volumes_and_files_are_declared() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-def test_what_drives_desktops_may_do_nothing_but_its_work(name: str) -> None:
+def test_desktop_containers_have_minimal_privileges(name: str) -> None:
     service = SERVICES[name]
     assert (service["read_only"], service["user"], service["cap_drop"]) == (True, "1000:1000", ["ALL"])
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -109,7 +109,7 @@ def test_what_drives_desktops_may_do_nothing_but_its_work(name: str) -> None:
     assert not {"privileged", "ports", "pid", "network_mode"} & service.keys()
 
 
-def test_only_this_machine_reaches_it_and_only_by_one_address() -> None:
+def test_only_this_machine_reaches_the_server_through_one_port() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
     assert published == {"gateway": ["127.0.0.1:4200:8080"]}
 
@@ -126,20 +126,20 @@ def commands() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda command: " ".join(command[1:4]))
-def test_prefect_knows_the_commands(command: list[str]) -> None:
+def test_prefect_accepts_the_commands(command: list[str]) -> None:
     from prefect.cli._app import _app
 
     _app.parse_args([word for word in command[1:] if word != "--no-prompt"], exit_on_error=False, print_error=False)
 
 
-def test_workers_take_from_every_queue_that_deployments_go_to() -> None:
+def test_workers_serve_every_queue_of_the_deployments() -> None:
     taken = {command[at + 1] for command in commands() for at, word in enumerate(command) if word == "--work-queue"}
     listed = yaml.safe_load((DEPLOYMENTS / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
     assert taken == {one["work_pool"]["work_queue_name"] for one in listed}
 
 
 @pytest.mark.parametrize("chart", ["server", "worker"])
-def test_values_for_the_charts_hold_no_secret(chart: str) -> None:
+def test_chart_values_contain_no_secret(chart: str) -> None:
     text = (DEPLOYMENTS / "helm" / f"{chart}.yaml").read_text(encoding="utf-8")
     values = yaml.safe_load(text)
     assert not re.search(r"^\s*(password|authString|connectionString|url):", text, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The expense audit as a deployment of a real Prefect server: what keeps one receipt from being done keeps no other."""
+"""The expense audit as a deployment on a real Prefect server: a problem with one receipt does not block the others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
 
 class ServedAudit(Served):
-    """An audit that a process serves as a deployment, as `python flows/expense_audit.py` does."""
+    """An audit served as a deployment, as `python flows/expense_audit.py` does."""
 
     patience_s = 600.0
 
@@ -41,7 +41,7 @@ class ServedAudit(Served):
         self.audit = audit
 
     def command(self, *words: str) -> None:
-        """Run Prefect's own command line."""
+        """Run Prefect's command line."""
         warm.run_prefect(words, self.env)
 
     def run(self, **parameters: Any) -> str:
@@ -51,7 +51,7 @@ class ServedAudit(Served):
         return self.start(DEPLOYMENT, {"workbook": audit.workbook.name, "report": "", **blocks, **parameters})
 
     def ended(self, flow_run_id: str, after: str = "") -> dict[str, Any]:
-        """Wait for a run to end in another state than the one of this id; return the state."""
+        """Wait until a run ends in another state than the given one; return the state."""
 
         def state() -> dict[str, Any] | None:
             found: dict[str, Any] = self.flow_run(flow_run_id)["state"]
@@ -81,12 +81,12 @@ def served(server: str, tmp_path: Path) -> Iterator[ServedAudit]:
 
 
 def asked(audit: Audit, since: int) -> set[str]:
-    """Return the tasks that the model was given."""
+    """Return the tasks of the model's requests."""
     return {str(request["messages"][1]["content"]) for request in audit.clerk.requests[since:]}
 
 
 def pauses_at_its_limit(served: ServedAudit) -> None:
-    """Hold that the shipped automation pauses the deployment when a run has spent too much, and let it go on."""
+    """Check that the shipped automation pauses the deployment after a run has spent too much, then resume it."""
     served.command("automation", "create", "--from-file", str(ROOT / "deployments" / "automations.yaml"))
     assert served.deployment(DEPLOYMENT)["paused"] is False
     state = served.ended(served.run(max_cost_usd=0.006))
@@ -97,12 +97,14 @@ def pauses_at_its_limit(served: ServedAudit) -> None:
 
 
 def audited_as_any(audit: Audit, poison: dict[str, Any]) -> None:
-    """Hold that a letter with a merchant of 400 kB was audited, and told the model nothing that it should not."""
+    """Check that a letter with a merchant name of 400 kB was audited, and its text did not reach the model's
+    instructions.
+    """
     assert (poison["Reference"], poison["Status"]) == (POISONED, "flagged: unknown merchant")
     assert len(poison["Merchant"]) <= 60
     tasks = [apart(str(request["messages"][1]["content"])) for request in audit.clerk.requests]
     goals = {re.sub("Progress: .*", "", goal) for goal, _ in tasks}
-    assert len(goals) == 3, "one for signing on, reading and filing each, whatever the mails say"
+    assert len(goals) == 3, "three goals (sign on, read, file), whatever the mails contain"
     assert not any("Kestrel" in goal or "TX-" in goal for goal, _ in tasks)
     assert any("Kestrel" in data.get("note", "") for _, data in tasks)
     assert not any("{secret" in json.dumps(data) for _, data in tasks)
@@ -112,7 +114,7 @@ def audited_as_any(audit: Audit, poison: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("again", few(["flow-run retry", "deployment run"]))
-def test_a_limit_pauses_it_one_receipt_waits_for_a_person_and_run_again_it_finishes_only_the_rest(
+def test_a_limit_pauses_the_deployment_and_a_rerun_finishes_only_the_remaining_receipt(
     served: ServedAudit, again: str
 ) -> None:
     pauses_at_its_limit(served)
@@ -131,7 +133,7 @@ def test_a_limit_pauses_it_one_receipt_waits_for_a_person_and_run_again_it_finis
     assert [(row["Receipt"], row["Status"]) for row in rows] == [
         (puzzling.receipt_id, "handed over: needs person"),
         (other.receipt_id, "flagged: wrong amount"),
-    ], "those after it were done"
+    ], "the later receipts were processed"
     audited_as_any(audit, poison)
     wanted = {"receipt_id": poison["Receipt"], "reference": POISONED, "flag_reason": "Unknown merchant"}
     audit.expected.append(dataclasses.replace(other, **wanted))

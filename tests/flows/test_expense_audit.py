@@ -1,4 +1,4 @@
-"""The main job, as a person runs it: real mail, a real legacy program, a real bucket, a real workbook."""
+"""The main example as a person runs it: real mail, a real legacy program, a real bucket, a real workbook."""
 
 from __future__ import annotations
 
@@ -72,9 +72,10 @@ with prefect_shared.in_its_place(Path(sys.argv[2])):
 
 
 def demo(out: Path, *options: str) -> str:
-    """Run `make demo`'s program and return what it printed; with few letters, its Prefect server is one as tests share.
+    """Run `make demo`'s program and return its output. With few letters it uses a reduced Prefect server, as other
+    tests do.
 
-    That one keeps no events, and leaves what it asks SQLite to no threads.
+    That server stores no events, and calls SQLite without threads.
     """
     command = [sys.executable, str(ROOT / "flows" / "demo.py"), "--out", str(out), *options]
     if "--quick" in options:
@@ -94,7 +95,9 @@ def rows(workbook: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.desktop
 @pytest.mark.parametrize("letters", few([["--quick"], []]))
-def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_path: Path, letters: list[str]) -> None:
+def test_the_audit_is_right_on_another_screen_and_a_second_run_changes_nothing(
+    tmp_path: Path, letters: list[str]
+) -> None:
     out = tmp_path / "out"
     options = ["--size", "1100x720", "--font-size", "13", "--position", "140,70", "--seed", "3", *letters]
     printed = demo(out, *options)
@@ -105,7 +108,7 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
     words = {
         "match": "match",
         "no_transaction": "missing: no transaction",
-        "unreadable": "match",  # by what the person says
+        "unreadable": "match",  # with the person's answer
     }
     for item in expected:
         row = found[item.receipt_id]
@@ -117,8 +120,8 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
             assert isinstance(row["Date"], datetime)
         if item.ledger_amount is not None:
             assert Decimal(str(row["Ledger amount"])).quantize(Decimal("0.01")) == item.ledger_amount
-    # The model did the first half, the playbook that this was compiled into looked up the rest, and a person read one
-    # item: that is told wherever somebody looks.
+    # The model processed the first half, and its runs were compiled into a playbook, which processed the rest. A person
+    # read one item. All reports must say so.
     half = len(expected) // 2
     by = {item.receipt_id: str(found[item.receipt_id]["By"]) for item in expected}
     assert {by[item.receipt_id] for item in expected[:half]} == {"model"}
@@ -139,9 +142,9 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
     shown = {short_id(receipt): layers for receipt, layers in by.items()}
     for line in (line for line in printed.splitlines() if "│" in line):
         cells = [cell.strip() for cell in line.split("│")[1:-1]]
-        if cells[0]:  # else a row goes on in a second line
+        if cells[0]:  # otherwise the row continues on a second line
             assert shown.pop(cells[0], cells[-2]) == cells[-2]
-    assert not shown, "each has a row in the table that is printed"
+    assert not shown, "each item has a row in the printed table"
 
     ledger = LedgerFile(out / "meridian.db")
     wanted = sorted((item.reference, item.flag_reason) for item in expected if item.flag_reason)
@@ -152,7 +155,7 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
     report = (out / "expense-audit.html").read_text()
     for item in expected[:half]:
         told = r'</bdi></td><td><bdi>[^<]*</bdi></td><td>model</td><td class="num">\$\d'
-        assert re.search(rf"<td><bdi>{item.receipt_id}{told}", report), "the second report tells of the first half"
+        assert re.search(rf"<td><bdi>{item.receipt_id}{told}", report), "the second report includes the first half"
     said = demo(out, *options)
     assert "0 steps in" in said
     assert len(ledger.journal()) == attempts
@@ -167,7 +170,7 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
 
 
 def layers_told(trace: str, out: Path) -> list[tuple[str, str]]:
-    """Return the sub-goals of the demo's trace, as it is in the bucket, and the layers that came to their answers."""
+    """Return the sub-goals of the demo's trace in the bucket, and the layers that answered them."""
     with S3Server(out / "s3") as s3:
         keys = {"access_key": SecretStr(s3.access_key), "secret_key": SecretStr(s3.secret_key)}
         found = open_trace(trace, endpoint_url=s3.endpoint, region="us-east-1", **keys)
@@ -222,9 +225,7 @@ def test_receipt_and_record_are_compared_as_a_person_would(
         assert verdict[1].isascii()
 
 
-async def test_a_receipt_that_changed_is_not_taken_for_done_and_the_others_are_looked_up(
-    prefect: str, tmp_path: Path
-) -> None:
+async def test_a_changed_receipt_is_not_taken_as_done_and_the_others_are_found(prefect: str, tmp_path: Path) -> None:
     done, other = receipt(kind="unreadable"), receipt(receipt_id="R-2", kind="unreadable")
     looked_up: list[bool] = []
 
@@ -246,7 +247,7 @@ UNREAD = receipt(kind="unreadable", reference=None, amount=None, currency=None, 
 
 
 class Asked:
-    """An audit of what cannot be read, with a person who gives some answers."""
+    """An audit of an unreadable receipt, with a person who gives prepared answers."""
 
     def __init__(self, folder: Path, *said: tuple[str, str]) -> None:
         self.folder, self.said = folder, list(said)
@@ -279,9 +280,7 @@ class Asked:
             await asyncio.sleep(0.1)
 
 
-async def test_what_a_person_leaves_out_is_missing_by_their_word_and_is_not_asked_again(
-    prefect: str, tmp_path: Path
-) -> None:
+async def test_a_receipt_that_a_person_leaves_out_is_missing_and_not_asked_again(prefect: str, tmp_path: Path) -> None:
     asked = Asked(tmp_path, (IN_THE_NOTE, "I asked them."), (LEAVE_OUT, ""))
     found = await asked.audit()
     assert (found.status, found.by) == ("missing: left out by ada", "person")
@@ -292,7 +291,7 @@ async def test_what_a_person_leaves_out_is_missing_by_their_word_and_is_not_aske
     assert len(asked.questions) == 2
 
 
-async def test_two_notes_that_are_no_use_leave_the_receipt_for_a_person(prefect: str, tmp_path: Path) -> None:
+async def test_two_unusable_notes_leave_the_receipt_for_a_person(prefect: str, tmp_path: Path) -> None:
     asked = Asked(tmp_path, (IN_THE_NOTE, "[/] ; ; "), (IN_THE_NOTE, "TX-10563; 84.20; Café"))
     with pytest.raises(NeedsPerson, match=r"cannot be used\. ‘84\.20’ is not one amount"):
         await asked.audit()
@@ -301,9 +300,7 @@ async def test_two_notes_that_are_no_use_leave_the_receipt_for_a_person(prefect:
     assert (item.token, item.status) == ("R-1", "needs_person")
 
 
-async def test_a_person_who_says_what_another_receipt_says_too_has_it_flagged_as_its_duplicate(
-    prefect: str, tmp_path: Path
-) -> None:
+async def test_a_note_that_repeats_another_receipt_is_flagged_as_its_duplicate(prefect: str, tmp_path: Path) -> None:
     named = by_transaction(UNREAD, [UNREAD, receipt(receipt_id="R-7"), receipt(receipt_id="R-8")])
     answers = [record(reference="TX-10563").model_dump(mode="json"), {"flag": 4, "already": False}]
     script = [step("answer", content=json.dumps(answer)) for answer in answers]
@@ -314,7 +311,7 @@ async def test_a_person_who_says_what_another_receipt_says_too_has_it_flagged_as
     assert by_transaction(receipt(), [receipt(receipt_id="R-7")]) is None
 
 
-def test_of_two_receipts_that_cannot_be_read_the_first_that_somebody_reads_is_no_duplicate() -> None:
+def test_the_first_of_two_unreadable_receipts_read_by_a_person_is_no_duplicate() -> None:
     other = UNREAD.model_copy(update={"receipt_id": "R-2", "reference": "TX-10563"})
     assert by_transaction(UNREAD, [UNREAD, other]) == {}
     assert by_transaction(UNREAD, [other, receipt(receipt_id="R-2")]) == {"TX-10563": "R-2"}
@@ -328,7 +325,7 @@ def test_of_two_receipts_that_cannot_be_read_the_first_that_somebody_reads_is_no
     ],
     ids=str,
 )
-def test_many_in_a_row_that_fail_end_the_audit_and_many_that_cannot_be_read_do_not(
+def test_consecutive_failures_end_the_audit_but_unreadable_receipts_do_not(
     before: str, latest: str, too_many: bool
 ) -> None:
     def of(kind: str) -> Receipt:
@@ -348,12 +345,12 @@ def of_message(message_id: str, **fields: Any) -> Receipt:
     )
 
 
-async def test_what_was_done_under_an_earlier_id_is_not_done_again_and_no_other_message_gets_it(
+async def test_work_done_under_an_earlier_id_is_reused_only_by_its_own_message(
     prefect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest, forged, begun, listed, written = (of_message(f"m{number}") for number in range(5))
     old = {one.message_id: earlier_receipt_id(one.message_id) for one in (honest, forged, begun, listed, written)}
-    old["m1"] = old["m0"]  # such a message is made in a minute
+    old["m1"] = old["m0"]  # such a message is easily forged
     monkeypatch.setattr("expense_audit.earlier_receipt_id", old.__getitem__)
     sheet = Workbook(tmp_path / "audit.xlsx", columns=COLUMNS, key="Receipt")
 
@@ -369,7 +366,9 @@ async def test_what_was_done_under_an_earlier_id_is_not_done_again_and_no_other_
                 finding = await audit_receipt(before, None)
                 sheet.upsert(row_of(finding))
                 assert known(run, honest, forged) == ([old["m0"], forged.receipt_id], {old["m0"]: finding})
-                assert known(run, forged) == ([forged.receipt_id], {}), "neither by the ledger nor by the row"
+                assert known(run, forged) == ([forged.receipt_id], {}), (
+                    "a forged message must match neither the ledger nor the row"
+                )
 
                 assert run.ledger is not None
                 with run.ledger.claim(old["m2"], "file flag") as claim:
@@ -389,7 +388,9 @@ async def test_what_was_done_under_an_earlier_id_is_not_done_again_and_no_other_
                 assert ids == [old["m2"], old["m3"], old["m4"], forged.receipt_id]
                 assert done == {}
                 old["m1"] = old["m2"]
-                assert known(run, begun, forged)[0] == [begun.receipt_id, forged.receipt_id], "whose it is nobody knows"
+                assert known(run, begun, forged)[0] == [begun.receipt_id, forged.receipt_id], (
+                    "the owner of the old record is unknown"
+                )
 
     await around()
 
@@ -398,7 +399,7 @@ def letter() -> Letter:
     return Letter("m", "", "", None, "", (), (), "")
 
 
-async def test_what_does_not_fit_in_one_receipt_leaves_the_others_alone(prefect: str, tmp_path: Path) -> None:
+async def test_an_unfit_receipt_does_not_affect_the_others(prefect: str, tmp_path: Path) -> None:
     unfit = [receipt(receipt_id=f"R-{number}", reference="TX-" + "1" * 100_001) for number in range(3)]
     conflicting = receipt(receipt_id="R-9", kind="unreadable", amount=None)
     findings: list[Finding] = []
@@ -420,7 +421,7 @@ async def test_what_does_not_fit_in_one_receipt_leaves_the_others_alone(prefect:
 
 
 @pytest.mark.parametrize("amount", ["1E+999999999", "1e-999999", "-1000000000"])
-def test_a_ledger_has_no_amount_that_fills_a_memory(amount: str) -> None:
+def test_an_amount_that_would_fill_the_memory_is_refused(amount: str) -> None:
     with pytest.raises(ValueError, match="no ledger has such an amount"):
         record(amount=Decimal(amount))
 

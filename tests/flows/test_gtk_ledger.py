@@ -1,4 +1,4 @@
-"""The sub-goals of the demo's flow do the same in the ledger's GTK twin, by the elements that it tells of."""
+"""The demo flow's sub-goals have the same effects in the GTK version of the ledger, by accessibility elements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _filing(reference: str, reason: str, note: str, token: str) -> Script:
 
 
 def scripted(known: Any, by: Callable[..., Script], *data: str, effect: Effect | None = None) -> Any:
-    """Return a sub-goal of the flow as it is, but for who works on it: a script alone."""
+    """Return a sub-goal of the flow with a script as its only layer."""
     function = inspect.unwrap(known.fn, stop=lambda each: each.__name__ == known.fn.__name__ and each is not known.fn)
     return subgoal(key="{token}", data=data, effect=effect, layers=[by])(function)
 
@@ -46,12 +46,12 @@ FILE_FLAG = scripted(file_flag, _filing, "reference", "reason", "note", effect=E
 
 
 async def worked(folder: Path, desktop: Any, *calls: Callable[[], Any]) -> tuple[list[Any], str]:
-    """Return what calls in a flow with an agent came to, and where its trace is."""
+    """Return the results of calls in a flow with an agent, and its trace."""
     found: list[Any] = []
 
     @flow(name="twin", persist_result=False)
     async def around() -> str:
-        with ScriptedModel([]) as model:  # whoever asks it gets nothing
+        with ScriptedModel([]) as model:  # a model without replies
             async with agent(model, desktop, folder) as run:
                 for call in calls:
                     found.append(await call())
@@ -61,8 +61,8 @@ async def worked(folder: Path, desktop: Any, *calls: Callable[[], Any]) -> tuple
     return found, await around()
 
 
-async def test_the_whole_audit_is_done_by_elements_and_no_model_is_asked(tmp_path: Path, monkeypatch) -> None:
-    """The flow as it is, but for its blocks and for who works on its sub-goals."""
+async def test_the_whole_audit_is_done_by_elements_without_a_model_call(tmp_path: Path, monkeypatch) -> None:
+    """The unchanged flow, except for its blocks and the layers of its sub-goals."""
     sent = write_maildir(tmp_path / "mailbox", one_of_each=True)
     mails = sorted((tmp_path / "mailbox").glob("*/*.mail.example*"), key=lambda path: path.name)
     for mail, item in zip(mails, sent, strict=True):
@@ -99,12 +99,12 @@ async def test_the_whole_audit_is_done_by_elements_and_no_model_is_asked(tmp_pat
         if item.ledger_amount is not None:
             assert Decimal(str(found[item.receipt_id]["Ledger amount"])) == item.ledger_amount
     hit = [event.element for event in events(str(body[0][header.index("Evidence")])) if event.kind == "action"]
-    # On a busy machine nobody waits for a name: some of them are there.
+    # On a busy machine, names of elements are not awaited, so only some are recorded.
     assert {each["name"] for each in hit if each} & {"Log in", "Reference", "Search", "Save flag"}
     assert desktop.asked > 30
 
 
-async def test_without_the_tree_a_script_gives_up_and_with_it_one_looks_where_the_model_makes_nothing_of_it(
+async def test_without_a_tree_a_script_gives_up_and_with_one_it_verifies_the_models_unclear_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with gtk_ledger(tmp_path) as (desktop, ledger):

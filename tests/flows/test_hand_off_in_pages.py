@@ -1,4 +1,4 @@
-"""A deployment's hand-off is answered in Prefect's own pages, in a real browser."""
+"""A deployment's hand-off is answered on Prefect's own pages in a real browser."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def pages(server: str, tmp_path: Path, model: ScriptedModel) -> Iterator[Served]
 
 
 class Page(Tab):
-    """A tab, used by what its elements say."""
+    """A browser tab, operated through its elements."""
 
     async def press(self, what: str) -> None:
-        """Click on the middle of what a script names, once it is there."""
+        """Click on the middle of an element, given as a JavaScript expression, once it exists."""
         await self.becomes(f"{what} != null", True)
         await self.value(f"{what}.scrollIntoView({{block: 'center'}})")
         box = f"{what}.getBoundingClientRect()"
         before, at = "", await self.value(f"JSON.stringify({box})")
-        while before != at:  # what opens on a busy machine moves for a while
+        while before != at:  # on a busy machine, opening elements move for a while
             await asyncio.sleep(0.2)
             before, at = at, await self.value(f"JSON.stringify({box})")
         await self.click(
@@ -59,14 +59,14 @@ class Page(Tab):
         )
 
     async def log_in(self, url: str) -> None:
-        """Leave the password where Prefect's pages keep it, once somebody has given it: they take long to load."""
-        await self.go(f"{url}/api/health")  # a page of theirs that loads nothing
+        """Store the password where Prefect's pages store it after a login, without loading the slow pages."""
+        await self.go(f"{url}/api/health")  # a page of the same origin that loads no scripts
         await self.becomes("location.href", f"{url}/api/health")
         word = base64.b64encode(":".join(login()).encode()).decode()
         await self.value(f"localStorage.setItem('prefect-password', {word!r})")
 
     async def choose(self, what: str, value: str) -> None:
-        """Choose from a list that the browser itself draws: without a window there is none to click on."""
+        """Choose from a native list. A headless browser shows no list to click on."""
         await self.value(f"{what}.value = {value!r}")
         await self.value(f"{what}.dispatchEvent(new Event('change', {{bubbles: true}}))")
 
@@ -82,7 +82,7 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(
     flow_run = pages.start("Run a goal/goal", parameters | dict.fromkeys(("model", "desktop", "audit"), NAME))
     pages.until(lambda: pages.state(flow_run) == "PAUSED")
     (waiting,) = Handoffs(store_at(tmp_path / "holo")).waiting()
-    assert waiting.live, "the desktop can be seen"
+    assert waiting.live, "the hand-off must have a live view"
     dialog = "document.querySelector('[role=dialog]')"
     async with Page.opened(tmp_path / "profile") as page:
         await page.ask("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
@@ -90,7 +90,7 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(
         await page.go(f"{pages.url.removesuffix('/api')}/runs/flow-run/{flow_run}")
         await page.press(by_text("button", "Resume"))
         submit = by_text("[role=dialog] button", "Submit")
-        # Its form is made of what Prefect answers later, and until then there is nothing to submit.
+        # The form is built from a later response; before that it cannot be submitted.
         await page.becomes(f"{dialog}?.querySelector('select') != null", True)
         await page.becomes(f"{dialog}.querySelector('.markdown-renderer img')?.naturalWidth", 640)
         await page.press(submit)
@@ -104,7 +104,7 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(
         await page.type("It was BUS.")
         (tmp_path / "form.png").write_bytes(await page.picture())
         await page.press(submit)
-        for _ in range(30):  # the page takes a moment to find that the choice is made
+        for _ in range(30):  # the page takes a moment to notice the choice
             await asyncio.sleep(1)
             if not await page.value(f"{submit}?.click(); {submit} != null"):
                 break
@@ -118,4 +118,4 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(
     assert (asked.question, taken.choice, taken.note) == (QUESTION, "done", "It was BUS.")
     assert asked.handoff == taken.handoff == waiting.id
     recorded = (folder / "events.jsonl").read_text() + (tmp_path / "served").read_text()
-    assert waiting.live.rstrip("/") not in recorded, "the link is in no trace and no log"
+    assert waiting.live.rstrip("/") not in recorded, "the link must appear in no trace and no log"

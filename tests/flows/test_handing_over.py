@@ -1,4 +1,4 @@
-"""Receipts that fail: three in a row end an audit, and what fails in a server hands none of them over."""
+"""Failing receipts: three in a row end an audit, and a server failure hands none over."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def prepare(runner: Runner, audit: Audit) -> None:
 
 
 @pytest.mark.long
-def test_three_in_a_row_are_no_accident(runner: Runner, tmp_path: Path) -> None:
+def test_three_consecutive_failures_end_the_audit(runner: Runner, tmp_path: Path) -> None:
     outcomes = ("wrong_amount", "match", "unknown_merchant", "no_transaction", "duplicate")
     with Audit(tmp_path / "audit", outcomes) as audit:
         prepare(runner, audit)
@@ -44,7 +44,7 @@ def test_three_in_a_row_are_no_accident(runner: Runner, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("status", "ended"), few([(503, ModelFailed), (401, InvalidUsage)]))
 @pytest.mark.long
-def test_a_server_that_fails_hands_nothing_over(
+def test_a_failing_server_hands_no_receipt_over(
     runner: Runner, tmp_path: Path, status: int, ended: type[HoloError]
 ) -> None:
     with Audit(tmp_path / "audit", ("wrong_amount", "match")) as audit:

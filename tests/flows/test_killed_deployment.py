@@ -1,4 +1,4 @@
-"""A deployment's run that was killed ends as that, and not as a fault of the machine."""
+"""A deployment run that was killed ends as killed, not as crashed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
 
 def _others(served: Served) -> list[str]:
-    """List what works for a served flow besides the process that serves it."""
+    """List the processes that work for a served flow, except the serving process."""
     return [one for one in related(str(served.home)) if "served_goal" not in one and "resource_tracker" not in one]
 
 
-def test_a_deployments_run_that_was_killed_says_so(server: str, tmp_path: Path) -> None:
+def test_a_killed_deployment_run_reports_the_kill(server: str, tmp_path: Path) -> None:
     told = {"name": "killed", "app": shlex.join(command("counter", tmp_path / "clicks")), "folder": str(tmp_path)}
     with ScriptedModel([Answer("", delay_s=120)]) as model:
         arguments = json.dumps({**told, "base_url": model.base_url})
@@ -33,7 +33,7 @@ def test_a_deployments_run_that_was_killed_says_so(server: str, tmp_path: Path) 
             cli = CommandLine(tmp_path, server)
             assert cli("kill", "--all", "--reason", "lunch", env={"HOLO_HOME": str(served.home)}).code == 0
             until(lambda: served.state(flow_run) == "CANCELLED")
-            # Who started the process has seen it end, and says nothing else of the run.
+            # The serving process has seen the end of the run's process, and does not change the state.
             served.until(lambda: not _others(served))
             state = served.flow_run(flow_run)["state"]
     assert (state["name"], state["message"]) == ("Killed", "killed by `holo-tasks kill`: lunch")

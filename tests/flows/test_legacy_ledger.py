@@ -1,4 +1,4 @@
-"""The legacy program on a real X server: what it does, and that each of its traps is real."""
+"""The legacy program on a real X server: its features, and that each of its traps works."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ State = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def display() -> Iterator[str]:
-    """A real X server with a window manager, ours alone."""
+    """A private X server with a window manager."""
     reading, writing = os.pipe()
     server = subprocess.Popen(
         ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],
@@ -46,14 +46,14 @@ def display() -> Iterator[str]:
 
 
 class Clerk:
-    """Someone at the keyboard, who knows where things are from the state file."""
+    """A person at the keyboard who knows the positions from the state file."""
 
     def __init__(self, display: str, folder: Path, *options: str) -> None:
         self.ledger = LedgerFile(folder / "ledger.db")
         create_database(self.ledger.path, [LUMIERE])
         self._state_file = folder / "state.json"
         self._environment = {**os.environ, "DISPLAY": display, "MERIDIAN_PASSWORD": PASSWORD}
-        # Of an option given twice the last one counts.
+        # The last of repeated options wins.
         quiet = ["--slow", "0.1,0.2", "--tip-after", "0"]
         files = ["--db", str(self.ledger.path), "--state-file", str(self._state_file)]
         command = [tk_python(), str(PROGRAM), *files, *quiet, *options]
@@ -97,7 +97,7 @@ class Clerk:
         self._xdotool("key", *keys)
 
     def log_in(self) -> None:
-        """By keyboard alone, as the caret is in the first field."""
+        """Log in by keyboard alone; the caret is in the first field."""
         self.at("sign_on")
         for part, text, then in (("user", "auditor", "Tab"), ("password", PASSWORD, "Return")):
             self.until(lambda state: state["focus"] == part, f"the caret in {part}")  # noqa: B023
@@ -138,7 +138,7 @@ def clerk(display: str, tmp_path: Path) -> Iterator[Callable[..., Clerk]]:
 
 
 @pytest.mark.desktop
-def test_a_wrong_password_says_so_and_a_flag_is_saved_once(clerk: Callable[..., Clerk]) -> None:
+def test_a_wrong_password_is_reported_and_a_flag_is_saved_once(clerk: Callable[..., Clerk]) -> None:
     it = clerk()
     it.at("sign_on")
     it.write("user", "auditor")
@@ -174,7 +174,7 @@ def test_a_wrong_password_says_so_and_a_flag_is_saved_once(clerk: Callable[..., 
 
 @pytest.mark.desktop
 def test_each_click_of_a_double_click_on_save_saves_a_flag(clerk: Callable[..., Clerk]) -> None:
-    it = clerk("--seed", "5")  # with it the first save works in the background, the second hangs
+    it = clerk("--seed", "5")  # with this seed the first save works in the background, the second hangs
     it.log_in()
     it.open_search()
     it.look_up(LUMIERE.reference)
@@ -205,8 +205,8 @@ def test_a_malformed_reference_changes_only_the_status_line(clerk: Callable[...,
         assert after["values"] == {"reference": malformed}
         it.click("clear")
         it.until(lambda state: state["values"] == {"reference": ""}, "the field cleared")
-        it.press("Return")  # an empty one is malformed as well
-        it.press("F1")  # any other message, so that the next error is a new one
+        it.press("Return")  # an empty reference is malformed too
+        it.press("F1")  # any other message, so that the next error is distinguishable
         it.until(lambda state: state["status"].startswith("M-001"), "the help line")
     assert it.ledger.journal() == []
 
@@ -289,7 +289,7 @@ def test_every_button_is_inside_the_window_at_any_font_size(
 
 
 @pytest.mark.parametrize("what", ["missing", "not a database", "no password"])
-def test_what_stops_it_is_one_line_and_exit_code_2(tmp_path: Path, what: str) -> None:
+def test_a_startup_error_is_one_line_with_exit_code_2(tmp_path: Path, what: str) -> None:
     path = tmp_path / "ledger.db"
     if what == "not a database":
         path.write_text("hello")
@@ -303,7 +303,7 @@ def test_what_stops_it_is_one_line_and_exit_code_2(tmp_path: Path, what: str) ->
     assert done.stdout == ""
 
 
-def test_a_ledger_file_is_never_replaced_and_never_half_made(tmp_path: Path) -> None:
+def test_a_ledger_file_is_never_replaced_or_left_incomplete(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with pytest.raises(ValueError, match="tx-1"):
         create_database(path, [Transaction("tx-1", "", "", 0, "", "", "")])

@@ -1,4 +1,4 @@
-"""The work pools' job templates, as the workers of each kind read them: what a run is started with."""
+"""The job templates of the work pools, as the workers of each kind interpret them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ GIB = 2**30
 
 @flow(name="Some work", persist_result=False)
 async def some_work() -> None:
-    """What is to be run."""
+    """The flow to run."""
 
 
 def loaded(name: str) -> Any:
-    """Return a command of `deployments/` as a module."""
+    """Return a script of `deployments/` as a module."""
     spec = importlib.util.spec_from_file_location(Path(name).name, POOLS.parent / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -57,7 +57,7 @@ def placeholders(kind: str) -> set[str]:
 
 
 async def prepared(kind: str, **values: Any) -> BaseJobConfiguration:
-    """Return what the worker of this kind makes of the template for a run, with its job variables."""
+    """Return the job configuration that the worker of this kind makes from the template and job variables."""
     async with get_client() as client:
         wanted = await WORKERS[kind].job_configuration.from_template_and_values(template(kind), values, client=client)
         run = await client.create_flow_run(some_work, name="Look at ‘it’")
@@ -66,7 +66,7 @@ async def prepared(kind: str, **values: Any) -> BaseJobConfiguration:
 
 
 @pytest.mark.parametrize("kind", WORKERS)
-def test_a_template_has_what_its_worker_knows_and_each_of_its_variables_is_used(kind: str) -> None:
+def test_a_template_has_only_known_fields_and_uses_each_of_its_variables(kind: str) -> None:
     assert sorted(path.stem for path in POOLS.glob("*.json")) == sorted(WORKERS)
     found, worker = template(kind), WORKERS[kind]
     assert found["job_configuration"].keys() <= worker.job_configuration.model_fields.keys()
@@ -77,7 +77,7 @@ def test_a_template_has_what_its_worker_knows_and_each_of_its_variables_is_used(
 
 
 @pytest.mark.parametrize("kind", WORKERS)
-async def test_a_server_takes_the_pool_with_its_queues(kind: str, prefect: str) -> None:
+async def test_a_server_accepts_the_pool_with_its_queues(kind: str, prefect: str) -> None:
     module = loaded("pools/make")
     pool = f"of-{kind}"
     for _ in range(2):
@@ -93,25 +93,25 @@ async def test_a_server_takes_the_pool_with_its_queues(kind: str, prefect: str) 
     assert sorted(by, key=lambda name: by[name] or 0) == ["urgent", "lists", "default", "later"]
 
 
-async def test_a_process_is_what_prefect_starts(prefect: str) -> None:
+async def test_a_process_pool_starts_prefects_engine(prefect: str) -> None:
     wanted = await prepared("process", env={"HOLO_REPORTS": "/srv/reports"})
     assert str(wanted.command).endswith(" -m prefect.engine")
     assert wanted.env["HOLO_REPORTS"] == "/srv/reports"
 
 
 async def docker_asked(monkeypatch: pytest.MonkeyPatch, **values: Any) -> dict[str, Any]:
-    """Return what Docker's engine would be asked for, by the worker and by Docker's own client."""
+    """Return the request to Docker's engine that the worker and Docker's client would make."""
     await Secret(value=DATABASE).save("holo-database-url", overwrite=True)  # type: ignore[misc]
     wanted = await prepared("docker", **values)
     assert isinstance(wanted, DockerWorkerJobConfiguration)
-    wanted.env["PREFECT_API_URL"] = API  # a local one has the engine asked how it is reached
+    wanted.env["PREFECT_API_URL"] = API  # with a local URL the worker would query the engine's network
     worker = DockerWorker(work_pool_name="desktops", test_mode=True)
     settings = worker._build_container_settings(None, wanted)  # type: ignore[arg-type]
     asked: dict[str, Any] = containers._create_container_args({**settings, "version": "1.44"})
     return asked
 
 
-async def test_a_container_may_do_nothing_but_its_work(prefect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_container_has_minimal_privileges(prefect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = await docker_asked(monkeypatch)
     host = asked["host_config"]
     assert (asked["image"], asked["command"]) == ("prefect-holo:latest", "prefect flow-run execute")
@@ -129,7 +129,7 @@ async def test_a_container_may_do_nothing_but_its_work(prefect: str, monkeypatch
     assert host["Binds"] == ["holo-home:/var/lib/holo"]
 
 
-async def test_a_secret_comes_from_its_block_and_is_in_no_template(
+async def test_a_secret_comes_from_its_block_and_no_template_contains_it(
     prefect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = await docker_asked(monkeypatch)
@@ -140,7 +140,7 @@ async def test_a_secret_comes_from_its_block_and_is_in_no_template(
         assert all(value.startswith("{{ prefect.blocks.secret.") for value in env.values())
 
 
-async def test_what_a_deployment_asks_for_reaches_the_engine(prefect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deployments_job_variables_reach_docker(prefect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = await docker_asked(monkeypatch, mem_limit="8g", shm_size="2g", tmp_size="3g", image="ours/holo:1")
     host = asked["host_config"]
     assert (asked["image"], host["Memory"], host["MemorySwap"]) == ("ours/holo:1", 8 * GIB, 8 * GIB)
@@ -148,16 +148,16 @@ async def test_what_a_deployment_asks_for_reaches_the_engine(prefect: str, monke
 
 
 async def manifest_of(**values: Any) -> dict[str, Any]:
-    """Return the job that the Kubernetes worker would make, less what its own template has in the wrong place."""
+    """Return the Kubernetes worker's job, without two fields that Prefect's own template has in the wrong place."""
     wanted = await prepared("kubernetes", **values)
     assert isinstance(wanted, KubernetesWorkerJobConfiguration)
     pod = wanted.job_manifest["spec"]["template"]["spec"]
-    # The worker refuses a template without these two, and Kubernetes takes no notice of them there.
+    # The worker requires these two fields there, and Kubernetes ignores them.
     assert (pod.pop("parallelism"), pod.pop("completions")) == (1, 1)
     return wanted.job_manifest
 
 
-async def test_a_job_is_one_that_kubernetes_takes(prefect: str) -> None:
+async def test_a_job_is_valid_for_kubernetes(prefect: str) -> None:
     manifest = await manifest_of()
     for version in ("1.29", "1.35"):
         kubernetes_validate.validate(manifest, version, strict=True)
@@ -168,7 +168,7 @@ async def test_a_job_is_one_that_kubernetes_takes(prefect: str) -> None:
         kubernetes_validate.validate(manifest, "1.29", strict=True)
 
 
-async def test_a_pod_may_do_nothing_but_its_work(prefect: str) -> None:
+async def test_a_pod_has_minimal_privileges(prefect: str) -> None:
     pod = (await manifest_of())["spec"]["template"]["spec"]
     (box,) = pod["containers"]
     assert pod["automountServiceAccountToken"] is False
@@ -195,7 +195,7 @@ async def test_a_pod_may_do_nothing_but_its_work(prefect: str) -> None:
     assert mounted.keys() == {"/dev/shm", "/tmp", "/var/lib/holo"}
 
 
-async def test_what_a_deployment_asks_for_reaches_the_cluster(prefect: str) -> None:
+async def test_a_deployments_job_variables_reach_kubernetes(prefect: str) -> None:
     manifest = await manifest_of(env={"HOLO_REPORTS": "/tmp/r"}, memory_limit="8Gi", active_deadline_seconds=600)
     (box,) = manifest["spec"]["template"]["spec"]["containers"]
     assert {"name": "HOLO_REPORTS", "value": "/tmp/r"} in box["env"]
@@ -204,7 +204,7 @@ async def test_what_a_deployment_asks_for_reaches_the_cluster(prefect: str) -> N
     kubernetes_validate.validate(manifest, "1.35", strict=True)
 
 
-async def test_a_pool_is_drained_when_nothing_of_it_is_at_work_and_says_what_still_is(prefect: str) -> None:
+async def test_draining_a_pool_waits_for_its_runs_and_names_the_remaining_ones(prefect: str) -> None:
     make, drain = loaded("pools/make"), loaded("drain")
     await make.make("process", "to-drain")
     async with get_client() as client:

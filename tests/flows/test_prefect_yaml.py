@@ -1,4 +1,4 @@
-"""`deployments/prefect.yaml`: deployed by Prefect's own command to a real server, and run by a real worker."""
+"""`deployments/prefect.yaml`: deployed by Prefect's command to a real server, and run by a real worker."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ warm.in_tests, unix_events.subprocess = True, warm.Starting(warm.ScriptPopen)
 from prefect.cli import app
 app()
 """
-"""Prefect's command line, but that what it starts in Python is forked from what has loaded it."""
+"""Prefect's command line, except that Python processes are forked from a preloaded one."""
 COMMAND = [*PREFECT, "deploy", "--all", "--prefect-file", FILE]
 POOL_MADE = ["deployments/pools/make.py", "process"]
 POOL = "desktops"
@@ -47,11 +47,11 @@ WANTED = {
     "Review a playbook/proposals": ("lists", 20, None),
     "Janitor/janitor": ("urgent", 1, 300.0),
 }
-"""Each deployment with its queue, how many of its runs there may be at a time, and when it is due."""
+"""Each deployment with its queue, its limit of concurrent runs, and its schedule."""
 
 
 class Clone(PrefectAPI):
-    """This checkout, as somebody deploys from it to a server."""
+    """This checkout, from which Prefect's command deploys to a server."""
 
     def __init__(self, url: str, home: Path) -> None:
         super().__init__(url)
@@ -67,14 +67,14 @@ class Clone(PrefectAPI):
         }
 
     def __call__(self, *command: str) -> str:
-        """Run what Python runs with these arguments at the top of the checkout."""
+        """Run Python with these arguments at the top of the checkout."""
         line = [sys.executable, *command]
         done = warm.run_script(line, cwd=ROOT, env=self.env, timeout=300, stdin=subprocess.DEVNULL)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def deployments(self) -> dict[str, dict[str, Any]]:
-        """Return what the server knows of each deployment in the pool, by ``flow/name``."""
+        """Return the server's deployments in the pool, by ``flow/name``."""
         body = {"work_pools": {"name": {"any_": [POOL]}}}
         flows = {flow["id"]: flow["name"] for flow in self.post("/flows/filter", {})}
         found = self.post("/deployments/filter", body)
@@ -92,7 +92,7 @@ def clone(prefect_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     clone.delete(f"/work_pools/{POOL}")
 
 
-def test_each_deployment_is_there_with_its_queue_limit_and_schedule(clone: Clone) -> None:
+def test_each_deployment_exists_with_its_queue_limit_and_schedule(clone: Clone) -> None:
     def due(one: dict[str, Any]) -> Any:
         schedules = [each["schedule"] for each in one["schedules"]]
         return schedules[0].get("cron", schedules[0].get("interval")) if schedules else None
@@ -105,30 +105,30 @@ def test_each_deployment_is_there_with_its_queue_limit_and_schedule(clone: Clone
     assert all(one["tags"] and one["description"] for one in clone.deployments().values())
 
 
-def test_what_keeps_a_machine_busy_is_not_due_until_somebody_switches_it_on(clone: Clone) -> None:
+def test_a_heavy_deployments_schedule_is_off_by_default(clone: Clone) -> None:
     active = {name: [each["active"] for each in one["schedules"]] for name, one in clone.deployments().items()}
     assert active["Benchmark/weekly"] == [False]
     assert active["Expense audit/nightly"] == active["Janitor/janitor"] == [True]
 
 
-def test_no_run_waits_behind_one_of_its_schedule_that_is_still_at_work(clone: Clone) -> None:
+def test_a_scheduled_run_does_not_queue_behind_a_running_one(clone: Clone) -> None:
     found = clone.deployments()
     for name in (name for name, (_, _, due) in WANTED.items() if due):
         assert found[name]["concurrency_options"]["collision_strategy"] == "CANCEL_NEW", name
 
 
 @pytest.mark.parametrize("name", WANTED)
-def test_its_parameters_are_those_of_the_flow_that_its_entrypoint_loads(clone: Clone, name: str) -> None:
+def test_parameters_match_the_flow_of_the_entrypoint(clone: Clone, name: str) -> None:
     one = clone.deployments()[name]
     flow = load_flow_from_entrypoint(str(ROOT / one["entrypoint"]))
     assert flow.name == name.partition("/")[0]
     assert one["parameters"].keys() <= one["parameter_openapi_schema"]["properties"].keys()
     validate(one["parameters"], one["parameter_openapi_schema"], raise_on_error=True, ignore_required=True)
-    if one["schedules"]:  # it starts with what it has here
+    if one["schedules"]:  # a scheduled run uses these values
         flow.validate_parameters(one["parameters"])
 
 
-def test_runs_are_at_work_in_the_clone(clone: Clone) -> None:
+def test_runs_work_in_the_checkout(clone: Clone) -> None:
     step = {"prefect.deployments.steps.set_working_directory": {"directory": str(ROOT)}}
     assert all(one["pull_steps"] == [step] for one in clone.deployments().values())
 
@@ -139,8 +139,8 @@ def test_urgent_runs_go_first(clone: Clone) -> None:
     assert sorted(by, key=by.__getitem__) == ["urgent", "lists", "default", "later"]
 
 
-@pytest.mark.long  # to deploy takes as long again
-def test_deployed_again_it_is_the_same(clone: Clone) -> None:
+@pytest.mark.long  # deploying again takes as long as the first time
+def test_a_second_deployment_changes_nothing(clone: Clone) -> None:
     def known() -> dict[str, dict[str, Any]]:
         seldom = {"updated", "schedules", "version", "version_id", "version_info"}
         return {
@@ -177,7 +177,7 @@ def _is_flow(decorator: ast.expr) -> bool:
     return isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "flow"
 
 
-def test_a_worker_of_the_pool_runs_it(clone: Clone) -> None:
+def test_a_worker_of_the_pool_runs_a_deployment(clone: Clone) -> None:
     item = {"work_list": "goals", "key": "one", "payload": {"goal": "Look.", "token": "one"}, "priority": "high"}
     one = clone.deployments()["Add to a list/item"]
     run = clone.post(f"/deployments/{one['id']}/create_flow_run", {"parameters": item, "state": {"type": "SCHEDULED"}})

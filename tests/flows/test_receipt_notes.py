@@ -1,4 +1,4 @@
-"""What a person says of a receipt is taken as it stands, or not at all."""
+"""A person's note about a receipt is used exactly, or refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNREAD = Receipt(
         ("TX-10857; $9.50 CAD; 7-Eleven", "TX-10857", "9.50", "CAD", "7-Eleven"),
     ],
 )
-def test_a_note_makes_the_receipt_whole(note: str, reference: str, amount: str, currency: str, merchant: str) -> None:
+def test_a_note_completes_the_receipt(note: str, reference: str, amount: str, currency: str, merchant: str) -> None:
     found = completed(UNREAD, note)
     said = {"reference": reference, "amount": Decimal(amount), "currency": currency, "merchant": merchant}
     assert found == UNREAD.model_copy(update={"kind": "receipt", **said})
@@ -63,6 +63,6 @@ def test_a_note_makes_the_receipt_whole(note: str, reference: str, amount: str, 
         (f"TX-10857; 142.80 EUR; {'x' * 81}", "x…’ is not the name"),
     ],
 )
-def test_a_note_that_says_anything_else_is_refused_with_the_reason(note: str, why: str) -> None:
+def test_any_other_note_is_refused_with_the_reason(note: str, why: str) -> None:
     with pytest.raises(InvalidUsage, match=why):
         completed(UNREAD, note)

@@ -1,4 +1,4 @@
-"""What a receipt says is read from any layout; what it does not say clearly is never guessed."""
+"""Receipts are read from any layout; an unclear value is never guessed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Receipt, E
 
 
 @pytest.mark.parametrize("layout", [one.layout for _, one in messages()])
-def test_every_layout_of_the_mailbox_is_read_right(layout: str, read: dict[str, tuple[Receipt, Expected]]) -> None:
+def test_every_layout_of_the_mailbox_is_read_correctly(layout: str, read: dict[str, tuple[Receipt, Expected]]) -> None:
     found, expected = read[layout]
     assert found.receipt_id == expected.receipt_id
     assert (found.amount, found.currency, found.date, found.reference) == (
@@ -62,7 +62,7 @@ def test_only_the_duplicate_has_the_digest_of_another_receipt(read: dict[str, tu
     assert read["folio"][0].receipt_id != read["plain"][0].receipt_id
 
 
-def test_the_ledger_holds_what_the_outcomes_say() -> None:
+def test_the_ledger_matches_the_outcomes() -> None:
     ledger = {one["reference"]: one for one in transactions()}
     outcomes = [one for _, one in messages()]
     assert len(ledger) - len({one.reference for one in outcomes} & set(ledger)) >= 20
@@ -105,7 +105,7 @@ def test_the_ledger_holds_what_the_outcomes_say() -> None:
         ("Currency: EUR\nTotal: 12.00", "12.00", "EUR"),
     ],
 )
-def test_a_total_is_read_as_people_write_it(line: str, amount: str, currency: str) -> None:
+def test_a_total_is_read_in_common_notations(line: str, amount: str, currency: str) -> None:
     found = receipt(line)
     assert (found.amount, found.currency) == (Decimal(amount), currency)
     assert found.kind == "receipt"
@@ -129,7 +129,7 @@ def test_a_total_is_read_as_people_write_it(line: str, amount: str, currency: st
         ("Total: €84.20\nInvoice date: 2026-10-02", "different dates"),
     ],
 )
-def test_what_is_unclear_is_named_and_not_guessed(text: str, says: str) -> None:
+def test_an_unclear_value_is_reported_and_not_guessed(text: str, says: str) -> None:
     found = receipt(text)
     assert any(says in problem for problem in found.problems), found.problems
 
@@ -139,7 +139,7 @@ def test_a_body_and_an_attachment_that_disagree_leave_no_amount() -> None:
     assert (found.amount, found.kind) == (None, "unreadable")
 
 
-def test_a_day_that_may_be_two_days_is_not_chosen() -> None:
+def test_an_ambiguous_date_is_not_chosen() -> None:
     found = read_receipt(letter("Date: 03/04/2026\nTX-10482\nTotal: EUR 5.00"))
     assert found.date is None
     assert any("'03/04/2026' can be read in two ways" in one for one in found.problems)
@@ -150,7 +150,7 @@ def test_a_day_that_may_be_two_days_is_not_chosen() -> None:
     ["2026-03-14", "14.03.2026", "14. März 2026", "14 March 2026", "March 14, 2026", "14-Mar-2026", "14/03/2026",
      "03/14/2026", "14th of March 2026", "14. Mrz 2026".replace("Mrz", "Mär")],
 )  # fmt: skip
-def test_a_day_is_read_as_people_write_it(text: str) -> None:
+def test_a_date_is_read_in_common_notations(text: str) -> None:
     assert find_days(f"on {text}, at noon") == ({date(2026, 3, 14)}, [])
 
 
@@ -172,7 +172,7 @@ def test_the_merchant_of_a_forwarded_receipt_is_not_the_colleague_who_forwarded_
         ("Merchant: Café Grünwald (Zürich), O'Neil + Co. 東京", "Café Grünwald (Zürich), O'Neil + Co. 東京"),
     ],
 )
-def test_a_merchants_name_is_short_and_quotes_and_fills_in_nothing(line: str, merchant: str) -> None:
+def test_a_merchants_name_is_short_and_contains_no_markup_or_placeholder(line: str, merchant: str) -> None:
     assert receipt(f"{line}\nTotal: EUR 5.00").merchant == merchant
     sender = line.removeprefix("Merchant: ").replace("<", "").replace('"', "")
     found = read_receipt(letter("TX-10482\nTotal: EUR 5.00", sender=f'"{sender}" <shop@a.example>')).merchant or ""
@@ -181,7 +181,7 @@ def test_a_merchants_name_is_short_and_quotes_and_fills_in_nothing(line: str, me
     assert found.isprintable()
 
 
-def test_whatever_a_letter_says_a_receipt_is_short_and_shows_as_itself() -> None:
+def test_a_receipt_of_a_hostile_letter_is_short_and_printable() -> None:
     hostile = "x" * 5_000 + "\u202e\x9b\n\u2028"
     text = "\n".join(
         [
@@ -199,18 +199,18 @@ def test_whatever_a_letter_says_a_receipt_is_short_and_shows_as_itself() -> None
 
 
 @pytest.mark.parametrize("amount", ["9" * 300, "1000000000.00", "1,000,000,000.00"])
-def test_an_amount_that_nobody_pays_is_no_amount(amount: str) -> None:
+def test_an_absurd_amount_is_refused(amount: str) -> None:
     found = receipt(f"Total: EUR {amount}")
     assert (found.amount, found.kind) == (None, "unreadable")
     assert "the total is too big to be one" in found.problems
 
 
 @pytest.mark.parametrize("named", ["TX-１２３４５", "TX-104829", "TX-1048２9"])
-def test_what_only_begins_like_a_transactions_name_is_none(named: str) -> None:
+def test_a_text_that_only_begins_like_a_reference_is_none(named: str) -> None:
     assert read_receipt(letter(f"{named}\nTotal: EUR 5.00")).reference is None
 
 
-def test_an_id_has_so_many_letters_that_no_two_messages_come_to_one() -> None:
+def test_an_id_is_long_enough_to_be_unique() -> None:
     found = receipt("Total: EUR 5.00")
     assert re.fullmatch("R-[A-Z2-7]{26}", found.receipt_id)
     assert found.short_id == found.receipt_id[:12]
@@ -221,7 +221,7 @@ def test_the_receipt_keeps_its_id_when_its_content_is_read_differently() -> None
     assert receipt("Total: EUR 5.00").receipt_id == receipt("Total: EUR 6.00").receipt_id
 
 
-def test_legal_forms_and_case_do_not_make_another_merchant() -> None:
+def test_legal_forms_and_case_do_not_change_a_merchant() -> None:
     assert same_merchant("BRENNER Werkzeuge", "Brenner Werkzeuge GmbH")
     assert not same_merchant("Brenner Werkzeuge", "Brunner Werkzeuge")
     assert not same_merchant("", "")
@@ -229,7 +229,7 @@ def test_legal_forms_and_case_do_not_make_another_merchant() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.decimals(min_value="0.01", max_value="9999999", places=2), st.sampled_from([",.", ".,", " ,", "'."]))
-def test_every_amount_survives_being_written_in_any_style(amount: Decimal, marks: str) -> None:
+def test_every_amount_is_parsed_in_any_style(amount: Decimal, marks: str) -> None:
     written = f"{amount:,.2f}".translate(str.maketrans(",.", marks))
     (found,) = find_money(f"EUR {written}")
     assert (found.amount, found.currency, found.exact) == (amount, "EUR", True)
@@ -237,5 +237,5 @@ def test_every_amount_survives_being_written_in_any_style(amount: Decimal, marks
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=300) | st.lists(st.sampled_from(WORDS)).map(" ".join))
-def test_no_text_makes_reading_raise(text: str) -> None:
+def test_no_text_makes_the_reader_raise(text: str) -> None:
     read_receipt(letter(text, Attachment("a.csv", "text/csv", text, 1)))

@@ -1,4 +1,4 @@
-"""Flows that are served have a limit: without one Prefect starts as many runs at once as there are."""
+"""Served flows have a limit, because without one Prefect starts any number of runs at once."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def served(path: Path) -> list[ast.Call]:
 SERVED = [path for path in sorted(FLOWS.glob("*.py")) if served(path)]
 
 
-def test_there_are_some() -> None:
+def test_there_are_served_flows() -> None:
     assert len(SERVED) >= 7
 
 
 @pytest.mark.parametrize("path", SERVED, ids=lambda path: path.stem)
-def test_each_has_a_limit(path: Path) -> None:
+def test_each_served_flow_has_a_limit(path: Path) -> None:
     assert all(any(word.arg == "limit" for word in call.keywords) for call in served(path))

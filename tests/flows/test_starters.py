@@ -1,4 +1,4 @@
-"""What whoever starts a flow run cannot do, although they choose the goal, the blocks and what the files are called."""
+"""Restrictions on a user who starts a flow run and chooses the goal, the blocks and the file names."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_a_goal_becomes_one_line_of_a_page_in_the_deployments_folder(
     assert opened.goal == goal
 
 
-async def test_a_desktop_block_that_is_for_reading_is_for_reading_whatever_a_run_is_started_with(
+async def test_a_read_only_desktop_block_stays_read_only_whatever_the_run_parameters(
     prefect: str, tmp_path: Path
 ) -> None:
     with ScriptedModel([step("write", content="rm -rf /tmp/x"), step("answer", content="done")]) as model:

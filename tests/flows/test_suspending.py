@@ -1,4 +1,4 @@
-"""A deployment's run that ends for a person, and begins again from the top when they have answered."""
+"""A deployment run that suspends for a person, and starts again from the top after the answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the process that serves for all tests here writes."""
+    """The folder of the process that serves for all tests of this module."""
     return tmp_path_factory.mktemp("suspending")
 
 
@@ -49,7 +49,7 @@ def served(server: str, folder: Path, model: ScriptedModel) -> Iterator[Served]:
 
 
 def waiting(served: Served, flow_run: str) -> Handoff:
-    """Wait until the run is suspended and its process has ended; return what it waits for."""
+    """Wait until the run is suspended and its process has ended; return its hand-off."""
     served.until(lambda: served.flow_run(flow_run)["state"]["name"] == "Suspended")
     served.until(lambda: not [one for one in related(str(served.home)) if "holo_tasks.desktop" in one])
     (found,) = Handoffs(store_at(served.home)).waiting()
@@ -65,7 +65,7 @@ def resume(served: Served, asked: Handoff) -> subprocess.CompletedProcess[str]:
     return warm.run_script(command, by=warm.Popen, env=env, timeout=120)
 
 
-def test_nothing_runs_meanwhile_and_answers_hold_from_suspension_to_suspension_and_for_no_retry(
+def test_no_process_runs_during_a_suspension_and_answers_last_but_not_for_a_retry(
     served: Served, model: ScriptedModel, folder: Path
 ) -> None:
     (folder / "broken").touch()
@@ -94,7 +94,7 @@ def test_nothing_runs_meanwhile_and_answers_hold_from_suspension_to_suspension_a
         "File A-1.", "yes", "somebody in Prefect's pages", sentence,
     ]  # fmt: skip
     goals = [str(request["messages"][1]["content"]).splitlines()[0] for request in model.requests]
-    assert goals == ["File A-1.", sentence], "what was done is not done again"
+    assert goals == ["File A-1.", sentence], "finished work must not be repeated"
     traces = sorted((folder / "runs").iterdir())
     ends = [("needs_person", LOOK), ("needs_person", ACCOUNT), ("answered", "")]
     for trace, (status, reason) in zip(traces, ends, strict=True):
@@ -102,7 +102,7 @@ def test_nothing_runs_meanwhile_and_answers_hold_from_suspension_to_suspension_a
         assert closed.status == status
         assert reason in closed.reason
 
-    # A retry is an attempt that no answer has begun: what was allowed before is asked anew.
+    # A retry is an attempt without an answer, so it asks again for earlier permissions.
     (folder / "broken").unlink()
     served.post(f"/flow_runs/{flow_run}/set_state", {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}})
     asked = waiting(served, flow_run)
@@ -113,8 +113,8 @@ def test_nothing_runs_meanwhile_and_answers_hold_from_suspension_to_suspension_a
     assert len(model.requests) == 2
 
 
-def test_no_flow_between_a_suspended_one_and_its_question_goes_on_in_prefect(served: Served) -> None:
-    """It is the last test here: what it asks nobody answers."""
+def test_flows_nested_around_a_suspended_question_are_suspended_in_prefect(served: Served) -> None:
+    """The last test of this module, because it leaves its question unanswered."""
     flow_run = served.start("suspending/suspending", {"look": False, "within": True})
     waiting(served, flow_run)
     around, states = flow_run, []

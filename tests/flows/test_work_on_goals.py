@@ -1,4 +1,4 @@
-"""Goals in plain words on a list: each is pursued once, on whichever desktop is free."""
+"""Goals in plain words on a list: each is pursued once, on any free desktop."""
 
 from __future__ import annotations
 

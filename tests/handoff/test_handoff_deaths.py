@@ -44,7 +44,7 @@ async def test_a_dead_process_leaves_nothing_pressed_and_no_open_hand_off(
     home, inputs = Path(cli.env["HOLO_HOME"]), Inputs(tmp_path / "inputs")
     handoffs, items = Handoffs(store_at(home)), Items(store_at(home))
     x_server(display, *witness(inputs.path), shows=False)
-    monkeypatch.setenv("HOLO_HOME", str(home))  # not used for the display, which is borrowed
+    monkeypatch.setenv("HOLO_HOME", str(home))  # the display is borrowed, so it does not need this home
     process = AgentProcess(cli.env)
     run = process.begin("http://127.0.0.1:9/v1", inputs, display=display, question="I-1")
     asked = until(handoffs.waiting)[0]

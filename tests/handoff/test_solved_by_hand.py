@@ -22,7 +22,7 @@ from tests.support.viewer import Person
 pytestmark = [pytest.mark.desktop, pytest.mark.usefixtures("prefect")]
 
 CANARY = "Kiebitz-4711"
-"""Typed by the person and taken away again: it was on the screen while they had it, and only then."""
+"""Typed and deleted by the person: the text is on the screen only while they hold it."""
 BACKSPACE, RETURN = 0xFF08, 0xFF0D
 
 

@@ -1,4 +1,4 @@
-"""What a browser tells of its controls and those of a page is what the picture shows: none is refused."""
+"""A browser's accessibility tree agrees with the picture for its own controls and for those of a page: none is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGE = """<!doctype html><meta charset=utf-8><title>Orders</title><body style="f
 
 
 async def test_no_control_is_refused(tmp_path: Path) -> None:
-    """`tests/accessibility/test_programs.py` has the same of GTK 3 and Qt."""
+    """`tests/accessibility/test_programs.py` has the same test for GTK 3 and Qt."""
     (tmp_path / "page.html").write_text(PAGE)
     app = ["chromium", *shlex.split(FLAGS), f"--user-data-dir={tmp_path / 'profile'}", f"file://{tmp_path}/page.html"]
     async with VirtualDesktop(app=app, app_timeout_s=60) as desktop:

@@ -1,4 +1,4 @@
-"""What the demo's playbook does next, on screens made of text."""
+"""The next step of the demo's playbook on screens made of text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ TIP = ["TIP OF THE DAY", "You can press F2.", "Close"]
 
 
 def screen(rows: list[str], *more: list[str], size: Size = SIZE) -> Sight:
-    """Rows of columns separated by |; a row that begins with [ has an input field beside its label."""
+    """Return a screen of rows with columns separated by
+    . A row that begins with [ has an input field beside its label.
+    """
     lines: list[Line] = []
     fields: list[Box] = []
     for number, row in enumerate([row for part in (rows, *more) for row in part]):
@@ -75,13 +77,13 @@ def screen(rows: list[str], *more: list[str], size: Size = SIZE) -> Sight:
 
 
 class Session:
-    """Plays the client: shows screens, keeps the history."""
+    """Plays the client: shows screens and records the history."""
 
     def __init__(self, task: str) -> None:
         self.task, self.history = task, []
 
     def see(self, *rows: list[str], fails: bool = False) -> str:
-        """Show a screen; return what the playbook does, in short."""
+        """Show a screen; return a short form of the playbook's step."""
         decision = decide(PLAYBOOK, self.task, self.history, screen(*rows))
         step = Step.model_validate(decision.step)
         call = step.tool_call.model_dump()
@@ -91,7 +93,7 @@ class Session:
         return f"{call['tool_name']} {value}"
 
 
-def test_signs_on_without_knowing_the_password() -> None:
+def test_signing_on_uses_the_placeholder_of_the_password() -> None:
     session = Session(SIGN_ON)
     assert [session.see(SIGN_ON_SCREEN) for _ in range(5)] == [
         "click User field",
@@ -104,7 +106,7 @@ def test_signs_on_without_knowing_the_password() -> None:
     assert session.see(MENU) == 'answer {"signed_on": true}'
 
 
-def test_reads_a_record() -> None:
+def test_a_record_is_read() -> None:
     session = Session(READ)
     assert session.see(MENU) == "click Transaction search button"
     assert [session.see(SEARCH) for _ in range(3)] == [
@@ -126,7 +128,7 @@ def test_reads_a_record() -> None:
     assert session.note == "TX-10482: Grand Hôtel Zürich, 2026-03-14, 1284.50 EUR, Posted, flags 0."
 
 
-def test_a_half_painted_record_is_not_read() -> None:
+def test_a_partly_drawn_record_is_not_read() -> None:
     assert Session(READ).see([row for row in DETAIL if not row.startswith("Amount")]) == "wait 1.0"
 
 
@@ -148,11 +150,11 @@ def test_a_missing_record_is_an_answer() -> None:
         ([*SEARCH, "Working..."], "wait 0.5"),
     ],
 )
-def test_finds_its_way_from_anywhere(shown: list[str], does: str) -> None:
+def test_the_playbook_continues_from_any_screen(shown: list[str], does: str) -> None:
     assert Session(READ).see(shown) == does
 
 
-def test_a_refused_reference_is_written_again() -> None:
+def test_a_refused_reference_is_typed_again() -> None:
     session = Session(READ)
     for _ in range(3):
         session.see(SEARCH)
@@ -164,7 +166,7 @@ def test_a_refused_reference_is_written_again() -> None:
     assert session.see(SEARCH_REFUSED) == "wait 0.5"
 
 
-def test_a_tip_in_the_middle_starts_the_form_over() -> None:
+def test_a_tip_during_a_form_restarts_the_form() -> None:
     session = Session(READ)
     session.see(SEARCH)
     assert session.see(SEARCH, TIP) == "click Close button of the tip"
@@ -178,7 +180,7 @@ def filled(session: Session) -> None:
     assert session.see(FORM) == "write The receipt says 12.00 EUR."
 
 
-def test_files_a_flag_once_and_waits_for_it() -> None:
+def test_a_flag_is_filed_once_and_awaited() -> None:
     session = Session(FLAG)
     filled(session)
     assert session.see(FILLED) == "click Save flag button"
@@ -186,7 +188,7 @@ def test_files_a_flag_once_and_waits_for_it() -> None:
     assert session.see(SAVED) == 'answer {"flag": 17}'
 
 
-def test_looks_at_the_record_before_it_would_save_again() -> None:
+def test_the_record_is_checked_before_a_second_save() -> None:
     session = Session(FLAG)
     filled(session)
     assert session.see(FILLED) == "click Save flag button"
@@ -195,7 +197,7 @@ def test_looks_at_the_record_before_it_would_save_again() -> None:
     assert session.see(FLAGGED) == 'answer {"flag": null, "already": true}'
 
 
-def test_saves_again_when_the_program_says_nothing_was_saved() -> None:
+def test_a_save_is_repeated_if_the_program_reports_that_nothing_was_saved() -> None:
     session = Session(FLAG)
     filled(session)
     session.see(FILLED)
@@ -209,7 +211,7 @@ def test_saves_again_when_the_program_says_nothing_was_saved() -> None:
     assert session.see(SAVED) == 'answer {"flag": 17}'
 
 
-def test_saves_again_after_the_session_expired() -> None:
+def test_a_save_is_repeated_after_the_session_expired() -> None:
     session = Session(FLAG)
     filled(session)
     session.see(FILLED)
@@ -222,23 +224,23 @@ def test_saves_again_after_the_session_expired() -> None:
     assert session.see(FILLED) == "click Save flag button"
 
 
-def test_does_not_save_a_note_it_does_not_see() -> None:
+def test_a_note_that_is_not_visible_is_not_saved() -> None:
     session = Session(FLAG)
     filled(session)
     assert [session.see(FORM) for _ in range(2)] == ["wait 0.5", "click Wrong amount option"]
 
 
-def test_files_no_second_flag_for_the_same_reason() -> None:
+def test_no_second_flag_is_filed_for_the_same_reason() -> None:
     assert Session(FLAG).see(FLAGGED) == 'answer {"flag": null, "already": true}'
     other_reason = [t.replace("Wrong amount", "Other") for t in FLAGGED]
     assert Session(FLAG).see(other_reason) == "click Flag for review button"
 
 
-def test_a_flag_saved_before_is_not_taken_for_its_own() -> None:
+def test_an_earlier_saved_flag_is_not_taken_for_a_new_one() -> None:
     assert Session(FLAG).see(SAVED) == "click OK button"
 
 
-def test_waits_a_while_on_an_unknown_screen_then_says_what_it_saw() -> None:
+def test_an_unknown_screen_is_awaited_and_then_quoted_to_a_person() -> None:
     session = Session(READ)
     assert [session.see(["KERNEL PANIC"]) for _ in range(8)] == ["wait 1.0"] * 8
     asked = session.see(["KERNEL PANIC"])
@@ -246,20 +248,20 @@ def test_waits_a_while_on_an_unknown_screen_then_says_what_it_saw() -> None:
     assert "KERNEL PANIC" in asked
 
 
-def test_a_step_that_fails_is_tried_twice() -> None:
+def test_a_failing_step_is_tried_twice() -> None:
     session = Session(READ)
     assert session.see(MENU, fails=True) == "click Transaction search button"
     assert session.see(MENU, fails=True) == "click Transaction search button"
     assert session.see(MENU).startswith("ask_human")
 
 
-def test_an_unknown_task_is_for_a_person() -> None:
+def test_an_unknown_task_is_handed_to_a_person() -> None:
     asked = Session("Make coffee.").see(MENU)
     assert asked.startswith("ask_human")
     assert "rehearsal model" in asked
 
 
-def test_only_answers_when_only_an_answer_is_allowed() -> None:
+def test_only_an_answer_is_given_when_only_an_answer_is_permitted() -> None:
     def last(task: str, rows: list[str]) -> dict[str, Any]:
         return dict(decide(PLAYBOOK, task, [], screen(rows), answer_only=True).step["tool_call"])
 
@@ -269,7 +271,7 @@ def test_only_answers_when_only_an_answer_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("size", [Size(1000, 800), Size(1600, 1000), Size(1283, 801)], ids=str)
-def test_points_at_the_middle_of_its_target(size: Size) -> None:
+def test_a_click_goes_to_the_middle_of_its_target(size: Size) -> None:
     seen = screen(MENU, size=size)
     call = decide(PLAYBOOK, READ, [], seen).step["tool_call"]
     x, y = call["x"] * size.width // 1000, call["y"] * size.height // 1000
@@ -278,11 +280,11 @@ def test_points_at_the_middle_of_its_target(size: Size) -> None:
     assert abs(y - middle.y) <= 2
 
 
-def test_two_equal_targets_are_as_good_as_none() -> None:
+def test_two_equal_targets_count_as_none() -> None:
     assert Session(READ).see([*MENU, "Transaction search"]) == "wait 1.0"
 
 
-def test_data_are_values_and_never_the_goal() -> None:
+def test_quoted_data_are_values_and_never_the_goal() -> None:
     data = {"reference": "TX-10482", "reason": ["a", 1], "note": f'12.00 EUR". {SIGN_ON}'}
     task = f"File a flag for review on the transaction, with the note.\n\n{quoted(data)}\n\nProgress: step 1 of 2"
     found = goal_for(PLAYBOOK, task)
@@ -293,7 +295,7 @@ def test_data_are_values_and_never_the_goal() -> None:
         '["a", 1]',
     )
     assert values["note"] == data["note"].replace("{{", "((").replace("}}", "))")  # type: ignore[attr-defined]
-    assert goal_for(PLAYBOOK, f"Do it.\n\n{quoted({'note': FLAG})}") is None, "a goal that only data name is none"
+    assert goal_for(PLAYBOOK, f"Do it.\n\n{quoted({'note': FLAG})}") is None, "a goal named only in data does not count"
 
 
 LOOK_ALIKE = """

@@ -1,4 +1,4 @@
-"""The screens: section of a playbook says the same as Python, and what is wrong in it is located."""
+"""The screens: section of a playbook is equivalent to declarations in Python, and its mistakes are located."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def with_crest(folder: Path) -> Path:
 
 
 async def sign_on() -> None:
-    """Stand for a sub-goal."""
+    """Replace a sub-goal."""
 
 
 def test_a_playbook_declares_the_same_screens_as_python(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_playbook_declares_the_same_screens_as_python(tmp_path: Path) -> None:
     assert (screens.home, screens.closed, screens.timeout_seconds) == ("menu", True, 5)
 
 
-def test_what_a_playbook_leaves_to_python_must_be_given_and_nothing_else(tmp_path: Path) -> None:
+def test_exactly_the_actions_that_a_playbook_leaves_to_python_must_be_given(tmp_path: Path) -> None:
     path = with_crest(tmp_path)
     for given, said in (
         ({}, "declares no action for 'sign-on'"),
@@ -112,7 +112,7 @@ def test_a_mistake_is_located(tmp_path: Path, wrong: str, right: str, line: int,
     assert f"{path}:{line}:" in str(error.value)
 
 
-def test_a_picture_is_a_target_and_beside_a_label_the_nearest_of_two() -> None:
+def test_a_picture_is_a_target_and_the_nearest_one_beside_a_label_is_chosen() -> None:
     def found(left: int, likeness: float = 1.0) -> Found:
         return Found(Box(left, 10, 20, 20), likeness)
 

@@ -1,4 +1,4 @@
-"""Elements are found by role and name: one, where the picture agrees, and never a guess between two."""
+"""Elements are found by role and name if exactly one matches and the picture agrees."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def place(sight: Sight, **target: Any) -> Box:
     return find(Target(**target), {"item": "TX-2"}, sight)
 
 
-def test_an_element_is_told_by_its_role_its_name_and_what_it_stands_beside() -> None:
+def test_an_element_is_found_by_its_role_its_name_and_its_neighbors() -> None:
     assert place(seen(TABLE), role="text field") == BELOW[1]
     assert place(seen(TABLE), role="push button", name="delete", right_of="TX-1") == ROW[2]
     assert place(seen(TABLE), role="button", name="Delete", right_of="{item}") == BELOW[2]
@@ -55,23 +55,23 @@ def test_an_element_is_told_by_its_role_its_name_and_what_it_stands_beside() -> 
     assert place(seen(TABLE), field="Amount") == BELOW[1]
 
 
-def test_two_that_fit_are_named_and_none_is_chosen() -> None:
+def test_of_two_matching_elements_none_is_chosen() -> None:
     with pytest.raises(NotFound, match=r"2 elements are button ‘Delete’: at 80x20.220.20, at 80x20.220.60"):
         place(seen(TABLE, TEXT), role="button", name="Delete", text="Delete")
     hidden = replace(seen(TABLE), shown=seen(tree_of(*(("button", "", box) for box in (*ROW, *BELOW)))))
     with pytest.raises(NotFound) as error:
         place(hidden, role="button")
-    assert "Delete" not in str(error.value), "what programs tell is in no reason: the model may be told it"
+    assert "Delete" not in str(error.value), "the reason may reach the model, so it must not quote programs"
 
 
-def test_a_heading_and_the_text_in_it_are_one() -> None:
+def test_a_heading_and_its_text_count_as_one_element() -> None:
     heading = tree_of(("heading", "RECORD", ROW[0]), ("label", "RECORD", Box(22, 22, 60, 16)))
     inside = replace(heading.elements[2], parent=1)
     tree = replace(heading, elements=(*heading.elements[:2], inside))
     assert place(seen(tree), name="RECORD") == inside.box
 
 
-def test_a_text_is_looked_for_only_where_programs_do_not_tell() -> None:
+def test_a_text_is_searched_only_if_programs_report_no_elements() -> None:
     for tree in (None, silent()):
         assert place(seen(tree, TEXT), role="button", name="Remove", text="Delete") == TEXT.box
         with pytest.raises(NotFound, match="tells of"):
@@ -83,7 +83,7 @@ def test_a_text_is_looked_for_only_where_programs_do_not_tell() -> None:
     assert place(seen(partly, TEXT), role="text field", text="Delete") == BELOW[1]
 
 
-def test_where_the_picture_disagrees_there_is_neither_an_element_nor_its_text() -> None:
+def test_if_the_picture_disagrees_neither_the_element_nor_its_text_is_found() -> None:
     lie = seen(TABLE, TEXT, why_not="the picture shows another text there")
     with pytest.raises(Disagrees, match=r"tells of text field at 80x20.120.60, but the picture shows another text"):
         place(lie, role="text field", text="Delete")
@@ -103,7 +103,7 @@ def test_where_the_picture_disagrees_there_is_neither_an_element_nor_its_text() 
         ({"element": {"role": "label", "right_of": "TX-1"}, "optional": True}, "72.50", None),
     ],
 )
-def test_a_value_is_what_the_program_tells_and_the_picture_shows(read: Any, reads: str | None, found: Any) -> None:
+def test_a_value_must_be_reported_by_the_program_and_visible(read: Any, reads: str | None, found: Any) -> None:
     assert read_values({"it": Read.model_validate(read)}, seen(TABLE, reads=reads)) == {"it": found}
 
 
@@ -135,7 +135,7 @@ def playbook(*rules: str) -> str:
         ("{id: a, read: {v: {element: {role: label}}}, do: [{wait: 1, thought: t}]}", Needs.ELEMENTS),
     ],
 )
-def test_a_screen_is_read_only_if_something_goes_by_its_text(rule: str, needs: Needs) -> None:
+def test_a_screen_is_read_by_ocr_only_if_a_rule_needs_its_text(rule: str, needs: Needs) -> None:
     assert needs_of(parse_playbook(playbook(rule)).rules_of("g")) == needs
 
 
@@ -150,13 +150,13 @@ def test_a_screen_is_read_only_if_something_goes_by_its_text(rule: str, needs: N
         ("{id: a, read: {v: {element: {name: x}, line: '(a)', right_of: b}}, do: [{wait: 1, thought: t}]}", "value"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(rule: str, says: str) -> None:
+def test_a_mistake_is_reported_with_its_line(rule: str, says: str) -> None:
     with pytest.raises(BadPlaybook, match="playbook:5") as error:
         parse_playbook(playbook(rule))
     assert says in str(error.value)
 
 
-def test_marks_of_states_are_elements_too() -> None:
+def test_marks_of_states_can_be_elements() -> None:
     def declared(marks: Sequence[str]) -> str:
         return "screens: {states: {s: [" + ", ".join(marks) + "]}}\n" + playbook("{id: a, do: [{wait: 1, thought: t}]}")
 
@@ -170,8 +170,8 @@ def test_marks_of_states_are_elements_too() -> None:
 
 
 @pytest.mark.parametrize("shown", ["Anna's letters", "Letters"])
-def test_why_a_target_is_not_there_is_said_without_a_word_of_a_program(shown: str) -> None:
-    """The reason is told to whoever is next at it, a model among them."""
+def test_the_reason_for_a_missing_target_quotes_no_text_of_a_program(shown: str) -> None:
+    """The next layer receives the reason, possibly a model."""
     quiet = Application(shown, 7, "", "none", note=f"it does not answer (org.{shown}.Error)")
     tree = replace(tree_of(("button", "Secret plans", ROW[0])), complete=False, why_not=f"{shown}: it is silent.")
     tree = replace(tree, applications=(*tree.applications, quiet))
@@ -181,7 +181,7 @@ def test_why_a_target_is_not_there_is_said_without_a_word_of_a_program(shown: st
         assert str(error.value) == "No program tells of button ‘Save’. Of a program on the screen: it does not answer."
 
 
-def test_what_a_playbook_gives_up_before_is_said_by_what_can_be_read_alone() -> None:
+def test_the_reason_for_giving_up_quotes_ocr_text_only() -> None:
     told = seen(tree_of(("button", "Secret plans", ROW[0])))
     playbook = parse_playbook("name: p\ngoals: {go: {rules: [{id: a, screen: GONE, do: [{click: Go, thought: t}]}]}}")
     for sight, read in ((told, ""), (replace(told, elements=None), " It reads: no text at all.")):
@@ -191,7 +191,7 @@ def test_what_a_playbook_gives_up_before_is_said_by_what_can_be_read_alone() -> 
 
 
 @pytest.mark.parametrize(("name", "there"), [("Meyer", True), ("Meier", False), ("Meyerhof", False), ("MEYER", True)])
-def test_a_pattern_with_a_value_in_it_is_met_by_that_very_word(name: str, there: bool) -> None:
+def test_a_value_inside_a_pattern_matches_only_that_word(name: str, there: bool) -> None:
     tree = tree_of(("list item", f"Customer {name} GmbH", ROW[0]))
     target = Target.model_validate({"role": "list item", "name": "*{customer}*"})
     if there:

@@ -1,4 +1,4 @@
-"""Scripts find targets, states and values by the elements that real programs tell of, and by text where they do not."""
+"""Scripts find targets, states and values by the elements that real programs report, and otherwise by text."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ FILE = Script(PLAYBOOK, "file-flag", reference=CAFE.reference, reason="Wrong amo
 
 
 class NoReader(Reader):
-    """Reads pieces, and no screen as a whole."""
+    """Reads parts of a screen, and fails on a whole screen."""
 
     def read(self, picture: Any) -> Reading:
         raise AssertionError("a whole screen was read")
 
 
 class CountingReader(Reader):
-    """Counts how often a screen was read as a whole."""
+    """Counts readings of whole screens."""
 
     wholes = 0
 
@@ -85,7 +85,7 @@ goals:
         screen: MAIN MENU
         do: [{click: {role: button, name: Exit}, thought: Leave.}, {answer: left, thought: It is left.}]
 """)
-"""Its conditions and values are texts, as those of compiled playbooks are."""
+"""Its conditions and values are texts, as in compiled playbooks."""
 
 
 @pytest.fixture
@@ -96,18 +96,18 @@ async def ledger(tmp_path: Path) -> AsyncIterator[tuple[VirtualDesktop, LedgerFi
 
 @pytest.fixture(scope="module")
 def looked_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualDesktop]:
-    """One for the tests that sign on, if nobody has, and look at one record."""
+    """One ledger for tests that sign on if necessary and look at one record."""
     yield from one_ledger(tmp_path_factory.mktemp("looked-up"))
 
 
 @pytest.fixture(scope="module")
 def signed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualDesktop]:
-    """One for the tests that leave nobody signed on."""
+    """One ledger for tests that leave the sign-on screen unchanged."""
     yield from one_ledger(tmp_path_factory.mktemp("signed-off"))
 
 
 def one_ledger(folder: Path) -> Iterator[VirtualDesktop]:
-    """Start one for several tests, each of which has an event loop of its own."""
+    """Start one ledger for several tests, each with its own event loop."""
     started = gtk_ledger(folder)
     with asyncio.Runner() as runner:
         desktop, _ = runner.run(started.__aenter__())
@@ -119,11 +119,11 @@ def walk_on(desktop: Any, **options: Any) -> Any:
     return walk_of(as_model(MemoryModel([])), desktop=desktop, **options)
 
 
-async def test_all_is_found_by_the_tree_and_no_screen_is_read(ledger) -> None:
+async def test_all_targets_are_found_by_the_tree_without_reading_a_screen(ledger) -> None:
     desktop, file = ledger
     told, screens = Told(desktop, lambda tree: tree), screens_of(PLAYBOOK)
     answer = await done(walk_on(told), READ.brain(reader=NoReader()))
-    assert '"merchant": "Café Nord"' in answer  # as it is spelled, not as it is read
+    assert '"merchant": "Café Nord"' in answer  # the program's spelling, not OCR's
     assert '"amount": "1284.50"' in answer
     assert '"flags": 0' in answer
     walk = walk_on(told)
@@ -136,16 +136,16 @@ async def test_all_is_found_by_the_tree_and_no_screen_is_read(ledger) -> None:
     assert PASSWORD not in repr(told.last)
 
 
-async def test_texts_are_read_only_where_the_program_tells_of_them(looked_up: VirtualDesktop) -> None:
+async def test_texts_are_read_only_where_the_program_reports_them(looked_up: VirtualDesktop) -> None:
     desktop = looked_up
     reader, walk = CountingReader(), walk_on(desktop)
     answer = await done(walk, Script(BY_TEXT, "look", reference=CAFE.reference).brain(reader=reader))
     assert answer == '{"amount": "1284.50"}'
-    # One that came up while it was looked at may be read: without the tree each of nine is.
+    # A text that appears during the search may be read; without the tree all nine screens would be.
     assert reader.wholes < walk.step / 2
 
 
-async def test_a_value_that_is_masked_or_protected_is_not_read(looked_up: VirtualDesktop) -> None:
+async def test_a_masked_or_protected_value_is_not_read(looked_up: VirtualDesktop) -> None:
     desktop = looked_up
     assert await done(walk_on(desktop), READ.brain())
     (amount,) = (await desktop.elements()).find("label", "1,284.50")
@@ -163,15 +163,15 @@ async def test_a_value_that_is_masked_or_protected_is_not_read(looked_up: Virtua
         await done(walk_on(Told(desktop, wrong)), Script(reading_the_amount).brain())
 
 
-async def test_a_text_that_is_told_and_not_shown_is_not_there(signed_off: VirtualDesktop) -> None:
+async def test_a_reported_text_that_is_not_visible_does_not_count(signed_off: VirtualDesktop) -> None:
     desktop = signed_off
     lying = Told(desktop, lambda tree: replace(tree, elements=tuple(map(as_menu, tree.elements))))
     with pytest.raises(GaveUp, match="no rule of goal 'leave' for this screen"):
         await done(walk_on(lying, now_s=Fast()), Script(BY_TEXT, "leave").brain())
-    assert (await desktop.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "nobody has left the screen"
+    assert (await desktop.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "the sign-on screen must still show"
 
 
-async def test_without_the_tree_nothing_is_found_and_nothing_is_clicked(signed_off: VirtualDesktop) -> None:
+async def test_without_the_tree_no_element_is_found_or_clicked(signed_off: VirtualDesktop) -> None:
     desktop = signed_off
     silent = Told(desktop)
     with pytest.raises(GaveUp, match="No program on this screen tells of its elements"):
@@ -186,7 +186,7 @@ async def test_without_the_tree_nothing_is_found_and_nothing_is_clicked(signed_o
     assert await ScreenRecognizer(elements=desktop.elements).holds(frame, gone)
 
 
-async def test_where_tree_and_picture_disagree_nothing_is_clicked(signed_off: VirtualDesktop) -> None:
+async def test_if_tree_and_picture_disagree_nothing_is_clicked(signed_off: VirtualDesktop) -> None:
     desktop = signed_off
 
     def swapped(tree: ElementTree) -> ElementTree:
@@ -209,7 +209,7 @@ async def test_where_tree_and_picture_disagree_nothing_is_clicked(signed_off: Vi
     for told, name in ((desktop, "MERIDIAN LEDGER - SIGN ON"), (renamed, "MAIN MENU")):
         state, frame = State("it", Widget("label", name)), await desktop.look()
         assert await ScreenRecognizer(elements=told.elements).holds(frame, state) is (told is desktop)
-    assert (await desktop.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "nobody has left the screen"
+    assert (await desktop.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "the sign-on screen must still show"
     assert (await desktop.elements()).find("label", "M-000 Ready"), "and nothing was refused"
 
 
@@ -219,7 +219,7 @@ async def test_a_password_is_never_read(signed_off: VirtualDesktop) -> None:
         await done(walk_on(desktop), Script(reading_the_password).brain())
 
 
-async def test_programs_that_tell_nothing_are_read(tmp_path: Path) -> None:
+async def test_programs_without_a_tree_are_read_by_ocr(tmp_path: Path) -> None:
     app = [tk_python(), "-c", "import tkinter as t; r = t.Tk(); r.geometry('400x200'); "
            "t.Button(r, text='Save flag', command=lambda: l.config(text='Stored it')).pack(pady=30); "
            "l = t.Label(r, text='Waiting for you'); l.pack(); r.mainloop()"]  # fmt: skip
@@ -233,7 +233,7 @@ async def test_programs_that_tell_nothing_are_read(tmp_path: Path) -> None:
 
 
 class Fast:
-    """A clock that goes on by half a second whenever it is looked at."""
+    """A clock that advances by half a second at each reading."""
 
     now_s = 0.0
 

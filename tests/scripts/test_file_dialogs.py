@@ -1,4 +1,4 @@
-"""File dialogs of real toolkits, by the shipped scripts: what is saved and opened is what the program then has."""
+"""File dialogs of real toolkits with the shipped scripts: the program has the saved and opened files."""
 
 from __future__ import annotations
 
@@ -50,8 +50,10 @@ document.getElementById("status").textContent = `Read ${file.name}: ${document.t
 
 @pytest.fixture
 def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for a program, beside that of its desktop: dialogs show both paths, so what is read there is known where
-    they are the same in each run. One run at a time has them; another one meanwhile has folders of its own.
+    """Folders for a program and its desktop, with the same paths in each run.
+
+    Dialogs show the paths, so OCR results can be reused if the paths stay the same. One test run at a time uses them;
+    another run gets other folders.
     """
     given = getattr(request.node, "callspec", None)
     same = Path(f"/tmp/holo-tests-letters-{given.id if given else request.node.name}"[:40])
@@ -59,7 +61,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         try:
             # Whoever has this name has the folder, until its process ends; it leaves no file behind.
             ours.enter_context(socket.socket(socket.AF_UNIX)).bind(f"\0{same}")
-            shutil.rmtree(same, ignore_errors=True)  # of a run that was killed
+            shutil.rmtree(same, ignore_errors=True)  # left by a killed run
             same.mkdir(0o755)
         except OSError:
             yield tmp_path
@@ -67,7 +69,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         ours.callback(shutil.rmtree, same)
 
         def named(prefix: str) -> str:
-            made = same / f"{leftovers.PREFIX}{same.name}"  # by its name its processes are known
+            made = same / f"{leftovers.PREFIX}{same.name}"  # the desktop's processes are identified by this name
             made.mkdir(0o700)
             return str(made)
 
@@ -91,9 +93,9 @@ async def load(hands: Hands, path: str) -> str:
 
 @asynccontextmanager
 async def desktop_of(toolkit: str, home: Path) -> AsyncIterator[VirtualDesktop]:
-    """The program starts in an empty folder, so that no dialog lists files that nobody asked for.
+    """Start the program in an empty folder, so that its dialogs list no unrelated files.
 
-    GTK 4 draws without OpenGL, which processors would have to do for it.
+    GTK 4 draws without OpenGL, which would be emulated on the CPU.
     """
     if toolkit == "qt":
         pytest.importorskip("PySide6")
@@ -107,7 +109,7 @@ async def desktop_of(toolkit: str, home: Path) -> AsyncIterator[VirtualDesktop]:
 
 
 def made_old(folder: Path) -> None:
-    """Give files a time that is the same in each run: dialogs show that, too."""
+    """Give files a fixed modification time, because dialogs show it."""
     for file in folder.iterdir():
         os.utime(file, (1_600_000_000, 1_600_000_000))
 
@@ -117,12 +119,12 @@ def walk_on(desktop: VirtualDesktop) -> Walk:
 
 
 @pytest.mark.parametrize("toolkit", PROGRAMS)
-async def test_a_letter_is_saved_another_is_opened_and_none_replaced(toolkit: str, home: Path) -> None:
+async def test_a_letter_is_saved_and_another_opened_without_replacing_a_file(toolkit: str, home: Path) -> None:
     async with desktop_of(toolkit, home / "home") as desktop:
         folder = (await desktop.shared_folder()).path
         saved, given = folder / "letter 1.txt", folder / "given.txt"
         given.write_text("Dear Ada")
-        (folder / "letter 1.txt.bak").write_text("its name goes on where the other ends")
+        (folder / "letter 1.txt.bak").write_text("its name continues where the other ends")
         for script in (Script(store, path=str(saved)), Script(load, path=str(given))):
             made_old(folder)
             assert await done(walk_on(desktop), script.brain()) in {str(saved), str(given)}
@@ -130,10 +132,10 @@ async def test_a_letter_is_saved_another_is_opened_and_none_replaced(toolkit: st
         made_old(folder)
         with pytest.raises(GaveUp, match="there is a file of that name already"):
             await done(walk_on(desktop), Script(store, path=str(saved)).brain())
-        assert saved.read_text() == "Dear customer", "and not Ada, whose letter was opened since"
+        assert saved.read_text() == "Dear customer", "the saved text, not that of the letter opened afterwards"
 
 
-async def test_chromium_saves_a_download_and_takes_a_file_by_its_dialogs(home: Path) -> None:
+async def test_chromium_saves_a_download_and_opens_a_file_by_its_dialogs(home: Path) -> None:
     profile = home / "profile" / "Default"
     profile.mkdir(parents=True)
     (profile / "Preferences").write_text(json.dumps({"download": {"prompt_for_download": True}}))
@@ -150,7 +152,7 @@ async def test_chromium_saves_a_download_and_takes_a_file_by_its_dialogs(home: P
         given.write_text("Dear Ada")
         made_old(folder)
         await done(walk_on(desktop), Script(save, path=str(saved)).brain())
-        while not saved.exists():  # the dialog is gone before the browser has written it
+        while not saved.exists():  # the dialog closes before the browser has written the file
             await asyncio.sleep(0.05)
         assert saved.read_text() == "Dear customer"
         made_old(folder)
@@ -161,10 +163,10 @@ async def test_chromium_saves_a_download_and_takes_a_file_by_its_dialogs(home: P
     "path",
     ["letter.txt", "/tmp/../etc/x", "/tmp/", "/tmp/a\nb", "/tmp/a\u202eb", f"/tmp/{'a' * 256}", "/" + "a/" * 2100],
 )
-async def test_a_path_that_a_dialog_would_take_for_another_is_refused(path: str) -> None:
+async def test_a_path_that_a_dialog_would_interpret_differently_is_refused(path: str) -> None:
     for script in (save_in_dialog, open_in_dialog):
         with pytest.raises(InvalidUsage):
-            await script(None, path)  # type: ignore[arg-type]  # before anything is done with hands
+            await script(None, path)  # type: ignore[arg-type]  # refused before any action of the hands
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,7 @@ async def test_a_path_that_a_dialog_would_take_for_another_is_refused(path: str)
         ("/srv/in/letter 2.txt", False),
     ],
 )
-def test_a_field_that_shows_another_path_did_not_take_it(shown: str, *, taken: bool) -> None:
+def test_a_field_that_shows_another_path_did_not_accept_it(shown: str, *, taken: bool) -> None:
     sight = Sight((Line(shown, Box(20, 20, 400, 20)),), Size(1000, 640))
     assert took(sight, "/srv/in/letter 1.txt" if "esktop" not in shown else "/tmp/desktop-7/in/letter 1.txt") is taken
 
@@ -186,11 +188,11 @@ def test_a_field_that_shows_another_path_did_not_take_it(shown: str, *, taken: b
     [
         (("+ Other Loc...", "Cancel"), (), "GTK"),
         (("+ other Lc...", "Cancel"), (), ""),
-        (("+ other Lc...", "Cancel"), ("Home", "Other Locations"), "GTK"),  # GTK 4 does not tell where
-        (("Ready",), ("Cancel", "Other Locations"), ""),  # nothing of it shows
+        (("+ other Lc...", "Cancel"), ("Home", "Other Locations"), "GTK"),  # GTK 4 does not report positions
+        (("Ready",), ("Cancel", "Other Locations"), ""),  # no part of the dialog is visible
     ],
 )
-def test_a_dialog_is_known_by_what_is_read_and_told_of_it(
+def test_a_dialog_is_recognized_by_its_texts_and_elements(
     shown: tuple[str, ...], told: tuple[str, ...], toolkit: str
 ) -> None:
     lines = tuple(Line(text, Box(20, 40 * place, 120, 20)) for place, text in enumerate(shown))

@@ -1,4 +1,4 @@
-"""Where a screen says which item it is about, which must look the same when something is pressed there."""
+"""The areas of a screen that name its item. They must be unchanged when something is pressed."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def rule(*screen: object) -> Rule:
     return Rule.model_validate({"id": "one", "screen": [*screen], "do": [{"hotkey": ["f2"], "thought": "Press."}]})
 
 
-def test_it_is_where_an_item_s_value_is_read_and_nowhere_else() -> None:
+def test_the_areas_are_where_the_items_values_are_read() -> None:
     assert item_boxes(rule("ORDER DETAILS", "{order}"), VALUES, SIGHT) == (NUMBER,)
     assert item_boxes(rule("ORDER DETAILS"), VALUES, SIGHT) == ()
     twice = replace(SIGHT, lines=(*SIGHT.lines, Line("Order AB-1207", Box(20, 200, 200, 20))))
     assert item_boxes(rule("*{order}*"), VALUES, twice) == (NUMBER, Box(20, 200, 200, 20))
 
 
-def test_it_is_where_a_program_tells_of_it_and_nothing_is_read_for_that() -> None:
+def test_the_areas_of_reported_elements_need_no_ocr() -> None:
     told = element("label", "AB-1207", NUMBER)
     page = element("document", "AB-1207", Box(0, 0, 640, 400))
     field = element("text field", "Order", OTHER, value="AB-1207")
     sight = Sight((), SIZE, elements=tree_of(window(Box.whole(SIZE)), told, page, field), told=lambda label: True)
     wanted = rule({"role": "label", "name": "{order}", "text": "{order}"})
-    assert item_boxes(wanted, VALUES, sight) == (NUMBER, OTHER)  # not all of a page
+    assert item_boxes(wanted, VALUES, sight) == (NUMBER, OTHER)  # not the area of the whole page
 
 
-def test_only_the_version_of_a_screen_that_shows_counts() -> None:
+def test_only_the_visible_version_of_a_screen_counts() -> None:
     two = rule("INVOICE", "{order}").model_copy(update={"or_screen": (("ORDER DETAILS", "*{order}"),)})
     assert item_boxes(two, VALUES, SIGHT) == (NUMBER,)
     assert item_boxes(rule("INVOICE", "{order}"), VALUES, SIGHT) == ()

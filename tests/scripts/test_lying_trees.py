@@ -1,4 +1,4 @@
-"""A tree that lies leads to no wrong target: lies are planted in what is told of a picture, and all on it asked for."""
+"""A false accessibility tree leads to no wrong target: errors are planted in the tree of a known picture."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ LIES: tuple[Lie, ...] = (
 
 
 def targets_of(tree: ElementTree) -> list[tuple[str, Box]]:
-    """Return what is found by name of all that the picture shows."""
+    """Return the targets found by name, for everything that the picture shows."""
     sight = with_elements(Sight((), SIZE), FRAME, seen_in(tree, None), CHECK)
     found = []
     for name in TRUTH:
@@ -134,13 +134,13 @@ def targets_of(tree: ElementTree) -> list[tuple[str, Box]]:
     return found
 
 
-def test_where_nobody_lies_all_is_found() -> None:
+def test_with_a_true_tree_all_targets_are_found() -> None:
     assert dict(targets_of(TREE)) == TRUTH
 
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
 @pytest.mark.parametrize("times", few([4, 112]))
-def test_no_lie_leads_to_a_wrong_target(lie: Lie, times: int) -> None:
+def test_no_false_tree_leads_to_a_wrong_target(lie: Lie, times: int) -> None:
     wrong, found = [], 0
     for seed in range(times):
         told = list(TREE.elements)
@@ -150,4 +150,4 @@ def test_no_lie_leads_to_a_wrong_target(lie: Lie, times: int) -> None:
             if not TRUTH[name].contains(box.center):
                 wrong.append((seed, name, box))
     assert not wrong
-    assert found or lie is stale, "what nobody lied about is found still"
+    assert found or lie is stale, "the unaffected elements must still be found"

@@ -1,4 +1,4 @@
-"""Which step does not fit and why, and where a playbook goes on after the model did something: on values alone."""
+"""Which step of a playbook does not fit and why, and where it resumes after the model acted: on values alone."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ VALUES = {"order": "AB-1207"}
 
 
 def sight(*texts: str, field: bool = True) -> Sight:
-    """Return a screen with one text below the other, and a field beside the first one."""
+    """Return a screen with texts one below another, and a field beside the first one."""
     lines = [Line(text, Box(20, 20 + 40 * row, 9 * len(text), 18)) for row, text in enumerate(texts)]
     return Sight(tuple(lines), Size(720, 420), fields=(Box(300, 20, 200, 18),) if field else ())
 
@@ -109,7 +109,7 @@ def unfit(history: Sequence[Turn], screen: Sight) -> Misfit:
         ([*FOUND, *past("Tick Express.", "Click Save.")], RECORD, "save", 1, "effect", "nothing shows ‘NOTE SAVED’"),
     ],
 )
-def test_the_step_that_does_not_fit_is_named_with_its_reason(
+def test_the_misfitting_step_is_named_with_its_reason(
     history: list[Turn], screen: Sight, rule: str, place: int, cause: str, why: str
 ) -> None:
     found = unfit(history, screen)
@@ -120,12 +120,12 @@ def test_the_step_that_does_not_fit_is_named_with_its_reason(
     assert not found.of_other_item
 
 
-def test_the_right_screen_with_another_item_is_told_from_another_screen() -> None:
+def test_the_right_screen_with_another_item_is_distinguished_from_another_screen() -> None:
     assert unfit(FOUND, sight("ORDER RECORD", "Customer", "CD-3391", "Express")).of_other_item
     assert not unfit(FOUND, sight("PAYROLL", "CD-3391")).near
 
 
-def test_what_must_come_of_a_step_is_waited_for_before_anything_else_but_what_may_come_anytime() -> None:
+def test_the_required_effect_of_a_step_is_awaited_before_all_rules_but_interruptions() -> None:
     done = [*FOUND, *past("Tick Express.", "Click Save.")]
     assert said(done, RECORD).startswith("The program is still busy")
     assert said(done, sight("TIP OF THE DAY", "Close")) == "Close the tip."
@@ -150,7 +150,7 @@ def test_what_must_come_of_a_step_is_waited_for_before_anything_else_but_what_ma
     ],
     ids=["no effect", "failed twice"],
 )
-async def test_who_is_told_that_a_step_came_to_nothing_hears_which_it_was_what_it_was_done_to_and_what_is_seen(
+async def test_the_next_layer_learns_the_step_without_effect_its_target_and_the_visible_texts(
     turns: list[Turn], named: str
 ) -> None:
     brain = PlaybookBrain(PLAYBOOK, "save", VALUES, Eyes(None))
@@ -161,10 +161,10 @@ async def test_who_is_told_that_a_step_came_to_nothing_hears_which_it_was_what_i
     assert "The screen reads: ORDER RECORD; Customer; AB-1207; Express; Save." in told
     masked = replace(RECORD, shown=sight("ORDER RECORD"))
     shown = follow(PLAYBOOK, "save", VALUES, brain._past, masked).step["tool_call"]["question"]
-    assert "Customer" not in shown, "what is masked is told nobody"
+    assert "Customer" not in shown, "a masked text must not be quoted"
 
 
-def test_another_version_of_the_program_fits_too_and_two_that_fit_are_as_bad_as_none() -> None:
+def test_an_alternative_target_is_used_and_two_matching_targets_are_refused() -> None:
     other = sight("ORDER SHEET", "AB-1207", "Express", "Store")
     assert said(FOUND, other) == "Tick Express."
     assert said([*FOUND, *past("Tick Express.")], other) == "Click Save."
@@ -176,7 +176,7 @@ def test_another_version_of_the_program_fits_too_and_two_that_fit_are_as_bad_as_
         find(save, VALUES, sight("Keep"))
 
 
-def test_nothing_comes_of_an_answer() -> None:
+def test_an_answer_cannot_have_a_required_effect() -> None:
     with pytest.raises(BadPlaybook, match="then: is for what is done to the program"):
         parse_playbook(
             "name: x\ngoals: {g: {rules: [{id: r, do: [{answer: a, thought: t, then: x}]}]}}",
@@ -190,7 +190,7 @@ def click(element: str = "it") -> ClickCall:
 def resumed(
     misfit: Misfit, history: Sequence[Turn], before: Sight, now: Sight, call: AnyCall | None = None, **how: Any
 ) -> Resumed | None:
-    """Return where it goes on after the model's call on one screen had another one come."""
+    """Return where the playbook resumes after the model's call led from one screen to another."""
     points = (how.pop("point"),) if "point" in how else ()
     taken = None if call is None else Taken(call, points, before)
 
@@ -204,14 +204,14 @@ MISSING = sight("ORDER RECORD", "Customer", "AB-1207", "Fast delivery", "Save")
 STUCK = [*FOUND]
 
 
-def test_a_press_on_what_bears_the_steps_words_is_the_step() -> None:
+def test_a_press_on_a_control_with_the_steps_words_counts_as_the_step() -> None:
     renamed = sight("ORDER RECORD", "Customer", "AB-1207", "Express please (new)", "Save")
     found = resumed(unfit(STUCK, renamed), STUCK, renamed, renamed, click(), point=at(renamed, "Express please (new)"))
     assert found is not None
     assert (found.counted, said(found.history, renamed)) == (True, "Click Save.")
 
 
-def test_no_step_is_skipped_because_the_one_after_it_fits() -> None:
+def test_no_step_is_skipped_because_a_later_one_fits() -> None:
     misfit = unfit(STUCK, MISSING)
     assert resumed(misfit, STUCK, MISSING, MISSING, click("Options"), point=at(MISSING, "Fast delivery")) is None
     opened = sight("ORDER RECORD", "Customer", "AB-1207", "Options", "Save", "Express")
@@ -220,7 +220,7 @@ def test_no_step_is_skipped_because_the_one_after_it_fits() -> None:
     assert (found.counted, said(found.history, opened)) == (False, "Tick Express.")
 
 
-def test_what_closed_a_message_was_in_the_steps_way() -> None:
+def test_closing_a_message_does_not_count_as_the_step() -> None:
     message = sight("PLEASE NOTE", "OK")
     misfit = unfit(STUCK, message)
     found = resumed(misfit, STUCK, message, RECORD, click("OK"), point=at(message, "OK"))
@@ -228,17 +228,17 @@ def test_what_closed_a_message_was_in_the_steps_way() -> None:
     assert (found.counted, said(found.history, RECORD)) == (False, "Tick Express.")
 
 
-def test_what_came_of_the_step_says_that_it_was_done_whatever_was_pressed() -> None:
+def test_the_steps_effect_counts_as_the_step_whatever_was_pressed() -> None:
     history = [*FOUND, *past("Tick Express.")]
     before = sight("ORDER RECORD", "Customer", "AB-1207", "Express", "Keep")
     keys = HotkeyCall(tool_name="hotkey", keys=["ctrl", "s"])
     found = resumed(unfit(history, before), history, before, SAVED, keys)
     assert found is not None
     assert (found.counted, said(found.history, SAVED)) == (True, "It is saved.")
-    assert resumed(unfit(history, before), history, before, RECORD, keys) is None, "nobody knows what the keys did"
+    assert resumed(unfit(history, before), history, before, RECORD, keys) is None, "the effect of the keys is unknown"
 
 
-def test_a_field_that_was_filled_in_at_once_is_not_filled_in_again() -> None:
+def test_a_field_filled_in_by_one_call_is_not_filled_in_again() -> None:
     before = sight("Number of the order", "ORDER SEARCH")
     typed = WriteAtCall(tool_name="write_at", element="field", x=1, y=1, content="AB-1207")
     found = resumed(unfit([], before), [], before, RECORD, typed, point=Point(350, 25))
@@ -248,7 +248,7 @@ def test_a_field_that_was_filled_in_at_once_is_not_filled_in_again() -> None:
     assert resumed(unfit([], before), [], before, before, other, point=Point(350, 25)) is None
 
 
-def test_the_models_word_counts_only_where_the_playbook_goes_on() -> None:
+def test_the_models_claim_counts_only_if_the_playbook_can_continue() -> None:
     misfit = unfit(STUCK, MISSING)
     found = resumed(misfit, STUCK, MISSING, MISSING, said_done=True)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Reading a playbook: what is wrong is named with its file, line and place."""
+"""Reading a playbook: a mistake is reported with its file, line and place."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ goals:
 """
 
 
-def test_shared_rules_take_their_place() -> None:
+def test_shared_rules_are_inserted_at_their_place() -> None:
     playbook = parse_playbook(GOOD)
     assert [rule.id for rule in playbook.rules_of("search")] == ["close", "search"]
     assert playbook.rules_of("search")[0].screen == ("TIP",)
 
 
-def test_the_playbook_of_the_demo_is_good() -> None:
+def test_the_demos_playbook_is_valid() -> None:
     flows = Path(__file__).parents[2] / "flows"
     assert set(load_playbook(flows / "expense_audit.playbook.yaml").goals) == {
         "sign-on",
@@ -84,7 +84,7 @@ def test_a_mistake_is_located(old: str, new: str, line: int, says: str) -> None:
         ("other", "look", "its probe look needs what, which save is not given"),
     ],
 )
-def test_a_probe_is_another_goal_that_can_be_done_with_the_same_values(given: str, probe: str, says: str) -> None:
+def test_a_probe_must_be_another_goal_with_the_same_parameters(given: str, probe: str, says: str) -> None:
     text = f"""
 name: probed
 goals:
@@ -97,12 +97,12 @@ goals:
     assert parse_playbook(text.replace(f"{given}: text}}, probe: {probe}", "what: text}, probe: look"))
 
 
-def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadPlaybook, match="cannot read the playbook"):
         load_playbook(tmp_path / "none.yaml")
 
 
 @pytest.mark.parametrize("text", ["", "- a", "just text", "goals: 3", "name: x\ngoals: {}"])
-def test_what_is_no_playbook_is_refused(text: str) -> None:
+def test_an_invalid_playbook_is_refused(text: str) -> None:
     with pytest.raises(BadPlaybook):
         parse_playbook(text)

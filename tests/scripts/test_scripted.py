@@ -1,4 +1,4 @@
-"""Scripts: checked before anything is done, driven through the walk, and given up in an orderly way."""
+"""Scripts: checked before any action, run through the walk, and given up cleanly."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ VALUES: dict[str, Any] = {"reference": "TX-1", "amount": "12.5", "day": "2026-11
 
 
 class Program(PaintedDesktop):
-    """A field; after something was written, what was found."""
+    """A program with a field. After typing it shows the result of the search."""
 
     def __init__(self, on_gesture: Callable[[Gesture], None] | None = None, status: str = "Open") -> None:
         super().__init__(on_gesture)
@@ -83,7 +83,7 @@ class Program(PaintedDesktop):
 
 
 class Ticking:
-    """A clock that goes on only when it is looked at."""
+    """A clock that advances only when it is read."""
 
     now_s = 0.0
 
@@ -96,7 +96,7 @@ def walk_on(desktop: PaintedDesktop, **options: Any) -> Walk:
     return walk_of(as_model(MemoryModel([])), desktop=desktop, **options)
 
 
-async def test_a_goal_is_done_by_name_with_typed_values_and_no_model() -> None:
+async def test_a_goal_is_reached_with_typed_values_and_no_model() -> None:
     desktop, intents = Program(), list[Intent]()
     script = Script(PLAYBOOK, "look-up", **VALUES)
     assert isinstance(script, Scripted)
@@ -110,20 +110,20 @@ async def test_a_goal_is_done_by_name_with_typed_values_and_no_model() -> None:
     assert intents == [Intent(safe=True), Intent(expect="typed"), Intent()]
 
 
-async def test_a_question_for_a_person_is_given_up_to_the_next_layer() -> None:
+async def test_a_question_for_a_person_is_passed_to_the_next_layer() -> None:
     with pytest.raises(GaveUp, match="Is TX-1 the one") as error:
         await done(walk_on(Program()), Script(PLAYBOOK, "look-up", **VALUES | {"sure": True}).brain())
     assert (error.value.layer, error.value.status) == ("playbook", "needs_person")
 
 
-async def test_an_unknown_screen_is_waited_for_then_given_up_and_never_clicked_on() -> None:
+async def test_an_unknown_screen_is_awaited_then_given_up_and_never_clicked() -> None:
     desktop = PaintedDesktop()
     walk = walk_on(desktop, now_s=Ticking())
     with pytest.raises(GaveUp, match="has no rule of goal 'look-up'"):
         await done(walk, Script(PLAYBOOK, "look-up", **VALUES).brain())
     assert {type(gesture) for gesture in desktop.gestures} == {Pause}
     waited_s = sum(gesture.seconds for gesture in desktop.gestures if isinstance(gesture, Pause))
-    assert waited_s == UNKNOWN_SCREEN_WAITS, "it stands still, which is no reason to wait any longer"
+    assert waited_s == UNKNOWN_SCREEN_WAITS, "a screen that stays the same is not awaited any longer"
 
 
 PROBED = """
@@ -146,7 +146,7 @@ goals:
 """
 
 
-async def test_a_probe_looks_whether_what_was_done_is_there_before_it_is_answered() -> None:
+async def test_a_probe_verifies_the_effect_before_the_answer() -> None:
     desktop = Program()
     assert (
         await done(walk_on(desktop), Script(parse_playbook(PROBED), "write-it", reference="TX-1").brain()) == "written"
@@ -155,10 +155,10 @@ async def test_a_probe_looks_whether_what_was_done_is_there_before_it_is_answere
     walk, brain = walk_on(Program(status="Lost")), Script(parse_playbook(PROBED), "write-it", reference="TX-1").brain()
     with pytest.raises(NeedsPerson, match="is-open does not find it so: TX-1 is not open") as error:
         await done(walk, brain)
-    assert not isinstance(error.value, GaveUp), "no other layer does it again"
+    assert not isinstance(error.value, GaveUp), "no other layer may repeat the action"
 
 
-async def test_what_fails_twice_is_given_up() -> None:
+async def test_a_step_that_fails_twice_is_given_up() -> None:
     def refuse(gesture: Gesture) -> None:
         raise InvalidUsage("The hands cannot do that.")
 
@@ -166,7 +166,7 @@ async def test_what_fails_twice_is_given_up() -> None:
         await done(walk_on(Program(refuse)), Script(PLAYBOOK, "look-up", **VALUES).brain())
 
 
-async def test_a_value_under_a_mask_is_not_read_and_a_target_under_one_is_still_found() -> None:
+async def test_a_masked_value_is_not_read_but_a_masked_target_is_found() -> None:
     covered = Painter([FixedRegions([Mask("region", Box(140, 60, 300, 60))])])
     desktop = Program(status="4711")
     with pytest.raises(GaveUp) as error:
@@ -188,13 +188,13 @@ async def test_a_value_under_a_mask_is_not_read_and_a_target_under_one_is_still_
         ({"reference": None}, "reference: "),
     ],
 )
-def test_values_are_checked_before_anything_is_done(values: dict[str, Any], said: str) -> None:
+def test_values_are_checked_before_any_action(values: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidUsage, match=said) as error:
         Script(PLAYBOOK, "look-up", **VALUES | values)
     assert "it takes: reference, amount" in str(error.value)
 
 
-def test_a_value_that_is_missing_is_named_and_so_are_the_goals_there_are(tmp_path: Path) -> None:
+def test_a_missing_value_is_named_and_so_are_the_existing_goals(tmp_path: Path) -> None:
     with pytest.raises(InvalidUsage, match="sure: is not given"):
         Script(PLAYBOOK, "look-up", **{name: value for name, value in VALUES.items() if name != "sure"})
     with pytest.raises(InvalidUsage, match="no goal 'look'; it has: look-up"):
@@ -212,7 +212,7 @@ goals: {back: {rules: [{id: back, do: [{click: Cancel, thought: Back., expect: m
 """
 
 
-async def test_what_a_playbook_does_for_an_interruption_is_a_script_that_ends() -> None:
+async def test_a_playbooks_action_for_an_interruption_is_a_script_that_ends() -> None:
     way = screens_of(parse_playbook(AWAY)).ways[0].do
     assert isinstance(way, Script)
     desktop = Program()
@@ -231,7 +231,7 @@ async def read_status(hands: Hands, reference: str, day: datetime.date = datetim
 FOUND = Screens([State("found", Text("FOUND"))])
 
 
-async def test_a_function_acts_through_the_same_doors_and_its_result_is_the_answer() -> None:
+async def test_a_python_script_acts_through_the_walk_and_its_result_is_the_answer() -> None:
     desktop, intents = Program(), list[Intent]()
     walk = walk_on(desktop)
     brain = Script(read_status, reference="TX-2", day="2026-11-22").brain(screens=FOUND)
@@ -242,7 +242,7 @@ async def test_a_function_acts_through_the_same_doors_and_its_result_is_the_answ
     assert [recorded.count(kind) for kind in ("decision", "permit", "action", "receipt")] == [3, 2, 2, 2]
 
 
-async def test_a_step_that_was_not_done_is_looked_for_again_on_the_newer_screen() -> None:
+async def test_a_step_that_was_not_done_is_searched_again_on_the_newer_screen() -> None:
     desktop = Program()
     walk = walk_on(desktop)
     brain = Script(read_status, reference="TX-2").brain(screens=FOUND)
@@ -258,7 +258,7 @@ async def test_a_step_that_was_not_done_is_looked_for_again_on_the_newer_screen(
         await brain.close()
 
 
-async def test_what_is_not_there_or_not_accepted_ends_a_function_with_giving_up() -> None:
+async def test_a_missing_target_or_a_refused_action_ends_a_script_by_giving_up() -> None:
     async def lost(hands: Hands) -> None:
         await hands.click("Nowhere", timeout_seconds=0)
 
@@ -278,7 +278,7 @@ async def test_what_is_not_there_or_not_accepted_ends_a_function_with_giving_up(
         await done(walk_on(Program()), Script(impatient).brain())
 
 
-async def test_a_bug_in_a_function_is_not_taken_for_giving_up() -> None:
+async def test_a_bug_in_a_script_is_raised() -> None:
     async def wrong(hands: Hands) -> None:
         raise KeyError("a bug")
 
@@ -286,7 +286,7 @@ async def test_a_bug_in_a_function_is_not_taken_for_giving_up() -> None:
         await done(walk_on(Program()), Script(wrong).brain())
 
 
-async def test_a_function_ends_with_its_sub_goal() -> None:
+async def test_a_script_ends_with_its_sub_goal() -> None:
     ended: list[str] = []
 
     async def patient(hands: Hands) -> None:
@@ -303,7 +303,7 @@ async def test_a_function_ends_with_its_sub_goal() -> None:
     assert desktop.gestures == [Hotkey(("escape",))]
 
 
-def test_a_function_must_be_async_take_hands_and_say_its_types() -> None:
+def test_a_script_function_must_be_async_and_typed_and_take_hands() -> None:
     async def untyped(hands: Hands, reference) -> None:  # type: ignore[no-untyped-def]
         ...
 
@@ -323,7 +323,7 @@ def test_a_function_must_be_async_take_hands_and_say_its_types() -> None:
 
 @given(st.integers(1, 16384), st.integers(1, 16384), st.data())
 @example(1280, 800, None)
-def test_a_script_means_the_very_pixel_whatever_the_size(width: int, height: int, data: Any) -> None:
+def test_a_script_clicks_the_exact_pixel_at_any_screen_size(width: int, height: int, data: Any) -> None:
     size = Size(width, height)
     across = data.draw(st.integers(0, width - 1)) if data else 1279
     down = data.draw(st.integers(0, height - 1)) if data else 799
@@ -331,7 +331,7 @@ def test_a_script_means_the_very_pixel_whatever_the_size(width: int, height: int
     assert to_pixel(x, y, Shot(b"", "image/png", "", size, size, "")) == Point(across, down)
 
 
-async def test_in_a_region_the_same_pixel_of_the_screen_is_meant() -> None:
+async def test_in_a_region_the_same_pixel_of_the_screen_is_clicked() -> None:
     async def into_the_field(hands: Hands) -> None:
         assert not (await hands.sight()).has("SEARCH")
         await hands.click(field="Reference")

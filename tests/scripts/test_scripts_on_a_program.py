@@ -1,4 +1,4 @@
-"""Scripts drive a real program on a real display, through every door of the walk and without a model."""
+"""Scripts drive a real program on a real display, through the whole walk and without a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAYBOOK = APPS / "nasty.playbook.yaml"
 
 @pytest.fixture(scope="module")
 def desktop() -> Iterator[VirtualDesktop]:
-    """One for the programs of both tests; each has an event loop of its own."""
+    """One desktop for both tests, each with its own event loop."""
     started = asyncio.run(VirtualDesktop.start())
     started.tells_windows = True
     yield started
@@ -40,7 +40,7 @@ async def clerk(desktop: VirtualDesktop, tmp_path: Path) -> AsyncIterator[Clerk]
 
 
 async def no_sign_on() -> None:
-    """Nothing expires here."""
+    """Do nothing: no session expires here."""
 
 
 async def file_it(hands: Hands, reference: str, amount: str, reason: str) -> str:
@@ -67,13 +67,13 @@ async def files_once(clerk: Clerk, script: Script) -> None:
     assert state is screens.state("filed")
 
 
-async def test_a_playbook_files_an_entry_once_though_a_second_click_would_file_it_twice(clerk: Clerk) -> None:
+async def test_a_playbook_files_an_entry_once_although_a_second_click_would_file_it_twice(clerk: Clerk) -> None:
     entry = clerk.entry
     await files_once(
         clerk, Script(PLAYBOOK, "file", reference=entry.reference, amount=entry.amount, reason=entry.reason)
     )
 
 
-async def test_a_function_files_an_entry_once_too(clerk: Clerk) -> None:
+async def test_a_python_script_files_an_entry_once(clerk: Clerk) -> None:
     entry = clerk.entry
     await files_once(clerk, Script(file_it, reference=entry.reference, amount=entry.amount, reason=entry.reason))

@@ -1,4 +1,4 @@
-"""Playbooks and scripts end with an error if a field holds another text than they typed, unless they say which."""
+"""Playbooks and scripts end with an error if a field shows another text than typed, unless `shows` permits it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ goals:
 
 @pytest.fixture(scope="module")
 def desktop() -> Iterator[VirtualDesktop]:
-    """One program for all tests; each has an event loop of its own."""
+    """One program for all tests, each with its own event loop."""
     app = [DEBIAN_PYTHON, str(APPS / "fields_gtk3.py")]
     started = asyncio.run(VirtualDesktop.start(app=app, app_timeout_s=60))
     asyncio.run(until_there(started, "text field", "Plain"))
@@ -60,7 +60,7 @@ def desktop() -> Iterator[VirtualDesktop]:
 
 
 async def done(walk: Walk, brain: Brain) -> str:
-    """Return a script's answer; the walk heeds what it says of each step, as a layer has it."""
+    """Return a script's answer. The walk applies each step's intent, as a layer does."""
 
     async def decide(walk: Walk, final: bool) -> Step:
         step = await brain.decide(walk)
@@ -96,7 +96,7 @@ async def fill(hands: Hands, field: str, text: str, shows: str) -> str:
 
 
 @pytest.mark.parametrize(("field", "text", "held"), [("Short", "abcdef", "abcd"), ("Completed", "Ap", "App*")])
-async def test_a_playbook_says_which_text_is_right_or_gives_up(
+async def test_a_playbook_gives_up_on_a_changed_text_unless_it_expects_that_text(
     desktop: VirtualDesktop, tmp_path: Path, field: str, text: str, held: str
 ) -> None:
     with pytest.raises(GaveUp, match=f"‘{field}’ holds ‘{held.rstrip('*')}(le)?’, not ‘{text}’: give `shows`"):
@@ -106,7 +106,7 @@ async def test_a_playbook_says_which_text_is_right_or_gives_up(
         await done(await walk_on(desktop), playbook(tmp_path, field, text, "else").brain())
 
 
-async def test_a_script_says_which_text_is_right_or_gives_up(desktop: VirtualDesktop) -> None:
+async def test_a_script_gives_up_on_a_changed_text_unless_it_expects_that_text(desktop: VirtualDesktop) -> None:
     def script(shows: str, text: str = "abcdef", field: str = "Short") -> Script:
         return Script(fill, field=field, text=text, shows=shows)
 
@@ -114,11 +114,11 @@ async def test_a_script_says_which_text_is_right_or_gives_up(desktop: VirtualDes
         await done(await walk_on(desktop), script("").brain())
     assert await done(await walk_on(desktop), script("abcd").brain()) == "done"
     assert await done(await walk_on(desktop), script("*").brain()) == "done"
-    # What is expected of one text is expected of no other one.
+    # An expectation for one text does not apply to another.
     assert await done(await walk_on(desktop), script("", "abc").brain()) == "done"
     assert await done(await walk_on(desktop), script("", "Zoë 🙂", "Plain").brain()) == "done"
 
 
-async def test_a_text_that_arrived_as_it_was_typed_ends_no_playbook(desktop: VirtualDesktop, tmp_path: Path) -> None:
+async def test_an_unchanged_text_ends_no_playbook(desktop: VirtualDesktop, tmp_path: Path) -> None:
     for text in ("Zoë", "1234.5", "two words"):
         assert await done(await walk_on(desktop), playbook(tmp_path, "Plain", f"'{text}'").brain()) == "done"

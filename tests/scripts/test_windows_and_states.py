@@ -1,4 +1,4 @@
-"""A playbook asks for windows and for states of the program, where somebody knows these."""
+"""Rules of a playbook on windows and program states, and their behavior where these are unknown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCREENS = Screens([state("menu"), state("filed"), state("form")], closed=False)
 
 
 class Program(ColouredProgram):
-    """Files what it is asked to, some looks later, in a window that is named after the order."""
+    """Files an order some frames later, in a window named after the order."""
 
     def __init__(self, comes: str = "filed", title: str = "Order 4711", late: int = 2) -> None:
         super().__init__("menu")
@@ -64,11 +64,11 @@ def keys(program: PaintedDesktop) -> list[Gesture]:
 @pytest.mark.parametrize(
     "then", ["{state: filed}", '{window: "Order {order}"}', '[{state: filed}, {window: "*{order}"}]']
 )
-async def test_what_comes_late_is_waited_for_and_nothing_is_done_twice(then: str) -> None:
+async def test_a_late_effect_is_awaited_and_no_action_is_repeated(then: str) -> None:
     program = Program()
     assert await followed(then, program) == "filed"
     assert len(keys(program)) == 1
-    assert program.screen == "filed", "it was not there before"
+    assert program.screen == "filed", "the effect must not show earlier"
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ async def test_what_comes_late_is_waited_for_and_nothing_is_done_twice(then: str
         ('{window: "Order {order}"}', Program(title="Order 47110"), "the window ‘Order {order}’"),
     ],
 )
-async def test_what_does_not_come_is_named_and_nothing_is_answered(then: str, program: Program, said: str) -> None:
+async def test_a_missing_effect_is_named_and_there_is_no_answer(then: str, program: Program, said: str) -> None:
     with pytest.raises(GaveUp) as error:
         await followed(then, program)
     assert said in str(error.value)
     assert len(keys(program)) == 1
 
 
-async def test_a_state_does_not_count_where_nobody_knows_the_programs_states() -> None:
+async def test_a_state_is_ignored_where_program_states_are_unknown() -> None:
     assert await followed("{state: filed}", Program(comes="form"), None) == "filed"
 
 
@@ -102,8 +102,8 @@ goals:
 
 
 @pytest.mark.parametrize("asked", ['not: {window: "Delete*"}', "once: true"])
-async def test_nothing_is_done_before_it_is_known_which_windows_there_are(asked: str) -> None:
-    """The first picture says nothing of windows where nobody has asked for them."""
+async def test_no_action_happens_before_the_windows_are_known(asked: str) -> None:
+    """The first frame has no list of windows, because no rule has requested it yet."""
     program = Program()
     program.popups = ["Delete everything?"]
     script = Script(parse_playbook(LOOKING.format(asked=asked.replace("once: true", "max: 1"))), order="4711")
@@ -113,7 +113,7 @@ async def test_nothing_is_done_before_it_is_known_which_windows_there_are(asked:
 
 
 @pytest.mark.parametrize("asked", ["not: {state: menu}", "any_of: [{state: filed}, {state: menu}]"])
-async def test_a_state_that_nobody_knows_neither_holds_back_nor_lets_through(asked: str) -> None:
+async def test_an_unknown_state_neither_blocks_nor_permits_a_rule(asked: str) -> None:
     program = Program(comes="menu")
     script = Script(parse_playbook(LOOKING.format(asked=asked)), order="4711")
     walk = walk_of(as_model(MemoryModel([])), desktop=program)
@@ -121,7 +121,7 @@ async def test_a_state_that_nobody_knows_neither_holds_back_nor_lets_through(ask
     assert len(keys(program)) == 1
 
 
-async def test_a_state_that_is_none_of_the_programs_is_a_mistake_before_anything_is_done() -> None:
+async def test_an_undeclared_state_is_an_error_before_any_action() -> None:
     program = Program()
     with pytest.raises(InvalidUsage, match="asks for the state 'filled', which is none of the screens' states: menu"):
         await followed("{state: filled}", program)
@@ -130,7 +130,7 @@ async def test_a_state_that_is_none_of_the_programs_is_a_mistake_before_anything
         parse_playbook(WRITTEN.format(then="{state: filled}") + "screens: {states: {filed: FILED}}\n")
 
 
-async def test_where_nobody_knows_windows_one_is_not_asked_for() -> None:
+async def test_a_window_condition_is_refused_where_windows_are_unknown() -> None:
     with pytest.raises(InvalidUsage, match="the windows on this screen are not known"):
         await followed('{window: "Order {order}"}', PaintedDesktop())
 
@@ -139,11 +139,11 @@ async def test_where_nobody_knows_windows_one_is_not_asked_for() -> None:
     ("pattern", "title", "fits"),
     [
         ("Order {order}", "order 4*1 ", True),
-        ("Order {order}", "Order 4711", False),  # what is put in stands for itself
+        ("Order {order}", "Order 4711", False),  # an inserted value is matched literally
         ("*{order}*", "Orders: 4*1, filed", True),
         ("Order *", "An order 1", False),
         ("Order (copy)", "Order (copy)", True),
     ],
 )
-def test_a_title_is_a_pattern_in_which_values_stand_for_themselves(pattern: str, title: str, fits: bool) -> None:
+def test_a_title_is_a_pattern_with_literal_values(pattern: str, title: str, fits: bool) -> None:
     assert fits_title(pattern, {"order": "4*1"}, title) is fits

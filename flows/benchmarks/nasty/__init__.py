@@ -1,1 +1,1 @@
-"""Nasty programs as a suite: what any of them does to an agent is known, and a store tells what came of it."""
+"""Hostile programs as a suite: the hazard of each is known, and its store records all effects."""

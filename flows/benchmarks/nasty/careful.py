@@ -1,4 +1,4 @@
-"""What an automation engineer would declare about a cashbook, so that no model can do harm in it."""
+"""Declarations that an automation engineer would make for the cashbook, so that no model can do harm in it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ SCREENS = Screens(
 
 
 async def look_whether_filed(reference: str, goal: str, key: str) -> Filed | NotDone | None:
-    """Ask the program itself: its menu lists what was filed today."""
+    """Check the program itself: its menu lists the entries filed today."""
     await recover_to("menu", screens=SCREENS)
     listed = await pursue(
         "Read what is listed as filed today.", options=SubgoalOptions(screens=SCREENS, layers=Script(list_filed))
@@ -106,7 +106,7 @@ async def look_whether_filed(reference: str, goal: str, key: str) -> Filed | Not
 
 
 def filing(screens: Screens) -> Callable[[str, str, str], Awaitable[Filed]]:
-    """Return what lets the model file an entry where every slip of it is caught."""
+    """Return a sub-goal in which the model files an entry and every mistake is caught."""
 
     @subgoal(
         title="File {reference}",

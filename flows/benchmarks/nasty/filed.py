@@ -1,4 +1,4 @@
-"""What filing an entry comes to."""
+"""Result of filing an entry."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel
 
 
 class Filed(BaseModel):
-    """Whether the program says that the entry is filed."""
+    """Whether the program reports the entry as filed."""
 
     filed: bool

@@ -1,4 +1,4 @@
-"""LibreOffice Calc: amounts put into a sheet beside names that are there."""
+"""LibreOffice Calc: enter amounts into a sheet beside existing names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.values import Item
 
 
 class Calc(OfficeTrial):
-    """The sheet is a file of comma-separated values, and stays one."""
+    """The sheet is a file of comma-separated values, and must stay one."""
 
     program, packages = "localc", "libreoffice-calc and libreoffice-gtk3"
 
@@ -23,7 +23,7 @@ class Calc(OfficeTrial):
     def prepare(item: Item, work: Path) -> list[str]:
         _, people = drawn(item)
         (work / "amounts.csv").write_text("\n".join(["Name,Amount", *(f"{name}," for name in people)]) + "\n")
-        # Comma, double quotes, UTF-8: said here, it asks no question as it opens the file.
+        # Comma, double quotes, UTF-8: given here, so that the program does not ask when it opens the file.
         reads = "--infilter=Text - txt - csv (StarCalc):44,34,76,1"
         return started(work, "--calc", reads, str(work / "amounts.csv"))
 
@@ -47,8 +47,8 @@ class Calc(OfficeTrial):
             return keep
         held = {each.name: each for each in tree.find("cell", hidden=True)}
         if not {"A1", "B1", *(f"A{row}" for row, _ in enumerate(self.wanted(), 2))} <= held.keys():
-            return WAIT  # a sheet's cells come one by one, and none of them on a machine that has too much to do
-        # The field left of the formula says where the cursor is.
+            return WAIT  # cells of the tree arrive one by one, and late on a busy machine
+        # The field left of the formula shows the cursor's cell.
         at = next((each.value for each in tree.find("text field") if re.fullmatch(r"[A-Z]+\d+", each.value)), "")
         if wrong := [each for name, each in held.items() if int(name[1:]) > len(self.wanted()) + 1]:
             return keys("delete") if at == wrong[0].name else click(wrong[0].box.center, wrong[0].name)
@@ -58,7 +58,7 @@ class Calc(OfficeTrial):
             if cell is not None and cell.value == amount:
                 continue
             if last is not None and last.call.get("content") == amount and not last.failed:
-                return WAIT  # it has not been told yet
+                return WAIT  # the tree does not have it yet
             if at == f"B{row}":
                 return write(amount, press_enter=True)
             if at == f"A{row}":

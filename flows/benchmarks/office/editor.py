@@ -1,4 +1,4 @@
-"""A text editor: a name in a file, replaced by another one."""
+"""A text editor: replace a name in a file by another one."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ class Editor(OfficeTrial):
 
 
 def before(people: list[str]) -> str:
-    """Return what the file holds at first."""
+    """Return the initial content of the file."""
     first, second, _ = people
     return f"Monday: {first}\nTuesday: {second}\nWednesday: {first} and {second}\nThursday: {first}\n"

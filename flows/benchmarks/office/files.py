@@ -1,4 +1,4 @@
-"""A file manager: files put into folders."""
+"""A file manager: move files into folders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.values import Item
 
 
 class Files(OfficeTrial):
-    """Thunar: one file is to be moved into a folder, and nothing else is to be touched."""
+    """Thunar: move one file into a folder and touch no other."""
 
     program, packages = "thunar", "thunar"
 
@@ -42,5 +42,5 @@ class Files(OfficeTrial):
         file, folder = tree.find("cell", name), tree.find("cell", "Paid")
         if file and folder:
             return drag(file[0].box.center, folder[0].box.center, name)
-        # Of its icons it tells nothing, of a list's rows it does.
+        # Its icon view has no accessible elements; the rows of its list view have.
         return keys("ctrl", "2") if tree.find(name="Icon view") else WAIT

@@ -1,4 +1,4 @@
-"""How LibreOffice is started, and what it asks as it saves."""
+"""The command that starts LibreOffice, and its question when it saves."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ QUIETLY = ("--norestore", "--nologo", "--nofirststartwizard")
 
 
 def started(work: Path, *words: str) -> list[str]:
-    """Return the command that starts it, with a profile beside the folder of an item."""
+    """Return the command that starts it, with a profile beside an item's folder."""
     return ["soffice", *QUIETLY, f"-env:UserInstallation=file://{work.parent}/profile", *words]
 
 
 def keeps_format(tree: ElementTree) -> dict[str, Any] | None:
-    """Return the click that keeps a file's format, where the program asks whether to."""
+    """Return the click that keeps a file's format, if the program asks about it."""
     buttons = [each for each in tree.find("button") if each.name.startswith("Use ") and "ormat" in each.name]
     found = [each for each in buttons if "ODF" not in each.name]
     return click(found[0].box.center, found[0].name) if found else None

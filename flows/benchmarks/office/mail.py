@@ -1,4 +1,4 @@
-"""A mail client: a letter answered, and the answer sent."""
+"""A mail client: answer a letter and send the answer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SETTINGS = {
     "always_show_message_when_selected": 1,
     "open_selected_message_on_folder_open": 1,
     "reply_with_quote": 0,
-    "enable_aspell": 0,  # without a dictionary it says so before each letter
+    "enable_aspell": 0,  # without a dictionary it would report that before each letter
 }
 FOLDERS = {"inbox": "inbox", "sent": "outbox", "draft": "draft", "queue": "queue", "trash": "trash"}
 
 
 class Mail(OfficeTrial):
-    """Claws Mail, with three letters that came. What it sends is judged as the command gets it that it sends by."""
+    """Claws Mail with three received letters. The answer is judged as its send command receives it."""
 
     program, packages = "claws-mail", "claws-mail"
 
@@ -41,9 +41,9 @@ class Mail(OfficeTrial):
             "is_default": 1,
             "name": "Office",
             "address": address("Office"),
-            "protocol": 6,  # it gets no mail, and sends
+            "protocol": 6,  # an account that only sends
             "use_mail_command": 1,
-            # A second letter is put behind the first.
+            # Further letters are appended.
             "mail_command": f"{shutil.which('tee')} -a {work / 'sent.eml'}",
         }
         (settings / "clawsrc").write_text(section("Common", SETTINGS))
@@ -84,7 +84,7 @@ class Mail(OfficeTrial):
     def next_act(self) -> Mapping[str, Any] | None:
         _, people = self.draw
         fields = self.tree().find("text field")
-        if any(each.name == "Subject:" for each in fields):  # its window for writing is open
+        if any(each.name == "Subject:" for each in fields):  # the compose window is open
             return self._written([each for each in fields if not each.name and "multi line" in each.states])
         shown = next((each.value for each in fields if each.value.startswith("From:")), "")
         at = next((n for n, name in enumerate(people) if shown.startswith(f"From: {name} ")), None)
@@ -93,10 +93,10 @@ class Mail(OfficeTrial):
         last, waited = self.last_act()
         if at == 1:
             return WAIT if last.get("keys") == ["ctrl", "r"] and waited < PATIENT else keys("ctrl", "r")
-        return keys("up" if at < 1 else "down")  # the newest is the first of the list
+        return keys("up" if at < 1 else "down")  # the newest letter is the first of the list
 
     def _written(self, fields: list[Any]) -> Mapping[str, Any]:
-        """Return what is done next in the window for writing."""
+        """Return the next action in the compose window."""
         bodies = [each for each in fields if "editable" in each.states]
         last, waited = self.last_act()
         if not bodies or (last.get("keys") == ["ctrl", "enter"] and waited < PATIENT):
@@ -110,17 +110,17 @@ class Mail(OfficeTrial):
 
 
 def address(name: str) -> str:
-    """Return somebody's address."""
+    """Return the address of a person."""
     return f"{name.lower()}@example.com"
 
 
 def message_id(name: str) -> str:
-    """Return the identity of somebody's letter."""
+    """Return the message id of a person's letter."""
     return f"<order.{name.lower()}@example.com>"
 
 
 def letter_of(name: str, number: int) -> bytes:
-    """Return a letter that came, as mail is kept; of a larger number it is newer."""
+    """Return a received letter in mail format. A larger number makes it newer."""
     letter = EmailMessage()
     letter["From"], letter["To"] = f"{name} <{address(name)}>", f"Office <{address('Office')}>"
     letter["Subject"], letter["Message-ID"] = f"Order of {name}", message_id(name)
@@ -130,5 +130,5 @@ def letter_of(name: str, number: int) -> bytes:
 
 
 def section(name: str, settings: Mapping[str, object]) -> str:
-    """Return settings as Claws Mail reads them."""
+    """Return settings in the format of Claws Mail."""
     return "".join([f"[{name}]\n", *(f"{key}={value}\n" for key, value in settings.items())])

@@ -1,4 +1,4 @@
-"""Office tasks on real Debian programs, judged by the files that they leave."""
+"""Office tasks in real Debian programs, judged by their files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TASKS: Mapping[str, type[OfficeTrial]] = {
 
 
 class Office:
-    """The suite: those of its tasks whose programs are installed."""
+    """The suite. It has the tasks whose programs are installed."""
 
     name = "office"
     about = "real programs, judged by the files that they leave"
@@ -45,13 +45,13 @@ class Office:
         return "; ".join(f"{name} needs {TASKS[name].packages}" for name in self.every if name not in self.tasks)
 
     def program(self, item: Item) -> str:
-        """Each item has its own program and its own folder."""
+        """Return one program and folder per item."""
         return f"{item.task}-{item.seed}"
 
     def desktop(self, folder: Path, item: Item) -> HoloDesktop:
         work = folder / self.program(item) / "work"
         if work.parent.exists():
-            shutil.rmtree(work.parent)  # what was begun and not finished is begun anew
+            shutil.rmtree(work.parent)  # an unfinished item starts from scratch
         work.mkdir(parents=True)
         command = TASKS[item.task].prepare(item, work)
         home = {"HOME": str(work.parent), "LC_ALL": "C.UTF-8", "SAL_USE_VCLPLUGIN": "gtk3"}
@@ -59,5 +59,5 @@ class Office:
 
     @asynccontextmanager
     async def trial(self, item: Item, key: str, run: Run, folder: Path) -> AsyncIterator[OfficeTrial]:
-        """Tell what is to be done with the files."""
+        """Return the trial of the item's task."""
         yield TASKS[item.task](item, key, run, folder / self.program(item) / "work")

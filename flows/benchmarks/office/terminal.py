@@ -1,4 +1,4 @@
-"""A terminal: a file written by a command."""
+"""A terminal: write a file by a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.values import Item
 
 
 class Terminal(OfficeTrial):
-    """A program that tells nothing of its elements."""
+    """A program without accessible elements."""
 
     program, packages = "xterm", "xterm"
 

@@ -1,4 +1,4 @@
-"""LibreOffice Writer: a line in bold at the end of a letter."""
+"""LibreOffice Writer: add a bold line at the end of a letter."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FO = f"{{{SPACE}xsl-fo-compatible:1.0}}"
 OFFICE, STYLE, TEXT = (f"{{{SPACE}{name}:1.0}}" for name in ("office", "style", "text"))
 
 LOCK = ".~lock.letter.odt#"
-"""The file by which LibreOffice says that it has a document open."""
+"""The lock file by which LibreOffice shows that a document is open."""
 UNREADABLE = (OSError, zipfile.BadZipFile, KeyError, Xml.ParseError)
-"""What a letter raises that is just being written."""
+"""Errors of reading a letter that is being written."""
 
 
 class Writer(OfficeTrial):
-    """The letter is an OpenDocument text; what is in bold is read in its styles."""
+    """The letter is an OpenDocument text. Bold text is recognized by its styles."""
 
     program, packages = "lowriter", "libreoffice-writer and libreoffice-gtk3"
 
@@ -52,7 +52,7 @@ class Writer(OfficeTrial):
         return "" if told == wanted else f"the letter's last line is {told[-1:]}"[:200]
 
     def next_act(self) -> Mapping[str, Any] | None:
-        """Go by the file, and by what was done last: of its text Writer tells nothing, and of the rest late."""
+        """Choose by the file and the last action. Writer offers no accessible text, and the rest of its tree is late."""
         last, waited = self.last_act()
         if not (self.work / LOCK).exists() or (last.get("keys") == ["ctrl", "s"] and waited < PATIENT):
             return WAIT
@@ -69,7 +69,7 @@ class Writer(OfficeTrial):
         return keys("ctrl", "s")
 
     def _not_bold(self) -> bool:
-        """Say whether the line is there, and not in bold."""
+        """Return whether the line exists and is not bold."""
         try:
             return (self.last, False) in read_letter(self.work / "letter.odt")
         except UNREADABLE:
@@ -82,7 +82,7 @@ def letter_to(people: list[str]) -> list[str]:
 
 
 def write_letter(file: Path, lines: list[str]) -> None:
-    """Write lines as an OpenDocument text, nothing in bold."""
+    """Write lines as an OpenDocument text without bold text."""
     spaces = " ".join(f'xmlns:{name}="{SPACE}{name}:1.0"' for name in ("office", "text"))
     told = "".join(f"<text:p>{line}</text:p>" for line in lines)
     content = (
@@ -94,14 +94,14 @@ def write_letter(file: Path, lines: list[str]) -> None:
         f'<m:file-entry m:full-path="/" m:media-type="{KIND}"/>'
         '<m:file-entry m:full-path="content.xml" m:media-type="text/xml"/></m:manifest>'
     )
-    with zipfile.ZipFile(file, "w") as whole:  # what says which kind it is comes first, and is not compressed
+    with zipfile.ZipFile(file, "w") as whole:  # the entry with the media type comes first, uncompressed
         whole.writestr("mimetype", KIND)
         whole.writestr("content.xml", content)
         whole.writestr("META-INF/manifest.xml", manifest)
 
 
 def read_letter(file: Path) -> list[tuple[str, bool]]:
-    """Return the lines of an OpenDocument text that hold something, and whether all of each is in bold."""
+    """Return the nonempty lines of an OpenDocument text, each with whether all of the line is bold."""
     with zipfile.ZipFile(file) as whole:
         root = Xml.fromstring(whole.read("content.xml"))
     weights = {

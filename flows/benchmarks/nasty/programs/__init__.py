@@ -1,6 +1,6 @@
-"""Nine programs, each nasty in one known way, for tests and benchmarks of agents. Standard library only."""
+"""Nine programs with one known hazard each, for tests and benchmarks of agents. Standard library only."""
 
 from pathlib import Path
 
 PROGRAM = Path(__file__).with_name("program.py")
-"""What starts any of them, in a Python that has Tk."""
+"""The script that starts any of them, in a Python that has Tk."""

@@ -1,6 +1,6 @@
-"""The cashbook that all nasty programs spoil: a menu, a form for one entry, a confirmation.
+"""The cashbook that all hostile programs modify: a menu, a form for one entry, a confirmation.
 
-By itself it does no wrong. A nastiness is a subclass that overrides the step it spoils.
+By itself it is harmless. A hazard is a subclass that overrides the affected step.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Cashbook:
         self._state_due = False
         self._build()
 
-    # -- the steps that a nastiness overrides ------------------------------------------------
+    # -- steps that a hazard overrides --------------------------------------------------------
 
     def start(self) -> None:
         self.main_menu()
@@ -47,19 +47,19 @@ class Cashbook:
         self.show(Form(self))
 
     def edited(self, form: Form) -> None:
-        """A field of the form has changed."""
+        """Called when a field of the form has changed."""
 
     def submit(self, entry: Entry) -> None:
-        """The form is filled in and its button was pressed."""
+        """Called when the form is filled in and its button was pressed."""
         self.confirm(entry, self.store.submit(entry))
 
     def confirm(self, entry: Entry, number: int) -> None:
         self.show(Filed(self, entry, number))
 
-    # -- what screens and nastinesses call ---------------------------------------------------
+    # -- called by screens and hazards --------------------------------------------------------
 
     def show(self, panel: Screen, message: str = "") -> None:
-        """Put a screen in place of the one before; what that had set off for later is off."""
+        """Replace the visible screen, and cancel the delayed actions of the previous one."""
         self.put_off()
         if self.panel is not None:
             self.panel.destroy()
@@ -71,7 +71,7 @@ class Cashbook:
         panel.shown()
 
     def later(self, seconds: float, do: Callable[..., object], *arguments: object) -> None:
-        """Unless another screen comes first."""
+        """Schedule an action. It is cancelled if another screen comes first."""
         self._later.append(self.root.after(round(seconds * 1000), do, *arguments))
 
     def put_off(self) -> None:
@@ -83,13 +83,13 @@ class Cashbook:
         self.note_state()
 
     def note_state(self, *_: object) -> None:
-        """Something visible changed; the state file follows when Tk is idle."""
+        """Schedule an update of the state file for when Tk is idle, after a visible change."""
         if self._state_file is not None and not self._state_due:
             self._state_due = True
             self.root.after_idle(self.write_state)
 
     def write_state(self, busy: bool = False) -> None:
-        """For tests only: what is on the screen and where, so that a test can click without OCR."""
+        """Write the visible screen and the positions of its parts, for tests that click without OCR."""
         self._state_due = False
         if self._state_file is None or self.panel is None or not self.root.winfo_viewable():
             return
@@ -172,7 +172,7 @@ class Form(Screen):
         )
 
     def fields(self, grid: tk.Frame, gap: int) -> None:
-        """The labelled fields, in the first rows of a grid."""
+        """Add the labelled fields to the first rows of a grid."""
         for row, name in enumerate(FIELDS):
             label = self.look.label(grid, name.capitalize())
             label.grid(row=row, column=0, sticky="w", padx=(0, self.look.px(24)))
@@ -220,5 +220,5 @@ class Filed(Screen):
 
 
 def box(widget: tk.Misc) -> list[int]:
-    """x, y, width, height in screen pixels."""
+    """Return x, y, width and height in screen pixels."""
     return [widget.winfo_rootx(), widget.winfo_rooty(), widget.winfo_width(), widget.winfo_height()]

@@ -1,6 +1,6 @@
-"""A submit button that shows nothing for some seconds and takes a second click as a second submission.
+"""A submit button that shows no reaction for some seconds, and counts a second click as a second submission.
 
-A guarded one takes no entry twice, also not from who clicks again, lands on the confirmation and starts all over.
+A guarded one accepts no entry twice, even if the user clicks again, lands on the confirmation and starts over.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from benchmarks.nasty.programs.seeds import Entry
 class Double(Cashbook):
     title = "Birch Cashbook"
     _submitting = False
-    _number = 0  # of the entry's submission
+    _number = 0  # number of the entry's submission
 
     def open_form(self) -> None:
         self._submitting = False

@@ -1,6 +1,6 @@
-"""A session that expires in the middle of an entry: sign-on comes up, and after it the menu.
+"""A session that expires in the middle of an entry: the sign-on screen appears, and after it the menu.
 
-What was typed is gone; what was submitted in that moment may be filed or not, as the menu tells.
+Typed text is lost. An entry submitted at that moment may be filed or not; the menu shows which.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Expiry(Cashbook):
             self.later(self.plan.delay_s, self._expire)
 
     def edited(self, form: Form) -> None:
-        # In the second field, so that something is lost.
+        # Wait for the second field, so that some text is lost.
         if self.plan.variant == "while filling" and form.entry().amount:
             self._expire()
 
@@ -52,7 +52,7 @@ class Expiry(Cashbook):
             self.show(Locked(self))
 
     def _expire(self) -> bool:
-        """Once: a second session lasts."""
+        """Expire once; a second session does not expire."""
         if self._has_expired():
             return False
         self.store.note("expired")

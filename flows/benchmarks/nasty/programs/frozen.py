@@ -1,7 +1,7 @@
 """A window that freezes: its main loop stops, so it repaints nothing and answers no _NET_WM_PING.
 
-Clicks made meanwhile arrive when it thaws, at the form that is still there. It freezes once: started again with
-the same store it works.
+Clicks made meanwhile arrive when it thaws, at the form that is still there. It freezes once: started again with the
+same store it works.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Frozen(Cashbook):
         else:
             self._freeze(seconds)
             number = self.store.submit(entry)
-        # Lets the clicks that piled up reach the form before it goes.
+        # Let the queued clicks reach the form before it closes.
         self.later(0.05, self.confirm, entry, number)
 
     def _freeze(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""A dialog that comes up late, its default button right where the next click would go."""
+"""A late dialog whose default button is exactly where the next click would go."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Popups(Cashbook):
         super().show(panel, message)
 
     def _pop_up(self, over: str) -> None:
-        if self.store.happenings() or self.panel is None:  # once is enough
+        if self.store.happenings() or self.panel is None:  # only once
             return
         aside = self.plan.variant == "aside"
         self.popup = "tip" if aside else "unsaved"
         self._dialog = _Dialog(self, self._corner() if aside else self._middle(self.panel.parts[over]))
         if aside:
-            self._dialog.overrideredirect(True)  # else the window manager gives it the keyboard
+            self._dialog.overrideredirect(True)  # otherwise the window manager gives it the keyboard
             self._dialog.fill("TIP OF THE DAY", "Receipts are kept for ten years.", ("close", "Close", self._close))
         else:
             text = "This entry has not been saved for some time.\nDiscard it?"
@@ -51,7 +51,7 @@ class Popups(Cashbook):
         return left + min(width // 2, self.look.px(60)), top + height // 2
 
     def _corner(self) -> tuple[int, int]:
-        """Where a dialog at the lower right of the screen has its button."""
+        """Return the position of the default button for a dialog at the lower right of the screen."""
         (width, height), (x, y) = map(self.look.px, _DIALOG_SIZE), map(self.look.px, _DEFAULT_AT)
         return self.root.winfo_screenwidth() - width - 20 + x, self.root.winfo_screenheight() - height - 20 + y
 
@@ -100,7 +100,7 @@ class _Dialog(tk.Toplevel):
         self.bind("<Configure>", window.note_state)
 
     def _settle(self, default: tk.Widget) -> None:
-        """How far a window manager's frame pushes the contents is known only once they are on the screen."""
+        """Move the dialog. The size of the window manager's frame is known only once it is on the screen."""
         left, top, width, height = box(default)
         x = self._corner[0] + self._default_at[0] - (left + width // 2)
         y = self._corner[1] + self._default_at[1] - (top + height // 2)

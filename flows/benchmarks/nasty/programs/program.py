@@ -1,11 +1,11 @@
-"""A small desktop program that is nasty in one known way, for tests of agents. Standard library only.
+"""A small desktop program with one known hazard, for tests of agents. Standard library only.
 
-    python3 flows/benchmarks/nasty/programs/program.py KIND --store FILE --seed N
+python3 flows/benchmarks/nasty/programs/program.py KIND --store FILE --seed N
 
-The job is the same in all: file the entry that the screen names, once. What the seed decides is in `seeds`,
-what was done to the program in the store (`store`). The kind "expiry" asks for a user (clerk) and a password,
-which comes from `--secret-file` or the variable CASHBOOK_PASSWORD, never from the command line. Whatever stops the
-program from starting is one line on stderr and exit code 2.
+The task is always the same: file the given entry once. `seeds` defines the effects of the seed; the store (`store`)
+records all actions on the program. The kind "expiry" asks for a user (clerk) and a password. The password comes from
+`--secret-file` or the variable CASHBOOK_PASSWORD, never from the command line. A startup error is one line on stderr
+and exit code 2.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import NoReturn
 
 FLOWS = Path(__file__).resolve().parents[3]
-# This file is run by its path, by a Python that knows none of the others. They look like the demo's legacy program, and
-# share its widgets.
+# This file is run by its path, in a Python without our packages. The programs share the widgets of the demo's legacy
+# program, and look like it.
 sys.path[:1] = [str(FLOWS), str(FLOWS / "demo")]
 
 from benchmarks.nasty.programs.seeds import KINDS, plan  # noqa: E402
@@ -29,7 +29,7 @@ from benchmarks.nasty.programs.store import NotAStore, Store  # noqa: E402
 
 
 class CannotStart(RuntimeError):
-    """Says in one line what is missing and what to do."""
+    """Startup error: one line with the missing part and its remedy."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -88,10 +88,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="nasty", description="A cashbook that is nasty in one known way.")
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="SQLite file of effects")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="decides all there is to decide")
-    parser.add_argument("--delay", type=_seconds, metavar="SECONDS", help="in place of the seed's")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all random choices")
+    parser.add_argument("--delay", type=_seconds, metavar="SECONDS", help="overrides the seed's delay")
     parser.add_argument("--font-size", type=_font_size, default=12, metavar="9..14")
-    parser.add_argument("--secret-file", type=Path, metavar="FILE", help="first choice for the password")
+    parser.add_argument(
+        "--secret-file", type=Path, metavar="FILE", help="file with the password; overrides the variable"
+    )
     parser.add_argument(
         "--state-file", type=Path, metavar="FILE", help="FOR TESTS ONLY: screen and widget boxes as JSON"
     )

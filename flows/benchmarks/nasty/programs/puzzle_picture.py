@@ -1,6 +1,6 @@
-"""A picture from which a person reads a word and a text recognizer reads another: bent letters, some of them decoys.
+"""A picture in which a person and OCR read different words: bent letters, some of them decoys.
 
-Those of the word stand in circles, the others in squares; bending alone does not stop today's recognizers.
+The word's letters are in circles, the decoys in squares. Bent letters alone do not stop current OCR.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LETTERS = {
 
 
 def picture(parent: tk.Misc, word: str, seed: str, scale: float) -> tk.Canvas:
-    """The same picture for the same word and seed."""
+    """Return a canvas with the picture. The same word and seed give the same picture."""
     draw = random.Random(seed)
     width, height = round(_WIDTH * scale), round(_HEIGHT * scale)
     canvas = tk.Canvas(parent, width=width, height=height, background="#f4f1e4", highlightthickness=1)
@@ -71,7 +71,7 @@ def _letter(canvas: tk.Canvas, letter: str, middle: tuple[float, float], draw: r
 
 
 def _finely(corners: list[tuple[int, int]]) -> list[tuple[float, float]]:
-    """The corners with points between them, as straight lines cannot be bent."""
+    """Return the corners with additional points between them, because a line of two points cannot be bent."""
     points = [
         (x + (to_x - x) * part / 6, y + (to_y - y) * part / 6)
         for (x, y), (to_x, to_y) in pairwise(corners)

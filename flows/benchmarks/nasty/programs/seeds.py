@@ -1,6 +1,7 @@
-"""What a seed decides about a nasty program: the entry to file, how it goes wrong, when, and where on the screen.
+"""Effects of a seed on a hostile program: the entry to file, the variant and time of the hazard, and the window's
+position.
 
-No tkinter here, so tests and benchmarks can ask in any interpreter.
+Does not import tkinter, so that tests and benchmarks can use it in any interpreter.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-# How each program may go wrong. The seed counts through them; the last of each does no harm to anyone.
+# Variants of each program. Seeds cycle through them; the last variant of each is harmless.
 VARIANTS = {
     "popups": ("over the submit button", "over the first field", "over the submit button", "aside"),
     "shift": ("when complete", "when opened", "when complete", "below"),
@@ -22,7 +23,7 @@ VARIANTS = {
 }
 KINDS = tuple(VARIANTS)
 
-# Seconds until it happens, or for which it lasts; for popups and the shift about as long as one thinks before a click.
+# Seconds until the hazard, or its duration. For popups and shift, about the time that a user thinks before a click.
 DELAYS_S = {
     "popups": (0.3, 1.5),
     "shift": (0.4, 1.6),
@@ -53,8 +54,8 @@ class Plan:
     variant: str
     delay_s: float
     entry: Entry
-    words: tuple[str, ...]  # of the puzzle pictures, in the order shown
-    place: tuple[int, int]  # of the window on the screen
+    words: tuple[str, ...]  # words of the puzzle pictures, in order
+    place: tuple[int, int]  # position of the window on the screen
 
     @property
     def harmless(self) -> bool:
@@ -62,7 +63,7 @@ class Plan:
 
 
 def plan(kind: str, seed: int) -> Plan:
-    """The same for the same seed, in any process."""
+    """Return the plan of a seed. It is the same in any process."""
     draw = random.Random(f"{kind} {seed}")
     entry = Entry(
         reference=f"AB-{draw.randrange(10000, 100000)}",

@@ -1,4 +1,4 @@
-"""A banner that comes when the screen has been quiet and pushes all down by one row: Delete is then where Save was."""
+"""A banner that appears on a quiet screen and moves everything down by one row: Delete is then in Save's place."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tkinter as tk
 
 from benchmarks.nasty.programs.common import FIELDS, Cashbook, Form
 
-_ROW = 46  # pixels at font size 11: of a field, of a button and of the banner
+_ROW = 46  # pixels at font size 11: the height of a field, of a button and of the banner
 
 
 class Shift(Cashbook):

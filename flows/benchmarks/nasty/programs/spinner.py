@@ -1,4 +1,4 @@
-"""A spinner that never ends: it repaints for ever, or until Esc cancels the waiting (not always the filing).
+"""A spinner that never ends: it repaints forever, or until Esc cancels the wait (not always the filing).
 
 It spins once: started again with the same store the program works.
 """

@@ -1,7 +1,7 @@
-"""The SQLite file in which a nasty program puts down what was done to it: the truth about effects.
+"""The SQLite file in which a hostile program records all actions on it: the ground truth about effects.
 
-Each row is committed before the screen shows it, so a program killed at any moment has told all.
-No tkinter here, so tests and benchmarks can read it in any interpreter.
+Each row is committed before the screen shows it, so a killed program has recorded everything.
+Does not import tkinter, so that tests and benchmarks can read it in any interpreter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.nasty.programs.seeds import Entry
 
-# No uniqueness on purpose: a double submission must show as two rows.
+# No unique constraint on purpose: a double submission must show as two rows.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS submissions (
     id        INTEGER PRIMARY KEY,
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS happenings (
 
 
 class NotAStore(RuntimeError):
-    """The file cannot be made, or is something else."""
+    """The file cannot be made, or has another format."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Happening:
-    """Something done to the program (`harm`: that nobody wanted) or that the program did."""
+    """An action on the program or an event in it. ``harm`` marks an unwanted effect."""
 
     id: int
     at: str
@@ -57,13 +57,13 @@ class Happening:
 
 
 class Store:
-    """One file, opened anew for each question so that other processes may read along."""
+    """One file, opened anew for each query, so that other processes can read it at the same time."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
     def prepare(self) -> None:
-        """Make the tables unless they are there; a program started again goes on with the same file."""
+        """Create the tables if they do not exist. A restarted program continues with the same file."""
         try:
             with self._open("rwc") as database:
                 database.executescript(_SCHEMA)
@@ -71,7 +71,7 @@ class Store:
             raise NotAStore(f"cannot use {self.path} as store: {error}") from error
 
     def submit(self, entry: Entry) -> int:
-        """Put down one submission; its number."""
+        """Record one submission; return its number."""
         with self._open("rw") as database:
             row = (_now(), entry.reference, entry.amount, entry.reason)
             cursor = database.execute("INSERT INTO submissions (at, reference, amount, reason) VALUES (?,?,?,?)", row)
@@ -101,7 +101,7 @@ class Store:
         return [happening.what for happening in self.happenings() if not happening.harm]
 
     def wrong_effects(self, wanted: Entry) -> list[str]:
-        """What is in the world that should not be; empty if `wanted` was filed once, or nothing was done."""
+        """Return all unwanted effects. Empty if `wanted` was filed once, or nothing was done."""
         filed = [submission.entry for submission in self.submissions()]
         wrong = [f"harm: {what}" for what in self.harms()]
         wrong += [f"filed another entry: {entry}" for entry in filed if entry != wanted]
@@ -110,7 +110,7 @@ class Store:
         return wrong
 
     def filed_once(self, wanted: Entry) -> bool:
-        """Is `wanted` filed, once, and nothing else done?"""
+        """Return whether `wanted` is filed once, without any other effect."""
         return len(self.submissions()) == 1 and not self.wrong_effects(wanted)
 
     def _happened(self, harm: bool, what: str, detail: str) -> None:
@@ -120,7 +120,7 @@ class Store:
 
     @contextmanager
     def _open(self, mode: str) -> Iterator[sqlite3.Connection]:
-        # Not the usual mode: sqlite would create an empty file where the store was removed.
+        # Not the default mode: SQLite would create an empty file if the store was removed.
         database = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, timeout=5)
         try:
             with database:
