@@ -93,7 +93,7 @@ class Row:
 def fewest_steps(
     results: Iterable[Result], known: Mapping[tuple[str, str, int], int]
 ) -> dict[tuple[str, str, int], int]:
-    """Return the fewest steps in which each task with each seed was ever completed, by these results and earlier ones."""
+    """Return the fewest steps in which each task and seed was ever completed, by these results and earlier ones."""
     fewest = dict(known)
     for result in results:
         if result.outcome.word == "success":

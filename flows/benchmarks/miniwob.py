@@ -66,7 +66,7 @@ BESIDE_A_CLOCK = (
 class MiniWob:
     """The suite. With ``tree`` Chromium offers its accessibility tree, as for blind users.
 
-    With ``clock`` the page shows the remaining time beside the task, in seconds that tick. Nothing else on the page
+    With ``clock`` the page shows the remaining time next to the task, in seconds that tick. Nothing else on the page
     moves by itself, so input that is held back because of the clock is held back needlessly.
     """
 
@@ -162,7 +162,7 @@ class MiniWobTrial:
 
 
 def in_thousandths(act: Mapping[str, Any], width: float, height: float) -> dict[str, Any] | None:
-    """Return an oracle's action on a page that fills the screen as a model's call, or None if there is no action."""
+    """Return an oracle's action on a page that fills the screen as a model's call, or None without one."""
     if act["tool"] == "none":
         return None
     sides = {"x": width, "x1": width, "x2": width, "y": height, "y1": height, "y2": height}

@@ -23,7 +23,7 @@ from holo_tasks.scripts.playbook import Playbook, load_playbook
 from holo_tasks.scripts.rules import Decision, decide, goal_for
 
 LAST = {"tool_name": "answer", "content": "not done"}
-"""Its answer when there are no more steps."""
+"""Its answer after the last step."""
 
 
 class Oracle(Rehearsal):

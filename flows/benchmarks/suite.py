@@ -32,7 +32,7 @@ class Trial(Protocol):
         ...
 
     async def judged(self, said: object) -> Judgement:
-        """Judge the state of the program itself. ``said`` is the agent's answer, None if there is no answer."""
+        """Judge the state of the program itself. ``said`` is the agent's answer, or None."""
         ...
 
 
@@ -50,7 +50,7 @@ class Suite(Protocol):
     """The scales that make a difference. A suite that does not scale has only 1."""
 
     def why_not(self) -> str:
-        """Return the missing requirement of this machine, or an empty string. Only tasks that can run here are listed."""
+        """Return the missing requirement of this machine, or an empty string. Lists only tasks that can run here."""
         ...
 
     def program(self, item: Item) -> str:

@@ -134,5 +134,5 @@ def _not_of_it(error: HoloError, run: Run) -> bool:
     stop.
     """
     if isinstance(error, LimitReached):
-        return error.scope == run.guard.name  # what a flow's own sub-goals may take is the item's
+        return error.scope == run.guard.name  # a limit of a flow's own sub-goals is the item's
     return isinstance(error, InvalidUsage | DesktopFailed | EvidenceFailed | Killed)

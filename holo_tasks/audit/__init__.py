@@ -1,5 +1,11 @@
 """Record a run's evidence, deliver it to a folder or a bucket, verify it, and show it.
 
+A trace is ``events.jsonl`` (canonical JSON, each record signed and with the digest of the line before),
+``frames/<sha256>.jpg`` and ``files/<sha256>``. With a bucket the trace is first a local spool. A thread uploads
+segments with conditional puts, and a later run to the same place resumes the upload of a dead process.
+`delivery_check` looks in the bucket for all parts before the spool is deleted, and missing ones are uploaded again in
+the same segments. `run_opened` is the first record; a record after `run_closed` counts as tampering.
+
     destination = Destination.parse("s3://bucket/prefix")     # or a folder
     destination.check()                                       # fails fast, nothing started
     async with destination.open(run_id, home=home) as recorder:

@@ -101,7 +101,7 @@ class Outcome:
 
     @property
     def problems(self) -> list[str]:
-        """Return all broken promises; empty if there are none."""
+        """Return all broken promises."""
         ended = not self.handed_over
         checks = {
             f"two flags for {self.doubled}": bool(self.doubled),

@@ -1,4 +1,4 @@
-"""A browser's accessibility tree agrees with the picture for its own controls and for those of a page: none is refused."""
+"""A browser's accessibility tree agrees with the picture for its own and a page's controls: none is refused."""
 
 from __future__ import annotations
 

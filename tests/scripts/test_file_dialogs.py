@@ -59,7 +59,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     same = Path(f"/tmp/holo-tests-letters-{given.id if given else request.node.name}"[:40])
     with ExitStack() as ours:
         try:
-            # Whoever has this name has the folder, until its process ends; it leaves no file behind.
+            # The process that binds this abstract socket owns the folder until it ends. The socket leaves no file.
             ours.enter_context(socket.socket(socket.AF_UNIX)).bind(f"\0{same}")
             shutil.rmtree(same, ignore_errors=True)  # left by a killed run
             same.mkdir(0o755)

@@ -1,4 +1,4 @@
-"""For every rule on a single request: requests that break this rule and only those others that necessarily go with it."""
+"""For every rule on a single request: requests that break it, and only the rules that necessarily go with it."""
 
 from __future__ import annotations
 

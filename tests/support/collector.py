@@ -1,4 +1,4 @@
-"""A collector of OpenTelemetry on the loopback interface. It parses OTLP/HTTP requests with OpenTelemetry's own schema."""
+"""An OpenTelemetry collector on the loopback interface. It parses OTLP/HTTP with OpenTelemetry's own schema."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _shared(prefect_url: str) -> dict[str, str]:
 
 
 class InProcess(CommandLine):
-    """Runs commands that do not need Prefect in this process, with its own environment. With options, starts a process."""
+    """Runs commands without Prefect in this process, with their own environment. With options, starts a process."""
 
     def __call__(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Ended:
         if options:

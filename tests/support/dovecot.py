@@ -22,7 +22,7 @@ PASSWORD = 'pä ss"word\\'
 
 
 def mail_server() -> Iterator[Callable[..., ImapAccount]]:
-    """Serve a mailbox over IMAP. Yield a function that makes an account; the account has the Maildir path in ``home``."""
+    """Serve a mailbox over IMAP. Yield a function that makes an account; its Maildir path is in ``home``."""
     server = shutil.which("dovecot") or "/usr/sbin/dovecot"
     if not Path(server).exists() and os.geteuid() == 0:
         subprocess.run(["apt-get", "install", "-y", "-qq", "dovecot-imapd"], capture_output=True, check=False)

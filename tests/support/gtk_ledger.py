@@ -1,4 +1,4 @@
-"""The GTK version of the demo's ledger on a real desktop, and a wrapper that replaces or hides its accessibility tree."""
+"""The GTK version of the demo's ledger on a real desktop, and a wrapper that changes its accessibility tree."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ KINDS: dict[str, tuple[Mode, Callable[[random.Random], Call]]] = {
 
 
 def hostile(seed: int, count: int) -> list[Hostile]:
-    """Return the given number of actions. All kinds are about equally frequent, and actions of one mode are adjacent."""
+    """Return some actions. All kinds are about equally frequent, and actions of one mode are adjacent."""
     rng = random.Random(seed)
     made = []
     for number in range(count):

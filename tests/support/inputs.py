@@ -48,7 +48,7 @@ class Inputs:
         return [event for event in self.all() if event.counts and event.at_s > since_s]
 
     def held(self) -> set[tuple[str, int]]:
-        """Return the keys and buttons still pressed: without a recorded release, and not reported as up by the server."""
+        """Return the keys and buttons still pressed: without a release, and not reported as up by the server."""
         down: set[tuple[str, int]] = set()
         for event in self.all():
             match event.kind:

@@ -74,7 +74,7 @@ async def _here(work: Any, *arguments: Any, **named: Any) -> Any:
 
 
 class _Plain:
-    """Replaces `BaseHTTPMiddleware` for middleware that either answers itself or passes the request on. Starts no task."""
+    """Replaces `BaseHTTPMiddleware` for middleware that answers or passes the request on. Starts no task."""
 
     def __init__(self, app: Any, dispatch: Any) -> None:
         self._app, self._dispatch = app, dispatch

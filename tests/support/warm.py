@@ -120,7 +120,7 @@ def _process(*named: str) -> _Process | None:
 
 
 def forker(*named: str) -> Link | None:
-    """Return the forker with the named modules (default: those of commands), or None if the kernel does not permit it."""
+    """Return the forker with the named modules (default: those of commands), or None if forbidden by the kernel."""
     return beside or _process(*named)
 
 

@@ -338,7 +338,7 @@ def _end_with(parent: int, signum: int) -> None:
 def have_others_forked(later: dict[str, ModuleType]) -> None:
     """Start a forker for this process. It is needed because this process will have threads and then cannot be forked.
 
-    It hides the modules ``later`` until they are imported. If there are none, Prefect has read its settings already:
+    It hides the modules ``later`` until they are imported. Without such modules, Prefect has read its settings already:
     then only hosts are forked.
     """
     from holo_tasks.desktop.session import child

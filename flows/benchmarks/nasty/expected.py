@@ -90,7 +90,7 @@ def as_expected(came: Came) -> bool:
 
 
 def failures(outcomes: Sequence[Came]) -> list[str]:
-    """Return the errors in some outcomes as sentences; an empty list if there are none.
+    """Return the errors in some outcomes as sentences.
 
     Each careful run must end as expected. A careless run without harm had luck. If harm is expected in all careless
     runs of a kind and none has any, then the program is not hostile, or the table is wrong.

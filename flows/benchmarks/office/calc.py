@@ -1,4 +1,4 @@
-"""LibreOffice Calc: enter amounts into a sheet beside existing names."""
+"""LibreOffice Calc: enter amounts into a sheet next to existing names."""
 
 from __future__ import annotations
 

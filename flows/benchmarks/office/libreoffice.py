@@ -12,7 +12,7 @@ QUIETLY = ("--norestore", "--nologo", "--nofirststartwizard")
 
 
 def started(work: Path, *words: str) -> list[str]:
-    """Return the command that starts it, with a profile beside an item's folder."""
+    """Return the command that starts it, with a profile next to an item's folder."""
     return ["soffice", *QUIETLY, f"-env:UserInstallation=file://{work.parent}/profile", *words]
 
 

@@ -52,7 +52,7 @@ class Writer(OfficeTrial):
         return "" if told == wanted else f"the letter's last line is {told[-1:]}"[:200]
 
     def next_act(self) -> Mapping[str, Any] | None:
-        """Choose by the file and the last action. Writer offers no accessible text, and the rest of its tree is late."""
+        """Choose by the file and the last action. Writer has no accessible text, and the rest of its tree is late."""
         last, waited = self.last_act()
         if not (self.work / LOCK).exists() or (last.get("keys") == ["ctrl", "s"] and waited < PATIENT):
             return WAIT

@@ -1,5 +1,7 @@
 """The field that is typed into: its focus, its clearing, and its contents afterwards.
 
+`typing_watch` stops the typing of a bound secret if the text shows outside the field's box.
+
 `focused_field` finds the control with the focus, `clear_field` clears it, `changed_field` finds the field that shows
 a typed text. The package imports `core`, `desktop.capture`, `desktop.elements`, `desktop.input`, `desktop.programs`,
 `desktop.secrets`, `desktop.stop` and `desktop.x11`.

@@ -1,4 +1,4 @@
-"""Programs are asked for their elements while a picture is awaited, as early as possible without disturbing their rest."""
+"""Programs are asked for elements during the wait for a picture, as early as possible without waking them in vain."""
 
 from __future__ import annotations
 

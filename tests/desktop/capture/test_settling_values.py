@@ -77,7 +77,7 @@ def test_a_change_elsewhere_is_awaited_despite_a_caret():
 
 def test_one_small_change_is_not_a_caret():
     assert not judge(Settle(), at(10, (0, CARET))).ready
-    burst = [(ms, CARET) for ms in range(0, 40, 2)]  # typing: many repaints, at once
+    burst = [(ms, CARET) for ms in range(0, 40, 2)]  # typing: many repaints in quick succession
     assert not judge(Settle(), at(41, *burst)).ready
 
 

@@ -1,4 +1,4 @@
-"""A LibreOffice sheet: overwriting changes one cell, and a text arrives as typed. All cells of the file are compared."""
+"""A LibreOffice sheet: overwriting changes one cell, and a text arrives as typed. All cells are compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Cells = dict[str, Any]
 
 
 def made() -> openpyxl.Workbook:
-    """Return a sheet of 20 rows and 3 columns, with a column of texts that trigger completion, and cells of
+    """Return a sheet of 20 rows and 3 columns, with texts that trigger completion, and cells of
     percentages.
     """
     book = openpyxl.Workbook()

@@ -1,4 +1,4 @@
-"""The folder that a desktop's programs share with the agent: one per desktop, closed to other users, also in a sandbox."""
+"""The folder that programs share with the agent: one per desktop, closed to other users, also in a sandbox."""
 
 from __future__ import annotations
 

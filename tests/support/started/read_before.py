@@ -96,7 +96,7 @@ def engine() -> str:
 
 
 def known(path: Path = KEPT) -> Mapping[str, Any]:
-    """Return the results of earlier runs by key. Empty if another engine made them, or if stored results are ignored."""
+    """Return the results of earlier runs by key. Empty if another engine made them, or if they are ignored."""
     return {} if os.environ.get(ANEW) else kept_readings(path)
 
 

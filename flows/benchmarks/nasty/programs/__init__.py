@@ -3,4 +3,4 @@
 from pathlib import Path
 
 PROGRAM = Path(__file__).with_name("program.py")
-"""The script that starts any of them, in a Python that has Tk."""
+"""The script that starts each program, in a Python that has Tk."""
