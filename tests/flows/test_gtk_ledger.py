@@ -104,7 +104,7 @@ async def test_the_whole_audit_is_done_by_elements_without_a_model_call(tmp_path
     assert desktop.asked > 30
 
 
-async def test_without_a_tree_a_script_gives_up_and_with_one_it_verifies_the_models_unclear_result(
+async def test_without_a_tree_a_script_gives_up_and_with_one_it_answers_when_the_model_cannot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with gtk_ledger(tmp_path) as (desktop, ledger):

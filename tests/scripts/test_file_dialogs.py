@@ -124,7 +124,7 @@ async def test_a_letter_is_saved_and_another_opened_without_replacing_a_file(too
         folder = (await desktop.shared_folder()).path
         saved, given = folder / "letter 1.txt", folder / "given.txt"
         given.write_text("Dear Ada")
-        (folder / "letter 1.txt.bak").write_text("its name continues where the other ends")
+        (folder / "letter 1.txt.bak").write_text("its name goes on where the other ends")
         for script in (Script(store, path=str(saved)), Script(load, path=str(given))):
             made_old(folder)
             assert await done(walk_on(desktop), script.brain()) in {str(saved), str(given)}

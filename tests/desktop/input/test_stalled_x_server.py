@@ -66,7 +66,7 @@ def test_a_batch_of_keys_waits_for_the_previous_one(x_server: Any, monkeypatch: 
 
 
 @pytest.mark.parametrize(("took_s", "early_s"), [(0.0, EARLY_S), (0.1, 0.2), (5.0, MOST_EARLY_S)])
-def test_a_slow_x_server_moves_the_deadline_of_its_request_forward_only(
+def test_a_slow_x_server_makes_the_deadline_of_its_own_request_earlier(
     monkeypatch: pytest.MonkeyPatch, took_s: float, early_s: float
 ) -> None:
     now = [100.0]
