@@ -61,7 +61,7 @@ TIP = ["TIP OF THE DAY", "You can press F2.", "Close"]
 
 def screen(rows: list[str], *more: list[str], size: Size = SIZE) -> Sight:
     """Return a screen of rows with columns separated by
-    . A row that begins with [ has an input field beside its label.
+    . A row that begins with [ has an input field next to its label.
     """
     lines: list[Line] = []
     fields: list[Box] = []

@@ -62,7 +62,7 @@ VALUES = {"order": "AB-1207"}
 
 
 def sight(*texts: str, field: bool = True) -> Sight:
-    """Return a screen with texts one below another, and a field beside the first one."""
+    """Return a screen with texts one below another, and a field next to the first one."""
     lines = [Line(text, Box(20, 20 + 40 * row, 9 * len(text), 18)) for row, text in enumerate(texts)]
     return Sight(tuple(lines), Size(720, 420), fields=(Box(300, 20, 200, 18),) if field else ())
 
