@@ -39,13 +39,16 @@ from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node
 from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import may_show_more
 from holo_tasks.accessibility.sheet_cells import filled_cells
-from holo_tasks.accessibility.values import VALUE_CHARACTERS, read_shortcuts, read_values
+from holo_tasks.accessibility.swing import is_swing, visible_part
+from holo_tasks.accessibility.values import VALUE_CHARACTERS, read_choice_labels, read_shortcuts, read_values
 from holo_tasks.core.elements.elements import How
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.texts.visible_text import one_line
 
 MOST_ELEMENTS, DEEPEST = 5_000, 60
 MOST_UNSORTED = 100
+MOST_LISTED = 300
+"""Most cells of a table of Java that are read at once: each takes a millisecond. Of a larger one the visible are."""
 MOST_TABLES = 4
 LAGS_NS, MAY_LAG_NS, AGAIN_NS, LEAST_SCROLLED = 700_000_000, 1_500_000_000, 40_000_000, 3
 """Chromium may report positions from before a scroll for half a second, and for longer on a busy machine.
@@ -107,6 +110,7 @@ class Application:
         try:
             if connection is not None and connection.open and self.how != "none" and not self.late:
                 changes = connection.taken()
+                changes.keep_redrawn({node.path for node in self.nodes})
                 if not changes and anew == ():
                     return
                 self.late = True
@@ -212,6 +216,8 @@ class Application:
 
     async def _read_values(self, connection: Connection, only: Collection[str] | None = None) -> None:
         self.changes += await read_values(connection, self.bus_name, self.nodes, only)
+        if is_swing(self.toolkit):
+            self.changes += await read_choice_labels(connection, self.bus_name, self.nodes)
 
     def unreadable(self) -> None:
         """Drop the tree, because its answers cannot be parsed."""
@@ -309,9 +315,14 @@ class Application:
     async def _complete(self, connection: Connection, items: dict[str, CachedItem]) -> None:
         """Add the elements that the cache lacks. GTK 3 adds later elements to it only after a request for them."""
         held = Counter(item.above for path, item in items.items() if path != item.above)
+        most = MOST_LISTED if is_swing(self.toolkit) else MOST_CHILDREN
         lacking = [
-            path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or makes_paragraphs(item)
+            path
+            for path, item in items.items()
+            if held[path] < item.count <= (most if item.node.tabular else MOST_CHILDREN) or makes_paragraphs(item)
         ]
+        if is_swing(self.toolkit):  # it would create every cell and item of a hidden page
+            lacking = [path for path in lacking if items[path].node.states & protocol.SHOWING]
         told = await self._children_of(connection, lacking)
         below = dict(zip(lacking, told, strict=True))
         for _ in range(DEEPEST):
@@ -535,10 +546,12 @@ class Application:
         tables = [
             (place, node)
             for place, node in enumerate(self.nodes)
-            if node.tabular and node.extents and node.states & protocol.MANAGES and place not in held
+            if node.tabular and node.extents and place not in held
+            if node.states & protocol.MANAGES or (is_swing(self.toolkit) and node.count > MOST_LISTED)
         ]
         for place, table in tables[:MOST_TABLES]:
-            found = await filled_cells(connection, self.bus_name, table.path, answers)
+            visible = visible_part(self.nodes, place) if is_swing(self.toolkit) else None
+            found = await filled_cells(connection, self.bus_name, table.path, answers, visible)
             if found is None:
                 continue
             self.note = PARTLY
@@ -557,6 +570,8 @@ class Application:
         node.extents = tuple(
             await connection.value(self.bus_name, path, protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN)
         )
+        if is_swing(self.toolkit):
+            return node
         # LibreOffice returns nothing if more characters are requested than a text has.
         text = await connection.value(self.bus_name, path, protocol.TEXT, "GetText", "s", 0, -1)
         node.value = one_line(text, VALUE_CHARACTERS)

@@ -9,7 +9,8 @@ from typing import TypeAlias
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.node import Node
-from holo_tasks.accessibility.placement import Fit, View, fit, place, popup_fit, sound
+from holo_tasks.accessibility.placement import Extents, Fit, View, fit, place, popup_fit, sound
+from holo_tasks.accessibility.swing import ROOT_PANE, corrected, described, is_swing
 from holo_tasks.core.elements import elements
 from holo_tasks.core.elements.elements import COVERED, NOWHERE, TOO_LATE, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
@@ -52,7 +53,7 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
     parts: list[_Part] = []
     told: list[elements.Application] = []
     for app in found:
-        its = [_Part(app, places, _fit(app, app.nodes[places[0]], view)) for places in _windows(app.nodes)]
+        its = [_Part(app, places, _fit(app, places, view)) for places in _windows(app.nodes)]
         misfits = any(part.fit is None and app.nodes[part.places[0]].states & protocol.SHOWING for part in its)
         note = (TOO_LATE if app.late else "") or app.note or (MISFITS if misfits else "")
         how = app.how if app.nodes else "none"
@@ -60,8 +61,9 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
         told.append(elements.Application(app.name, app.pid, app.toolkit, how, round(app.took_ms, 1), note, scale))
         parts += (part for part in its if view.bound is None or _is_within(part, view))
     merged: list[Element] = []
+    swing = {app: corrected(app.nodes) for app in found if is_swing(app.toolkit)}
     for part in sorted(parts, key=lambda part: part.level):
-        merged += _placed(part, len(merged), view)
+        merged += _placed(part, len(merged), view, swing.get(part.app, ()))
     silent: dict[int, str] = {window.pid: window.title for window in view.windows if window.pid}
     for app in found:
         silent.pop(app.pid, None)
@@ -87,17 +89,24 @@ def _windows(nodes: Sequence[Node]) -> list[list[int]]:
     return list(found.values())
 
 
-def _fit(app: Application, window: Node, view: View) -> Fit | None:
-    if window.extents is None:
+def _fit(app: Application, places: Sequence[int], view: View) -> Fit | None:
+    """Return the fit of a window, in Java by its root pane, because Java's windows report no or wrong extents."""
+    window = app.nodes[places[0]]
+    inside = [node for node in (app.nodes[each] for each in places[1:2]) if node.role == ROOT_PANE]
+    extents = (*inside, window)[0].extents
+    if extents is None:
         return None
-    return fit(window.extents, window.name, app.pid, view.windows, in_window=app.in_window)
+    return fit(extents, window.name, app.pid, view.windows, in_window=app.in_window)
 
 
-def _placed(part: _Part, first: int, view: View) -> list[Element]:
-    """Return a window's elements with their boxes; their ids start at ``first``."""
+def _placed(part: _Part, first: int, view: View, swing: Sequence[Extents | None]) -> list[Element]:
+    """Return a window's elements with their boxes; their ids start at ``first``.
+
+    ``swing`` holds the corrected extents of all elements of a Java program. It is empty for other programs.
+    """
     app, ids, made = part.app, {-1: -1}, []
     panes: dict[int, Box | None] = {-1: None}
-    fits = {-1: part.fit}
+    fits, roles = {-1: part.fit}, {-1: ""}
     page = _page_fit(part)
     for number, place_in in enumerate(part.places, first):
         node = app.nodes[place_in]
@@ -105,7 +114,9 @@ def _placed(part: _Part, first: int, view: View) -> list[Element]:
         above = app.nodes[node.parent] if node.parent >= 0 else None
         popup = _popup(node, above, app.pid, view) if app.in_window and above is not None else None
         fits[place_in] = popup or (page if page and node.role == PAGE else fits[node.parent])
-        box, covered = _box(fits[place_in], app.pid, node, view)
+        role, name, value = described(node, roles[node.parent]) if swing else (node.role, node.name, node.value)
+        roles[place_in], extents = role, swing[place_in] if swing else node.extents
+        box, covered = _box(fits[place_in], app.pid, node, extents, view)
         pane = None if popup else panes[node.parent]
         if pane is not None:
             box = box.intersection(pane) or NOWHERE
@@ -117,7 +128,7 @@ def _placed(part: _Part, first: int, view: View) -> list[Element]:
             states |= {COVERED}
         node.seen = box
         shortcut = node.shortcut or ""
-        told = node.role, node.name, states, box, ids[node.parent], node.value, node.protected, shortcut
+        told = role, name, states, box, ids[node.parent], value, node.protected, shortcut
         node.element = _element(node.element, number, told, app)
         made.append(node.element)
     return made
@@ -151,9 +162,9 @@ def _popup(node: Node, above: Node, pid: int, view: View) -> Fit | None:
     return popup_fit(node.extents, above.extents, pid, view.windows)
 
 
-def _box(fit: Fit | None, pid: int, node: Node, view: View) -> tuple[Box, bool]:
+def _box(fit: Fit | None, pid: int, node: Node, extents: Extents | None, view: View) -> tuple[Box, bool]:
     """Return an element's box, and whether another program covers it; ``NOWHERE`` if it has no place on the screen."""
-    if fit is None or node.extents is None or not node.states & protocol.SHOWING or not sound(node.extents):
+    if fit is None or extents is None or not node.states & protocol.SHOWING or not sound(extents):
         return NOWHERE, False
-    box, covered = place(fit.on_screen(node.extents), pid, view.windows, view.area)
+    box, covered = place(fit.on_screen(extents), pid, view.windows, view.area)
     return box or NOWHERE, covered

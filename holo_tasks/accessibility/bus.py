@@ -113,11 +113,16 @@ class Bus:
     why_not: str = ""
     guest: Guest | None = None
 
+    @property
+    def address_for_programs(self) -> str:
+        """The address at which programs reach the bus: that of the guest's socket if they run as another user."""
+        return _address(self.guest.socket) if self.guest else self.address
+
     def environment(self) -> dict[str, str]:
         """Return the variables that make a program use this bus and publish its elements there."""
         if self.process is None:
             return {}
-        address = _address(self.guest.socket) if self.guest else self.address
+        address = self.address_for_programs
         on = {"DBUS_SESSION_BUS_ADDRESS": address}
         telling = {
             "AT_SPI_BUS_ADDRESS": address,

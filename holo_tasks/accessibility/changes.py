@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,6 @@ OWN_EVENTS = {
     "object:textchanged": None,
     "object:valuechanged": None,
     "object:boundschanged": None,
-    "object:visibledatachanged": None,
     "focus:focus": None,
     "window:activate": None,
     "window:deactivate": None,
@@ -53,16 +52,26 @@ class Changes:
     added: dict[str, str] = field(default_factory=dict)
     """Paths of elements that are new in the program's cache, with the paths of their parents."""
     removed: set[str] = field(default_factory=set)
+    redrawn: set[str] = field(default_factory=set)
+    """Paths of elements that drew something else."""
     everything: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.everything or self.own or self.inside or self.shown or self.added or self.removed)
 
+    def keep_redrawn(self, known: Collection[str]) -> None:
+        """Treat the redrawn elements that are ``known`` as changed, and forget the others.
+
+        Java's tables redraw an element outside of the tree whenever one of their cells is read.
+        """
+        self.own |= self.redrawn.intersection(known)
+        self.redrawn.clear()
+
     def hear(self, path: str, interface: str, member: str, body: Sequence[Any]) -> None:
         """Record a signal; set ``everything`` if it is unknown or too many elements changed."""
         if self.everything:
             return
-        told = len(self.own) + len(self.inside) + len(self.shown) + len(self.added) + len(self.removed)
+        told = len(self.own) + len(self.redrawn) + len(self.inside) + len(self.shown) + len(self.added) + len(self.removed)
         if told >= MOST_TOLD or not self._record(path, interface, member, body):
             self.everything = True
 
@@ -87,6 +96,8 @@ class Changes:
             case "object:statechanged" if detail == "defunct":
                 if body[1:2] != [0]:  # GTK 3 signals for new elements that they are not defunct
                     self.removed.add(path)
+            case "object:visibledatachanged":
+                self.redrawn.add(path)
             case "object:childrenchanged" if path != protocol.ROOT:
                 self.inside.add(path)
             case _:

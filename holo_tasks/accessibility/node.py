@@ -47,6 +47,10 @@ class Node:
     """Its number of children as it publishes it; -1 if it does not."""
     labeled: bool = False
     """Whether its name was taken from its label."""
+    label: str = ""
+    """The text of the label of a combo box whose name is its chosen option, as in Java."""
+    asked: bool = False
+    """Whether it was asked for the combo box that it labels."""
     since_ns: int = 0
     """When it was first read (monotonic nanoseconds); zero before that."""
     seen: Box | None = None

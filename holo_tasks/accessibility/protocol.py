@@ -23,7 +23,7 @@ PROPERTIES = "org.freedesktop.DBus.Properties"
 EVENTS = "org.a11y.atspi.Event."
 ON_SCREEN, IN_WINDOW = 0, 1
 """Coordinate types of AT-SPI: extents relative to the screen, or to the window."""
-LABELLED_BY = 2
+LABEL_FOR, LABELLED_BY = 1, 2
 
 _names = partial(str.split, sep=",")
 _ROLES = _names(

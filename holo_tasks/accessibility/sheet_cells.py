@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.connection import Connection, NoAnswer
-from holo_tasks.accessibility.placement import sound
+from holo_tasks.accessibility.placement import Extents, sound
 
 MOST_CELLS = 1_500
 """Most cells of one table that are read, the upper rows first."""
@@ -30,13 +30,16 @@ All: TypeAlias = Callable[..., Awaitable[list[Any]]]
 """Calls functions, a few at a time, and returns their results; ``None`` stands for a missing answer."""
 
 
-async def filled_cells(connection: Connection, name: str, path: str, every: All) -> list[str] | None:
+async def filled_cells(
+    connection: Connection, name: str, path: str, every: All, visible: Extents | None = None
+) -> list[str] | None:
     """Return the paths of the visible cells of a table that hold a text, row by row.
 
-    Returns ``None`` if the table does not report which cells are visible.
+    ``visible`` holds the extents of the table's visible part; ``None`` stands for the whole table. Returns ``None`` if
+    the table does not report which cells are visible.
     """
     try:
-        corners = await _corners(connection, name, path)
+        corners = await _corners(connection, name, path, visible)
     except NoAnswer:
         return None
     if corners is None:
@@ -47,10 +50,12 @@ async def filled_cells(connection: Connection, name: str, path: str, every: All)
     return [cell for cell in await every(*asked) if cell]
 
 
-async def _corners(connection: Connection, name: str, path: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
+async def _corners(
+    connection: Connection, name: str, path: str, visible: Extents | None
+) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Return row and column of the first and of the last visible cell; ``None`` if they are unknown."""
     where = protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN
-    extents = await connection.value(name, path, *where)
+    extents = visible or await connection.value(name, path, *where)
     left, top, width, height = extents
     if not sound(extents) or min(width, height) <= 2 * INSIDE:
         return None
@@ -85,13 +90,15 @@ async def _place_of(connection: Connection, name: str, path: str, x: int, y: int
 async def _cell(connection: Connection, name: str, path: str, row: int, column: int) -> str:
     """Return the path of a cell that holds a text, or of the part with the text; empty if there is no text.
 
-    In GTK 3 the picture and the text of a cell are separate children of the cell.
+    In GTK 3 the picture and the text of a cell are separate children of the cell. In Java the text is the cell's name.
     """
     its_name, cell = await connection.value(name, path, protocol.TABLE, "GetAccessibleAt", "(so)", row, column)
     if its_name != name or cell == protocol.NULL:
         return ""
     if (text := await _text(connection, name, cell)) is not None:
         return str(cell) if text else ""
+    if await connection.property(name, cell, protocol.ACCESSIBLE, "Name", "s"):
+        return str(cell)
     parts = await connection.value(name, cell, protocol.ACCESSIBLE, "GetChildren", "a(so)")
     for its_name, part in parts[:MOST_PARTS]:
         if its_name == name and await _text(connection, name, part):

@@ -82,12 +82,32 @@ async def _labels(
     return [called[path] if path in called else one_line(told.get(path) or "", NAME_CHARACTERS) for path in paths]
 
 
-def _labeled_by(relations: Sequence[Any]) -> str:
-    """Return the path of an element's label (LABELLED_BY), or an empty text."""
+def _labeled_by(relations: Sequence[Any], wanted: int = protocol.LABELLED_BY) -> str:
+    """Return the path of an element's label or, with LABEL_FOR, of the element that it labels; else an empty text."""
     for kind, others in relations[:MOST_RELATIONS]:
-        if kind == protocol.LABELLED_BY and others:
+        if kind == wanted and others:
             return str(others[0][1])
     return ""
+
+
+async def read_choice_labels(connection: Connection, bus_name: str, nodes: Sequence[Node]) -> bool:
+    """Read the labels of combo boxes that publish their chosen option as their name; return whether any changed.
+
+    Java publishes this relation at the label only, so each label beside such a combo box is asked once.
+    """
+    boxes = {node.path: node for node in nodes if node.role == "combo box" and node.extents}
+    beside = {node.parent for node in boxes.values()}
+    labels = [node for node in nodes if node.role == "label" and node.parent in beside and not node.asked][:MOST_VALUES]
+    told = await connection.all(
+        bus_name, [method(node.path, protocol.ACCESSIBLE, "GetRelationSet", "a(ua(so))") for node in labels]
+    )
+    changed = False
+    for node, relations in zip(labels, told, strict=True):
+        node.asked = relations is not None
+        box = boxes.get(_labeled_by(relations or (), protocol.LABEL_FOR))
+        if box is not None and box.label != node.name:
+            box.label, changed = node.name, True
+    return changed
 
 
 async def read_shortcuts(connection: Connection, bus_name: str, nodes: Sequence[Node]) -> None:

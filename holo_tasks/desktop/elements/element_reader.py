@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import xcffib.xproto
+
 from holo_tasks.accessibility.bus import Bus
 from holo_tasks.accessibility.mending import MOST_AGAIN
 from holo_tasks.accessibility.placement import TopWindow, View
@@ -32,6 +34,7 @@ NAP_S = 0.02
 """Seconds between two checks whether the request was cancelled."""
 LATELY = 3
 """Number of pictures, after elements were last asked for, before which elements are read ahead."""
+BUS_PROPERTY = "AT_SPI_BUS"
 NOT_ASKED = "The elements of programs on a borrowed display are not read: set accessibility=True to read them."
 NO_BUS = "The display names no accessibility bus, so no program there publishes elements."
 
@@ -166,11 +169,23 @@ def _await(reading: Future[ElementTree], interrupt: Interrupt) -> None:
         interrupt.check()
 
 
+def name_bus(link: XLink, bus: Bus) -> None:
+    """Set the root window's property that names the accessibility bus.
+
+    Qt 5 and Java's wrapper look for the bus there. They ignore the variable AT_SPI_BUS_ADDRESS.
+    """
+    if bus.process is not None and not bus.why_not:
+        address = bus.address_for_programs.encode()
+        core, replace_it, name = link.conn.core, xcffib.xproto.PropMode.Replace, link.atom(BUS_PROPERTY)
+        core.ChangeProperty(replace_it, link.root, name, xcffib.xproto.Atom.STRING, 8, len(address), address)
+        link.sync()
+
+
 def named_by(link: XLink, *, asked_for: bool) -> Bus:
     """Return the accessibility bus that a display names, if ``asked_for``."""
     if not asked_for:
         return Bus(None, "", -1, NOT_ASKED)
-    address = link.text(link.root, "AT_SPI_BUS")
+    address = link.text(link.root, BUS_PROPERTY)
     return Bus(None, address, -1, "" if address else NO_BUS)
 
 

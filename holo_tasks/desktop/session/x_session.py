@@ -207,6 +207,7 @@ class XSession:
         self._record_time("imports")
 
     def _connect(self) -> None:
+        from holo_tasks.desktop.elements.element_reader import name_bus
         from holo_tasks.desktop.session.borrowed import check_display
         from holo_tasks.desktop.x11 import window_manager as wm
         from holo_tasks.desktop.x11.glx_requests import Ear
@@ -222,6 +223,8 @@ class XSession:
             self._helpers.append(manager)
             wm.managing(self._link, manager, self._folder)
             wm.paint_background(self._link)
+            if self._bus is not None:
+                name_bus(self._link, self._bus)
             if not self._opengl:
                 self._ear = Ear(self._link)
             self._record_time("window_manager")
