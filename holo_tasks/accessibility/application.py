@@ -39,7 +39,7 @@ from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node
 from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import may_show_more
 from holo_tasks.accessibility.sheet_cells import filled_cells
-from holo_tasks.accessibility.swing import is_swing, visible_part
+from holo_tasks.accessibility.swing import is_swing, may_list, visible_part
 from holo_tasks.accessibility.values import VALUE_CHARACTERS, read_choice_labels, read_shortcuts, read_values
 from holo_tasks.core.elements.elements import How
 from holo_tasks.core.screen.geometry import Box
@@ -93,6 +93,14 @@ class Application:
     def in_window(self) -> bool:
         """Return whether it reports positions relative to its windows, as GTK 4 does, which has no screen positions."""
         return self.toolkit.lower().startswith("gtk 4")
+
+    @property
+    def is_swing(self) -> bool:
+        """Return whether it is a Java program. It is read without a listener and without its cache.
+
+        A listener would make its bridge create every cell of every table, which takes a millisecond each.
+        """
+        return is_swing(self.toolkit)
 
     @property
     def busy(self) -> frozenset[str]:
@@ -179,7 +187,9 @@ class Application:
         Of the repainted elements only those whose pixels changed are read. If one of these moved, unchanged ones may
         have moved too, and the result is false.
         """
-        whole = self.in_window or any(node.adopted or node.cell for node in self.nodes)
+        whole = self.in_window or any(node.adopted or (node.cell and not self.is_swing) for node in self.nodes)
+        if self.is_swing and (drawn is None or anew is None):
+            return False  # it sends no signals, so only a full reading finds all changes
         if changes and (whole or drawn is None):
             return False
         if whole or drawn is None or anew is None:
@@ -192,16 +202,19 @@ class Application:
                 partial(self._facts, connection),
                 partial(self._where, connection),
             )
-            done = await mended(self.nodes, changes, drawn_over(self.nodes, anew), asks, beside=anew != drawn)
+            over = drawn_over(self.nodes, anew, hidden=self.is_swing)
+            done = await mended(self.nodes, changes, over, asks, beside=anew != drawn)
         except Unclear:
             return False
-        if len(done.nodes) > MOST_ELEMENTS:
+        if len(done.nodes) > MOST_ELEMENTS or (self.is_swing and done.turned):
             return False
         self.nodes = done.nodes
         before = {node.path: node.extents for node in self.nodes}
         moved = await self._measure(connection, done.again, done.extents)
         if anew != drawn and (moved or self._grown(before)):
             return False
+        if self.is_swing and any(self.nodes[place].cell for place in moved):
+            return False  # other rows of the table may show
         turned = {id(node) for node in done.turned}
         moved |= {place for place, node in enumerate(self.nodes) if id(node) in turned}
         if may_show_more(self.nodes, moved, drawn):
@@ -216,7 +229,7 @@ class Application:
 
     async def _read_values(self, connection: Connection, only: Collection[str] | None = None) -> None:
         self.changes += await read_values(connection, self.bus_name, self.nodes, only)
-        if is_swing(self.toolkit):
+        if self.is_swing:
             self.changes += await read_choice_labels(connection, self.bus_name, self.nodes)
 
     def unreadable(self) -> None:
@@ -232,6 +245,10 @@ class Application:
 
     async def _connect(self) -> Connection:
         connection = await Connection.to(self._address)
+        if not self.toolkit:
+            await self._read_toolkit(connection)
+        if self.is_swing:
+            return connection
         rule = f"type='signal',sender='{self.bus_name}'"
         await connection.daemon("AddMatch", rule)
         for events in ("object:", "window:"):
@@ -249,9 +266,7 @@ class Application:
         self.changes += 1
         kept, told = self._unmoved_paths(drawn), {node.path: node for node in self.nodes}
         self.note = ""
-        if not self.toolkit:
-            await self._read_toolkit(connection)
-        items = await self._cached(connection)
+        items = {} if self.is_swing else await self._cached(connection)
         if len(items) > 1:
             await self._complete(connection, items)
             await self._sort(connection, items)
@@ -315,14 +330,9 @@ class Application:
     async def _complete(self, connection: Connection, items: dict[str, CachedItem]) -> None:
         """Add the elements that the cache lacks. GTK 3 adds later elements to it only after a request for them."""
         held = Counter(item.above for path, item in items.items() if path != item.above)
-        most = MOST_LISTED if is_swing(self.toolkit) else MOST_CHILDREN
         lacking = [
-            path
-            for path, item in items.items()
-            if held[path] < item.count <= (most if item.node.tabular else MOST_CHILDREN) or makes_paragraphs(item)
+            path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or makes_paragraphs(item)
         ]
-        if is_swing(self.toolkit):  # it would create every cell and item of a hidden page
-            lacking = [path for path in lacking if items[path].node.states & protocol.SHOWING]
         told = await self._children_of(connection, lacking)
         below = dict(zip(lacking, told, strict=True))
         for _ in range(DEEPEST):
@@ -429,7 +439,11 @@ class Application:
         nodes = [node for node, _ in found.values()]
         above = [node for node in nodes if self._has_readable_children(node)]
         kinds = FIELDS | NUMBERS
-        more = [n for n in nodes if n.role in kinds or n.states & (protocol.EDITABLE | protocol.MANAGES)]
+        more = [
+            n
+            for n in nodes
+            if n.role in kinds or n.states & (protocol.EDITABLE | protocol.MANAGES) or self._is_large_table(n)
+        ]
         offered = [method(node.path, accessible, "GetInterfaces", "as") for node in more]
         inside = [method(node.path, accessible, "GetChildren", "a(so)") for node in above]
         told = await ask(self.bus_name, [*offered, *inside])
@@ -444,9 +458,15 @@ class Application:
 
     def _has_readable_children(self, node: Node) -> bool:
         """Return whether to ask an element for its children."""
+        if self.is_swing and (self._is_large_table(node) or not may_list(node)):
+            return False
         if node.count > MOST_CHILDREN and not node.protected:
             self.note = _CUT  # a spreadsheet has millions of children, and listing them takes too long
         return 0 < node.count <= MOST_CHILDREN and not node.protected and not node.states & protocol.DEFUNCT
+
+    def _is_large_table(self, node: Node) -> bool:
+        """Return whether only the visible cells of a table are read, because its program is slow to list all."""
+        return self.is_swing and node.role == "table" and node.count > MOST_LISTED
 
     async def _read_complete(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
         """Read elements like `_read_elements`; ``None`` also for elements that do not list all their children."""
@@ -547,10 +567,10 @@ class Application:
             (place, node)
             for place, node in enumerate(self.nodes)
             if node.tabular and node.extents and place not in held
-            if node.states & protocol.MANAGES or (is_swing(self.toolkit) and node.count > MOST_LISTED)
+            if node.states & protocol.MANAGES or self._is_large_table(node)
         ]
         for place, table in tables[:MOST_TABLES]:
-            visible = visible_part(self.nodes, place) if is_swing(self.toolkit) else None
+            visible = visible_part(self.nodes, place) if self.is_swing else None
             found = await filled_cells(connection, self.bus_name, table.path, answers, visible)
             if found is None:
                 continue
@@ -570,7 +590,7 @@ class Application:
         node.extents = tuple(
             await connection.value(self.bus_name, path, protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN)
         )
-        if is_swing(self.toolkit):
+        if self.is_swing:
             return node
         # LibreOffice returns nothing if more characters are requested than a text has.
         text = await connection.value(self.bus_name, path, protocol.TEXT, "GetText", "s", 0, -1)

@@ -55,18 +55,22 @@ class Mended:
     """Extents of some elements, by path. They were read together with the rest, because each wait takes time."""
 
 
-def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box]) -> list[int]:
-    """Return the indexes of the showing elements that were repainted.
+def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box], *, hidden: bool = False) -> list[int]:
+    """Return the indexes of the showing elements that were repainted, and with ``hidden`` their hidden children.
 
     An element without a visible box counts as repainted if its nearest ancestor with a box was.
     """
     found, shows = [], list[Box | None]()
+    over = set[int]()
     for place, node in enumerate(nodes):
         box = node.seen if node.seen is not None and node.seen.area else None
         if box is None and node.parent >= 0:
             box = shows[node.parent]
         shows.append(box)
         if node.states & protocol.SHOWING and (box is None or any(map(box.intersects, drawn))):
+            over.add(place)
+            found.append(place)
+        elif hidden and node.parent in over and not node.states & protocol.SHOWING:
             found.append(place)
     return found
 

@@ -10,12 +10,17 @@ from collections.abc import Sequence
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.node import Node
-from holo_tasks.accessibility.placement import SLACK, Extents, sound
+from holo_tasks.accessibility.placement import Extents
 from holo_tasks.core.screen.geometry import Box
 
 TOOLKIT = "j2se"
 ROOT_PANE = "root pane"
 """Role of the area of a window without its frame."""
+POPUP = "popup menu"
+POPUPS = {POPUP, "menu"}
+BORDERS = 12
+"""Most pixels by which a popup is wider or higher than its entries."""
+MENUS = {"menu", "menu bar", "menu item"}
 ITEMS = {"table": "cell", "tree table": "cell", "list": "list item", "tree": "tree item", "tree item": "tree item"}
 """Roles of labels by the role of their parent. Swing draws cells and items with labels, and publishes that role."""
 
@@ -23,6 +28,14 @@ ITEMS = {"table": "cell", "tree table": "cell", "list": "list item", "tree": "tr
 def is_swing(toolkit: str) -> bool:
     """Return whether the name of a toolkit is that of Java's wrapper."""
     return toolkit.lower().startswith(TOOLKIT)
+
+
+def may_list(node: Node) -> bool:
+    """Return whether to read an element's children: it shows, or it is a menu, whose entries are of use while closed.
+
+    Swing creates each cell of a hidden table when it is asked for it.
+    """
+    return bool(node.states & protocol.SHOWING) or node.role in MENUS
 
 
 def described(node: Node, above_role: str) -> tuple[str, str, str]:
@@ -37,31 +50,51 @@ def described(node: Node, above_role: str) -> tuple[str, str, str]:
 
 def corrected(nodes: Sequence[Node]) -> list[Extents | None]:
     """Return the extents of all elements of a program, with those corrected that the wrapper reports wrongly."""
-    found: list[Extents | None] = []
-    popups = [
+    below: dict[int, list[int]] = {}
+    for place, node in enumerate(nodes):
+        below.setdefault(node.parent, []).append(place)
+    found = [node.extents for node in nodes]
+    for place, node in enumerate(nodes):
+        inside = [each for each in below.get(place, ()) if nodes[each].extents is not None and _shows(nodes[each])]
+        if node.parent < 0 and inside and nodes[inside[0]].role == ROOT_PANE:
+            found[place] = nodes[inside[0]].extents
+        elif node.role in POPUPS and inside:
+            popup = found[place] if node.role == POPUP else _popup([nodes[each] for each in inside], nodes)
+            for each in inside if popup else ():
+                found[each] = _moved(nodes[each].extents, *_way_into(popup, [nodes[other] for other in inside]))
+        elif node.role == "tab" and node.parent >= 0 and node.extents and (tabs := found[node.parent]):
+            for each in inside:
+                found[each] = _moved(nodes[each].extents, tabs[0] - node.extents[0], tabs[1] - node.extents[1])
+    return found
+
+
+def _moved(extents: Extents | None, right: int, down: int) -> Extents | None:
+    return extents and (extents[0] + right, extents[1] + down, *extents[2:])
+
+
+def _around(entries: Sequence[Node]) -> Box:
+    return Box.around([Box(*each.extents) for each in entries if each.extents])
+
+
+def _way_into(popup: Extents | None, entries: Sequence[Node]) -> tuple[int, int]:
+    """Return by how many pixels, to the right and down, a menu's entries are moved to be in the middle of its popup."""
+    around = _around(entries)
+    if popup is None or Box(*popup).encloses(around, slack=1):
+        return 0, 0
+    left, top, width, height = popup
+    return left + (width - around.width) // 2 - around.left, top + (height - around.height) // 2 - around.top
+
+
+def _popup(entries: Sequence[Node], nodes: Sequence[Node]) -> Extents | None:
+    """Return the extents of the popup that shows a menu's entries, by its size; ``None`` if it is unclear."""
+    around = _around(entries)
+    fitting = {
         node.extents
         for node in nodes
-        if node.role == "popup menu" and _shows(node) and nodes[node.parent].role != "combo box" and node.extents
-    ]
-    rooms: dict[int, Extents | None] = {}
-    for place, node in enumerate(nodes):
-        above = nodes[node.parent] if node.parent >= 0 else None
-        extents = node.extents
-        if above is None:
-            inside = nodes[place + 1] if place + 1 < len(nodes) and nodes[place + 1].parent == place else None
-            extents = inside.extents if inside is not None and inside.role == ROOT_PANE else extents
-        elif extents is not None and (origin := found[node.parent]) is not None:
-            room = None
-            if above.role == "tab" and above.parent >= 0:
-                room = found[above.parent]
-            elif above.role == "menu" and _shows(node):
-                if node.parent not in rooms:
-                    rooms[node.parent] = _popup(nodes, node.parent, origin, popups)
-                room = rooms[node.parent]
-            if room is not None:
-                extents = extents[0] - origin[0] + room[0], extents[1] - origin[1] + room[1], *extents[2:]
-        found.append(extents)
-    return found
+        if node.role == POPUP and _shows(node) and node.extents is not None
+        if 0 <= node.extents[2] - around.width <= BORDERS and 0 <= node.extents[3] - around.height <= BORDERS
+    }
+    return fitting.pop() if len(fitting) == 1 else None
 
 
 def visible_part(nodes: Sequence[Node], place: int) -> Extents | None:
@@ -74,22 +107,6 @@ def visible_part(nodes: Sequence[Node], place: int) -> Extents | None:
         return extents
     seen = Box(*extents).intersection(Box(*pane))
     return None if seen is None else (seen.left, seen.top, seen.width, seen.height)
-
-
-def _popup(nodes: Sequence[Node], menu: int, origin: Extents, popups: Sequence[Extents]) -> Extents | None:
-    """Return the extents of the popup that shows a menu's entries, by its size; ``None`` if it is unclear."""
-    entries = [
-        node.extents
-        for node in nodes
-        if node.parent == menu and _shows(node) and node.extents is not None and sound(node.extents)
-    ]
-    if not entries:
-        return None
-    right = max(left + width for left, _, width, _ in entries) - origin[0]
-    bottom = max(top + height for _, top, _, height in entries) - origin[1]
-    border = 2 * SLACK
-    fitting = [each for each in popups if 0 <= each[2] - right <= border and 0 <= each[3] - bottom <= border]
-    return fitting[0] if len(set(fitting)) == 1 else None
 
 
 def _shows(node: Node) -> bool:
