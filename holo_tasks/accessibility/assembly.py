@@ -11,11 +11,11 @@ from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import Extents, Fit, View, fit, place, popup_fit, sound
 from holo_tasks.accessibility.swing import ROOT_PANE, corrected, described, is_swing
+from holo_tasks.accessibility.toolkits import lacking
 from holo_tasks.core.elements import elements
 from holo_tasks.core.elements.elements import COVERED, NOWHERE, TOO_LATE, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
 
-TELLS_NOTHING = "it tells nothing of its elements, as programs of Tk and of plain X do"
 MISFITS = "where it says that its windows are is not where the X server has them"
 NOBODY = "No program on this screen tells of its elements: what is on it can only be seen."
 
@@ -67,11 +67,11 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
     silent: dict[int, str] = {window.pid: window.title for window in view.windows if window.pid}
     for app in found:
         silent.pop(app.pid, None)
-    told += (elements.Application(title, pid, "", "none", note=TELLS_NOTHING) for pid, title in silent.items())
-    lacking = [app for app in told if app.note]
-    heard = merged or any(app.note != TELLS_NOTHING for app in lacking)
-    why_not = " ".join(f"{app.name or f'Process {app.pid}'}: {app.note}." for app in lacking) if heard else NOBODY
-    return ElementTree(tuple(merged), tuple(told), complete=not lacking and bool(merged), why_not=why_not)
+    heard = merged or any(app.note for app in told)
+    told += (elements.Application(title, pid, "", "none", note=lacking(pid)) for pid, title in silent.items())
+    notes = [f"{app.name or f'Process {app.pid}'}: {app.note}." for app in told if app.note]
+    why_not = " ".join(notes if heard else [NOBODY, *notes])
+    return ElementTree(tuple(merged), tuple(told), complete=not notes and bool(merged), why_not=why_not)
 
 
 def _is_within(part: _Part, view: View) -> bool:

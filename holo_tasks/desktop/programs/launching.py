@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.accessibility import bus
+from holo_tasks.accessibility import bus, toolkits
 from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop.profiles.profile import Profile, as_it_is, profile_for
 from holo_tasks.desktop.programs.interpreter_scripts import Started
@@ -61,6 +61,7 @@ class Launch:
         command = self.profile.command
         if self.bus is not None and not self.bus.why_not:
             command = bus.telling(command)
+            env |= {} if self.profile.is_snap else toolkits.variables(command, env, order["added"])
         start = lodging.start if lodging else Path.cwd()
         if order["closed"] is not None:
             self.sandbox = walls(order, env, start, self._sockets(), self.profile.folder, self.folder.name)

@@ -1,0 +1,98 @@
+"""Recognize the toolkits of programs, set the variables that they need, and name the packages that they lack.
+
+`variables` is the main function for a program that is started, `lacking` for one that runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from holo_tasks.machine.proc import process, stat_of
+
+LIBRARIES = Path("/usr/lib") / f"{os.uname().machine}-linux-gnu"
+WRAPPER, ITS_LIBRARY = Path("/usr/share/java/java-atk-wrapper.jar"), LIBRARIES / "jni/libatk-wrapper.so"
+XPROP = Path("/usr/bin/xprop")
+"""The program with which Java's wrapper looks for the accessibility bus."""
+GAIL, GTK2_BRIDGE = (LIBRARIES / f"gtk-2.0/modules/lib{name}.so" for name in ("gail", "atk-bridge"))
+FOR_JAVA, FOR_GTK2 = "libatk-wrapper-java-jni", "libgail-common libatk-adaptor"
+CHOICE = "javax.accessibility.assistive_technologies"
+JAVA_OPTIONS = (
+    f"-Xbootclasspath/a:{WRAPPER} -Dsun.boot.library.path={ITS_LIBRARY.parent} -D{CHOICE}=org.GNOME.Accessibility.AtkWrapper"
+)
+"""The class path of the boot loader is the only one that no program replaces by its own."""
+GTK2_MODULES = "gail:atk-bridge"
+ELSEWHERE = {"flatpak", "snap", "docker", "podman", "distrobox", "toolbox"}
+"""Commands that start a program with other files. A Java program without the named class does not start."""
+NO_TREE = "it has no accessibility tree; its text is read by OCR"
+OFF = "it is a {} program that was started without accessibility; start it as the program of a desktop"
+_TOOLKITS = (
+    ("JavaFX", r"libglass\w*|libjavafx_\w+"),
+    ("Java", r"libjvm"),
+    ("GTK 2", r"libgtk-x11-2\.0"),
+    ("GTK 3", r"libgtk-3"),
+    ("GTK 4", r"libgtk-4"),
+    ("Qt 5", r"libQt5Gui"),
+    ("Qt 6", r"libQt6Gui"),
+    ("Tk", r"lib(?:tcl)?tk\d[\d.]*"),
+)
+_LOADED = tuple((name, re.compile(rf"/{pattern}\.so".encode())) for name, pattern in _TOOLKITS)
+
+
+def variables(command: Sequence[str], given: Mapping[str, str], added: Collection[str]) -> dict[str, str]:
+    """Return the variables with which Java and GTK 2 publish their elements, if their packages are installed.
+
+    Options in ``given`` stay and have precedence. Variables whose names are in ``added`` stay unchanged.
+    """
+    found: dict[str, str] = {}
+    if given.get("NO_AT_BRIDGE") or ELSEWHERE.intersection(Path(word).name for word in command[:1]):
+        return found
+    java = given.get("JAVA_TOOL_OPTIONS", "")
+    if _has_java_wrapper() and CHOICE not in java:
+        found["JAVA_TOOL_OPTIONS"] = f"{JAVA_OPTIONS} {java}".rstrip()
+    modules = given.get("GTK_MODULES", "")
+    if _has_gtk2_modules() and "atk-bridge" not in modules:
+        found["GTK_MODULES"] = f"{modules}:{GTK2_MODULES}".lstrip(":")
+    return {name: text for name, text in found.items() if name not in added}
+
+
+def lacking(pid: int) -> str:
+    """Return why a running program publishes no elements, and a remedy if there is one."""
+    try:
+        started = stat_of(process(pid))[19]
+        return _lacking(pid, started)
+    except (OSError, IndexError):  # it has ended, or belongs to another user
+        return NO_TREE
+
+
+def toolkit_of(pid: int) -> str:
+    """Return the toolkit whose library a process has loaded; empty if it is none of the known ones."""
+    maps = (process(pid) / "maps").read_bytes()
+    return next((name for name, pattern in _LOADED if pattern.search(maps)), "")
+
+
+@lru_cache(maxsize=256)
+def _lacking(pid: int, started: str) -> str:
+    """``started`` tells the process from a later one with the same number."""
+    toolkit = toolkit_of(pid)
+    match toolkit:
+        case "Java" if not _has_java_wrapper():
+            return f"it is a Java program; install {FOR_JAVA} so that its elements can be read"
+        case "GTK 2" if not _has_gtk2_modules():
+            return f"it is a GTK 2 program; install {FOR_GTK2} so that its elements can be read"
+        case "Tk" | "JavaFX":
+            return f"it is a {toolkit} program, which has no accessibility tree on Linux; its text is read by OCR"
+        case "":
+            return NO_TREE
+    return OFF.format(toolkit)
+
+
+def _has_java_wrapper() -> bool:
+    return WRAPPER.exists() and ITS_LIBRARY.exists() and XPROP.exists()
+
+
+def _has_gtk2_modules() -> bool:
+    return GAIL.exists() and GTK2_BRIDGE.exists()
