@@ -132,12 +132,14 @@ class Bus:
         return on if self.why_not else on | telling
 
 
-def telling(command: Sequence[str]) -> list[str]:
-    """Return a command that makes a Chromium-based browser publish its pages; return other commands unchanged."""
-    program, *rest = command
-    if not CHROMIUM.fullmatch(os.path.basename(program)) or any(each.startswith(TELLS_IF_FORCED) for each in rest):  # noqa: PTH119
+def telling(command: Sequence[str], place: int = 0) -> list[str]:
+    """Return a Chromium-based program's command with the option to publish its pages, unless it has it already.
+
+    ``place`` is the index of the program in the command.
+    """
+    if any(each.startswith(TELLS_IF_FORCED) for each in command[place + 1 :]):
         return list(command)
-    return [program, TELLS_IF_FORCED, *rest]
+    return [*command[: place + 1], TELLS_IF_FORCED, *command[place + 1 :]]
 
 
 def launch(

@@ -49,6 +49,8 @@ class Node:
     """Whether its name was taken from its label."""
     label: str = ""
     """The text of the label of a combo box whose name is its chosen option, as in Java."""
+    chooses: bool = False
+    """Whether its value is its chosen option, because it publishes no text of its own."""
     asked: bool = False
     """Whether it was asked for the combo box that it labels."""
     since_ns: int = 0

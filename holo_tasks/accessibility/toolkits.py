@@ -18,7 +18,7 @@ WRAPPER, ITS_LIBRARY = Path("/usr/share/java/java-atk-wrapper.jar"), LIBRARIES /
 XPROP = Path("/usr/bin/xprop")
 """The program with which Java's wrapper looks for the accessibility bus."""
 GAIL, GTK2_BRIDGE = (LIBRARIES / f"gtk-2.0/modules/lib{name}.so" for name in ("gail", "atk-bridge"))
-FOR_JAVA, FOR_GTK2 = "libatk-wrapper-java-jni", "libgail-common libatk-adaptor"
+FOR_JAVA, FOR_GTK2, FOR_OFFICE = "libatk-wrapper-java-jni", "libgail-common libatk-adaptor", "libreoffice-gtk3"
 CHOICE = "javax.accessibility.assistive_technologies"
 JAVA_OPTIONS = (
     f"-Xbootclasspath/a:{WRAPPER} -Dsun.boot.library.path={ITS_LIBRARY.parent} -D{CHOICE}=org.GNOME.Accessibility.AtkWrapper"
@@ -30,6 +30,7 @@ ELSEWHERE = {"flatpak", "snap", "docker", "podman", "distrobox", "toolbox"}
 NO_TREE = "it has no accessibility tree; its text is read by OCR"
 OFF = "it is a {} program that was started without accessibility; start it as the program of a desktop"
 _TOOLKITS = (
+    ("LibreOffice", r"libvclplug_genlo"),
     ("JavaFX", r"libglass\w*|libjavafx_\w+"),
     ("Java", r"libjvm"),
     ("GTK 2", r"libgtk-x11-2\.0"),
@@ -83,6 +84,8 @@ def _lacking(pid: int, started: str) -> str:
             return f"it is a Java program; install {FOR_JAVA} so that its elements can be read"
         case "GTK 2" if not _has_gtk2_modules():
             return f"it is a GTK 2 program; install {FOR_GTK2} so that its elements can be read"
+        case "LibreOffice":
+            return f"it is LibreOffice without its GTK 3 interface; install {FOR_OFFICE} so that its elements can be read"
         case "Tk" | "JavaFX":
             return f"it is a {toolkit} program, which has no accessibility tree on Linux; its text is read by OCR"
         case "":

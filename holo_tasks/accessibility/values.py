@@ -12,12 +12,20 @@ from holo_tasks.accessibility.shortcuts import shortcut_of
 from holo_tasks.core.texts.visible_text import one_line
 
 VALUE_CHARACTERS, MOST_VALUES, MOST_SHORTCUTS, MOST_RELATIONS = 1_000, 300, 300, 20
+TERMINAL_CHARACTERS = 20_000
+"""Most characters of a terminal's screen that are read. One of 80 columns and 24 rows has 1,920."""
+OBJECT = "\ufffc"
+"""The character that stands for an object in a text."""
+OPTIONS = {"list item", "menu item"}
 PARAGRAPHS = {"paragraph", "heading"}
 """Roles whose whole text is requested: LibreOffice returns nothing if more characters are requested than it has."""
 
 
 async def read_values(
-    connection: Connection, bus_name: str, nodes: Sequence[Node], only: Collection[str] | None = None
+    connection: Connection,
+    bus_name: str,
+    nodes: Sequence[Node],
+    only: Collection[str] | None = None,
 ) -> bool:
     """Read the values of fields, except for passwords, and the labels of fields without a name.
 
@@ -30,7 +38,8 @@ async def read_values(
     texts = [node for node in fields if node.texts][:MOST_VALUES]
     numbers = [node for node in asked if node.ranges and node.role in NUMBERS and not node.texts][:MOST_VALUES]
     nameless = [node for node in nodes if node.role in FIELDS and not node.name and node.extents][:MOST_VALUES]
-    ends = [-1 if node.role in PARAGRAPHS else VALUE_CHARACTERS for node in texts]
+    most = [TERMINAL_CHARACTERS if node.role == "terminal" else VALUE_CHARACTERS for node in texts]
+    ends = [-1 if node.role in PARAGRAPHS else end for node, end in zip(texts, most, strict=True)]
     told = await connection.all(
         bus_name,
         [method(node.path, protocol.TEXT, "GetText", "s", 0, end) for node, end in zip(texts, ends, strict=True)]
@@ -39,9 +48,10 @@ async def read_values(
     )
     told[: len(texts)] = await _with_exact_ends(connection, bus_name, texts, told[: len(texts)])
     before = [(node.name, node.value) for node in nodes]
-    for node, holds in zip((*texts, *numbers), told, strict=False):
+    for node, holds, end in zip((*texts, *numbers), told, (*most, *[VALUE_CHARACTERS] * len(numbers)), strict=False):
         shown = f"{holds:g}" if isinstance(holds, float) else holds or ""
-        node.value = one_line(shown, VALUE_CHARACTERS)
+        node.value = one_line(shown, end)
+    _read_choices(nodes)
     called = {node.path: node.name for node in nodes if not node.labeled}
     labels = await _labels(connection, bus_name, called, told[len(texts) + len(numbers) :])
     for node, label in zip(nameless, labels, strict=True):
@@ -66,6 +76,20 @@ async def _with_exact_ends(
     )
     exact = dict(zip(ends, texts, strict=True))
     return [exact.get(place, text) for place, text in enumerate(told)]
+
+
+def _read_choices(nodes: Sequence[Node]) -> None:
+    """Set the value of each combo box of a page to its chosen option, because browsers publish no text for it."""
+    boxes = set[int]()
+    for place, node in enumerate(nodes):
+        if node.role == "combo box" and (not node.texts or node.chooses or node.value == OBJECT):
+            node.chooses = True
+            boxes.add(place)
+    above = dict[int, int]()
+    for place, node in enumerate(nodes) if boxes else ():
+        above[place] = node.parent if node.parent in boxes else above.get(node.parent, -1)
+        if above[place] >= 0 and node.states & protocol.SELECTED and node.role in OPTIONS:
+            nodes[above[place]].value = node.name
 
 
 async def _labels(

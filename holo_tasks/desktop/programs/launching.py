@@ -11,6 +11,8 @@ from typing import Any
 from holo_tasks.accessibility import bus, toolkits
 from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop.profiles.profile import Profile, as_it_is, profile_for
+from holo_tasks.desktop.profiles.programs import BROWSER
+from holo_tasks.desktop.profiles.wrappers import place_of_program
 from holo_tasks.desktop.programs.interpreter_scripts import Started
 from holo_tasks.desktop.programs.other_user import Lodging, OtherUser, lodge
 from holo_tasks.desktop.programs.program import Program
@@ -60,7 +62,8 @@ class Launch:
         self.profile = self._profile(env.get("PATH"))
         command = self.profile.command
         if self.bus is not None and not self.bus.why_not:
-            command = bus.telling(command)
+            if self.profile.kind is BROWSER:
+                command = bus.telling(command, place_of_program(command))
             env |= {} if self.profile.is_snap else toolkits.variables(command, env, order["added"])
         start = lodging.start if lodging else Path.cwd()
         if order["closed"] is not None:
