@@ -56,6 +56,8 @@ LAGS_NS, MAY_LAG_NS, AGAIN_NS, LEAST_SCROLLED = 700_000_000, 1_500_000_000, 40_0
 ``LAGS_NS`` is the time after a repaint in which positions may be old, and ``MAY_LAG_NS`` the time in which repainted
 elements are asked again. ``AGAIN_NS`` is the shortest time between two such requests. Repaints of fewer than
 ``LEAST_SCROLLED`` elements are not a scroll."""
+CONFIRM_NS = 200_000_000
+"""Pause before the second reading of a program without signals, in nanoseconds."""
 NO_EXTENTS: Mapping[str, Extents | None] = {}
 CACHE_OFFER_S = 0.3
 """Seconds in which a program may offer its cache after a first request for its events."""
@@ -85,6 +87,8 @@ class Application:
         self.measured_ns = self._read_ns = 0
         """``measured_ns`` is the time up to which all repaints are covered by positions that were read after them.
         ``_read_ns`` is the end of the last reading. Both are monotonic nanoseconds."""
+        self._confirmed = False
+        """Whether two full readings were equal, with a pause between them."""
         self._windows: tuple[object, ...] = ()
         self.changes = 0
         """Counter of changes of the tree."""
@@ -120,10 +124,13 @@ class Application:
                 changes = connection.taken()
                 changes.keep_redrawn({node.path for node in self.nodes})
                 if not changes and anew == ():
-                    return
+                    if not self._has_to_confirm(at_ns):
+                        return
+                    anew = None  # a full reading
                 self.late = True
                 connection.allow()
                 if await self._mend(connection, changes, drawn, anew):
+                    self._confirmed = False
                     self.late, self.measured_ns, self._read_ns = False, at_ns, time.monotonic_ns()
                     return
             self.late = True
@@ -131,8 +138,10 @@ class Application:
                 connection = self._connection = await self._connect()
             connection.allow()
             connection.taken()
+            before = _shown_facts(self.nodes)
             await self._read(connection, drawn)
             self.late, self.measured_ns, self._read_ns = False, at_ns, time.monotonic_ns()
+            self._confirmed = before == _shown_facts(self.nodes)
         except NoAnswer as error:
             self.how, self.nodes, self.note = "none", [], f"it does not answer ({error})"
             self.late = False
@@ -155,6 +164,10 @@ class Application:
             if any(at_ns > node.since_ns and box.intersects(node.seen or box) for at_ns, box in latest)
         )
         return len(list(islice(found, LEAST_SCROLLED))) == LEAST_SCROLLED
+
+    def _has_to_confirm(self, at_ns: int) -> bool:
+        """Return whether to read it again without a repaint: Java may draw before its elements say that they show."""
+        return self.is_swing and not self._confirmed and at_ns - self._read_ns > CONFIRM_NS
 
     def _lags_ns(self, most: int) -> int:
         """Return ``most`` if its toolkit may report old positions, else zero."""
@@ -596,6 +609,11 @@ class Application:
         text = await connection.value(self.bus_name, path, protocol.TEXT, "GetText", "s", 0, -1)
         node.value = one_line(text, VALUE_CHARACTERS)
         return node
+
+
+def _shown_facts(nodes: Sequence[Node]) -> list[tuple[object, ...]]:
+    """Return the values of elements that two readings share. The paths of cells differ by reading."""
+    return [(node.parent, node.role, node.name, node.value, node.states, node.extents) for node in nodes]
 
 
 def _pairs(told: Sequence[Any], many: int) -> list[tuple[str, int] | None]:

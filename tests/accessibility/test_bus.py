@@ -189,17 +189,12 @@ def test_a_bus_works_in_a_folder_with_special_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "tells"),
+    ("command", "place", "told"),
     [
-        ("chromium --app=x", True),
-        ("/usr/bin/google-chrome-stable", True),
-        ("/opt/electron main.js", True),
-        ("firefox", False),
-        ("python3 chromium", False),
+        ("chromium --app=x", 0, f"chromium {bus.TELLS_IF_FORCED} --app=x"),
+        ("env A=b orders page", 2, f"env A=b orders {bus.TELLS_IF_FORCED} page"),
     ],
 )
-def test_chromium_browsers_get_the_flag_that_exposes_web_pages(command, tells) -> None:
-    told = bus.telling(command.split())
-    assert (bus.TELLS_IF_FORCED in told) == tells
-    assert [each for each in told if each != bus.TELLS_IF_FORCED] == command.split()
-    assert bus.telling(told) == told
+def test_chromium_browsers_get_the_flag_that_exposes_web_pages(command, place, told) -> None:
+    assert " ".join(bus.telling(command.split(), place)) == told
+    assert " ".join(bus.telling(told.split(), place)) == told
