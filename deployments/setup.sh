@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 for_demo=(xvfb openbox fonts-dejavu-core python3-tk tigervnc-scraping-server novnc libx11-6 libxcb1 libxcb-shm0 libxcb-randr0 libxcb-xfixes0 libglib2.0-0)
 for_test=(chromium freerdp2-x11 tigervnc-viewer xrdp xorgxrdp xserver-xorg-core bubblewrap dbus-bin dovecot-imapd openssl xdotool x11-utils x11-xserver-utils xterm tigervnc-standalone-server fonts-noto-cjk procps postgresql
-  dbus at-spi2-core python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 claws-mail mousepad thunar libreoffice-calc libreoffice-writer libreoffice-gtk3 libegl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0)
+  dbus at-spi2-core libatk-wrapper-java-jni libgail-common libatk-adaptor python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 claws-mail mousepad thunar libreoffice-calc libreoffice-writer libreoffice-gtk3 libegl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0)
 for_fleet=(postgresql redis-server bubblewrap procps)
 for_benchmark=(chromium dbus at-spi2-core xterm libreoffice-calc libreoffice-writer libreoffice-gtk3 mousepad thunar claws-mail)
 # What builds the container image and walls it in; nothing of Python's is needed for that.

@@ -12,16 +12,19 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any
 
 from holo_tasks.accessibility import embedded, protocol
 from holo_tasks.accessibility.cached_items import (
+    DEEPEST,
     MOST_CHILDREN,
+    MOST_ELEMENTS,
     CachedItem,
+    arranged,
     has_wrong_parent,
     makes_paragraphs,
     newer_item,
     older_item,
+    pairs_of,
 )
 from holo_tasks.accessibility.changes import Changes
 from holo_tasks.accessibility.connection import (
@@ -35,7 +38,7 @@ from holo_tasks.accessibility.connection import (
     property_of,
 )
 from holo_tasks.accessibility.mending import Asks, Facts, Unclear, drawn_over, mended
-from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of
+from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of, shown_facts
 from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import may_show_more
 from holo_tasks.accessibility.sheet_cells import filled_cells
@@ -45,7 +48,6 @@ from holo_tasks.core.elements.elements import How
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.texts.visible_text import one_line
 
-MOST_ELEMENTS, DEEPEST = 5_000, 60
 MOST_UNSORTED = 100
 MOST_LISTED = 300
 """Most cells of a table of Java that are read at once: each takes a millisecond. Of a larger one the visible are."""
@@ -138,10 +140,10 @@ class Application:
                 connection = self._connection = await self._connect()
             connection.allow()
             connection.taken()
-            before = _shown_facts(self.nodes)
+            before = shown_facts(self.nodes)
             await self._read(connection, drawn)
             self.late, self.measured_ns, self._read_ns = False, at_ns, time.monotonic_ns()
-            self._confirmed = before == _shown_facts(self.nodes)
+            self._confirmed = before == shown_facts(self.nodes)
         except NoAnswer as error:
             self.how, self.nodes, self.note = "none", [], f"it does not answer ({error})"
             self.late = False
@@ -283,7 +285,8 @@ class Application:
         if len(items) > 1:
             await self._complete(connection, items)
             await self._sort(connection, items)
-            self.how, self.nodes = "cache", self._arranged(items)
+            self.how, (self.nodes, cut) = "cache", arranged(items)
+            self.note = _CUT if cut else self.note
         else:
             self.how, self.nodes = "walk", []
             await self._walk(connection)
@@ -385,34 +388,6 @@ class Application:
             if above in items and not items[above].below:
                 items[above].below = paths
 
-    def _arranged(self, items: dict[str, CachedItem]) -> list[Node]:
-        """Return the elements in tree order, each after its parent, without those that are not below the root."""
-        found: list[Node] = []
-        seen = {protocol.ROOT}
-        root = items.get(protocol.ROOT)
-        tops = root.below if root else [path for path, item in items.items() if item.above == protocol.ROOT]
-        waiting = [(path, -1, 1) for path in reversed(tops)]
-        bars: set[tuple[str, ...]] = set()
-        while waiting:
-            path, parent, depth = waiting.pop()
-            if path in seen or path not in items:
-                continue
-            item = items[path]
-            if item.node.role == "menu bar":
-                menus = tuple(items[each].node.name for each in item.below if each in items)
-                if menus in bars and item.above in items and items[item.above].node.adopted:
-                    continue  # LibreOffice has a second menu bar, which never shows
-                bars.add(menus)
-            if len(found) >= MOST_ELEMENTS or depth > DEEPEST:
-                self.note = _CUT
-                continue
-            seen.add(path)
-            item.node.parent = parent
-            found.append(item.node)
-            if not item.node.protected:
-                waiting += ((each, len(found) - 1, depth + 1) for each in reversed(item.below))
-        return found
-
     async def _walk(self, connection: Connection) -> None:
         """Read the tree level by level, many elements at a time, into ``nodes``."""
         seen = {protocol.ROOT}
@@ -444,7 +419,7 @@ class Application:
         told = await ask(self.bus_name, [*roles, *states, *self._about(paths)])
         found: dict[str, tuple[Node, list[str]]] = {}
         for path, role, bits, about in zip(
-            paths, told[:many], told[many : 2 * many], _pairs(told[2 * many :], many), strict=True
+            paths, told[:many], told[many : 2 * many], pairs_of(told[2 * many :], many), strict=True
         ):
             if role is not None and bits is not None and about is not None:
                 node = found.setdefault(path, (node_of(path, about[0], role, bits, ()), []))[0]
@@ -496,7 +471,7 @@ class Application:
             None
             if about is None or bits is None
             else (one_line(about[0], NAME_CHARACTERS), protocol.state_bits(bits), about[1])
-            for bits, about in zip(told[: len(paths)], _pairs(told[len(paths) :], len(paths)), strict=True)
+            for bits, about in zip(told[: len(paths)], pairs_of(told[len(paths) :], len(paths)), strict=True)
         ]
 
     def _about(self, paths: Sequence[str]) -> list[Question]:
@@ -611,31 +586,6 @@ class Application:
         return node
 
 
-def _shown_facts(nodes: Sequence[Node]) -> list[tuple[object, ...]]:
-    """Return the values of elements that two readings share. The paths of cells differ by reading."""
-    return [(node.parent, node.role, node.name, node.value, node.states, node.extents) for node in nodes]
-
-
-def _pairs(told: Sequence[Any], many: int) -> list[tuple[str, int] | None]:
-    """Return name and number of children of ``many`` elements from the answers to `_about`; ``None`` for a gone one."""
-    if len(told) == many:  # all properties of each
-        named = [
-            each if each is None else [each[word].value if word in each else None for word in WORDS] for each in told
-        ]
-    else:
-        named = [list(pair) for pair in zip(told[:many], told[many:], strict=True)]
-    return [pair if pair is None else (_text(pair[0]), _number(pair[1])) for pair in named]
-
-
-def _text(told: object) -> str:
-    return told if isinstance(told, str) else ""
-
-
-def _number(told: object) -> int:
-    return told if isinstance(told, int) else 0
-
-
-WORDS = ("Name", "ChildCount")
 PARTLY = "of its tables only those cells are here that show and hold something"
 INCOMPLETE_STATES = protocol.DEFUNCT | protocol.MANAGES
 """States of elements that do not list all their children."""

@@ -10,6 +10,8 @@ from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.node import Node, node_of
 
 MOST_CHILDREN = 1_000
+MOST_ELEMENTS, DEEPEST = 5_000, 60
+WORDS = ("Name", "ChildCount")
 
 
 @dataclass(slots=True)
@@ -56,3 +58,55 @@ def has_wrong_parent(path: str, items: Mapping[str, CachedItem], children: Mappi
 def makes_paragraphs(item: CachedItem) -> bool:
     """Return whether a document creates its visible children only on request, as LibreOffice's Writer does."""
     return item.node.role == "document" and item.count <= 0 and bool(item.node.states & protocol.MANAGES)
+
+
+def arranged(items: Mapping[str, CachedItem]) -> tuple[list[Node], bool]:
+    """Return the elements in tree order, each after its parent, without those that are not below the root.
+
+    The second result is whether the tree was cut because it is too large or too deep.
+    """
+    found: list[Node] = []
+    cut = False
+    seen = {protocol.ROOT}
+    root = items.get(protocol.ROOT)
+    tops = root.below if root else [path for path, item in items.items() if item.above == protocol.ROOT]
+    waiting = [(path, -1, 1) for path in reversed(tops)]
+    bars: set[tuple[str, ...]] = set()
+    while waiting:
+        path, parent, depth = waiting.pop()
+        if path in seen or path not in items:
+            continue
+        item = items[path]
+        if item.node.role == "menu bar":
+            menus = tuple(items[each].node.name for each in item.below if each in items)
+            if menus in bars and item.above in items and items[item.above].node.adopted:
+                continue  # LibreOffice has a second menu bar, which never shows
+            bars.add(menus)
+        if len(found) >= MOST_ELEMENTS or depth > DEEPEST:
+            cut = True
+            continue
+        seen.add(path)
+        item.node.parent = parent
+        found.append(item.node)
+        if not item.node.protected:
+            waiting += ((each, len(found) - 1, depth + 1) for each in reversed(item.below))
+    return found, cut
+
+
+def pairs_of(told: Sequence[Any], many: int) -> list[tuple[str, int] | None]:
+    """Return name and number of children of ``many`` elements from the answers to `_about`; ``None`` for a gone one."""
+    if len(told) == many:  # all properties of each
+        named = [
+            each if each is None else [each[word].value if word in each else None for word in WORDS] for each in told
+        ]
+    else:
+        named = [list(pair) for pair in zip(told[:many], told[many:], strict=True)]
+    return [pair if pair is None else (_text(pair[0]), _number(pair[1])) for pair in named]
+
+
+def _text(told: object) -> str:
+    return told if isinstance(told, str) else ""
+
+
+def _number(told: object) -> int:
+    return told if isinstance(told, int) else 0

@@ -71,7 +71,9 @@ class Changes:
         """Record a signal; set ``everything`` if it is unknown or too many elements changed."""
         if self.everything:
             return
-        told = len(self.own) + len(self.redrawn) + len(self.inside) + len(self.shown) + len(self.added) + len(self.removed)
+        told = (
+            len(self.own) + len(self.redrawn) + len(self.inside) + len(self.shown) + len(self.added) + len(self.removed)
+        )
         if told >= MOST_TOLD or not self._record(path, interface, member, body):
             self.everything = True
 

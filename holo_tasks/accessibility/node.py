@@ -79,3 +79,8 @@ def node_of(path: str, name: str, role: int, states: list[int], interfaces: Sequ
     )
     node.offers(interfaces)
     return node
+
+
+def shown_facts(nodes: Sequence[Node]) -> list[tuple[object, ...]]:
+    """Return the values of elements that two readings share. The paths of cells differ by reading."""
+    return [(node.parent, node.role, node.name, node.value, node.states, node.extents) for node in nodes]

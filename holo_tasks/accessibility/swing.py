@@ -58,9 +58,10 @@ def corrected(nodes: Sequence[Node]) -> list[Extents | None]:
         inside = [each for each in below.get(place, ()) if nodes[each].extents is not None and _shows(nodes[each])]
         if node.parent < 0 and inside and nodes[inside[0]].role == ROOT_PANE:
             found[place] = nodes[inside[0]].extents
-        elif node.role == POPUP and inside and node.parent >= 0 and nodes[node.parent].role == "combo box":
+        elif node.role == POPUP and inside and nodes[inside[0]].role == "scroll pane":
+            # The popup of a combo box: its list is reported at the right place, and itself at a wrong one.
             right, down = _way_into(node.extents, [nodes[each] for each in inside])
-            found[place] = _moved(node.extents, -right, -down)  # its list is right, and itself is wrong
+            found[place] = _moved(node.extents, -right, -down)
         elif node.role in POPUPS and inside:
             popup = found[place] if node.role == POPUP else _popup([nodes[each] for each in inside], nodes)
             for each in inside if popup else ():

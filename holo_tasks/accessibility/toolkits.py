@@ -21,7 +21,8 @@ GAIL, GTK2_BRIDGE = (LIBRARIES / f"gtk-2.0/modules/lib{name}.so" for name in ("g
 FOR_JAVA, FOR_GTK2, FOR_OFFICE = "libatk-wrapper-java-jni", "libgail-common libatk-adaptor", "libreoffice-gtk3"
 CHOICE = "javax.accessibility.assistive_technologies"
 JAVA_OPTIONS = (
-    f"-Xbootclasspath/a:{WRAPPER} -Dsun.boot.library.path={ITS_LIBRARY.parent} -D{CHOICE}=org.GNOME.Accessibility.AtkWrapper"
+    f"-Xbootclasspath/a:{WRAPPER} -Dsun.boot.library.path={ITS_LIBRARY.parent} "
+    f"-D{CHOICE}=org.GNOME.Accessibility.AtkWrapper"
 )
 """The class path of the boot loader is the only one that no program replaces by its own."""
 GTK2_MODULES = "gail:atk-bridge"
@@ -52,10 +53,10 @@ def variables(command: Sequence[str], given: Mapping[str, str], added: Collectio
     if given.get("NO_AT_BRIDGE") or ELSEWHERE.intersection(Path(word).name for word in command[:1]):
         return found
     java = given.get("JAVA_TOOL_OPTIONS", "")
-    if _has_java_wrapper() and CHOICE not in java:
+    if has_java_wrapper() and CHOICE not in java:
         found["JAVA_TOOL_OPTIONS"] = f"{JAVA_OPTIONS} {java}".rstrip()
     modules = given.get("GTK_MODULES", "")
-    if _has_gtk2_modules() and "atk-bridge" not in modules:
+    if has_gtk2_modules() and "atk-bridge" not in modules:
         found["GTK_MODULES"] = f"{modules}:{GTK2_MODULES}".lstrip(":")
     return {name: text for name, text in found.items() if name not in added}
 
@@ -69,6 +70,12 @@ def lacking(pid: int) -> str:
         return NO_TREE
 
 
+def missing_package(pid: int) -> str:
+    """Return the advice to install a package for a running program, or an empty string if it needs none."""
+    said = lacking(pid)
+    return said if "; install " in said else ""
+
+
 def toolkit_of(pid: int) -> str:
     """Return the toolkit whose library a process has loaded; empty if it is none of the known ones."""
     maps = (process(pid) / "maps").read_bytes()
@@ -80,12 +87,14 @@ def _lacking(pid: int, started: str) -> str:
     """``started`` tells the process from a later one with the same number."""
     toolkit = toolkit_of(pid)
     match toolkit:
-        case "Java" if not _has_java_wrapper():
+        case "Java" if not has_java_wrapper():
             return f"it is a Java program; install {FOR_JAVA} so that its elements can be read"
-        case "GTK 2" if not _has_gtk2_modules():
+        case "GTK 2" if not has_gtk2_modules():
             return f"it is a GTK 2 program; install {FOR_GTK2} so that its elements can be read"
         case "LibreOffice":
-            return f"it is LibreOffice without its GTK 3 interface; install {FOR_OFFICE} so that its elements can be read"
+            return (
+                f"it is LibreOffice without its GTK 3 interface; install {FOR_OFFICE} so that its elements can be read"
+            )
         case "Tk" | "JavaFX":
             return f"it is a {toolkit} program, which has no accessibility tree on Linux; its text is read by OCR"
         case "":
@@ -93,9 +102,9 @@ def _lacking(pid: int, started: str) -> str:
     return OFF.format(toolkit)
 
 
-def _has_java_wrapper() -> bool:
+def has_java_wrapper() -> bool:
     return WRAPPER.exists() and ITS_LIBRARY.exists() and XPROP.exists()
 
 
-def _has_gtk2_modules() -> bool:
+def has_gtk2_modules() -> bool:
     return GAIL.exists() and GTK2_BRIDGE.exists()

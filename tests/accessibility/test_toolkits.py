@@ -16,7 +16,7 @@ from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from tests.accessibility.conftest import APPS
 from tests.accessibility.test_programs import FLAGS, ink, until_there
 
-JAVA = shutil.which("javac") is not None and toolkits._has_java_wrapper()
+JAVA = shutil.which("javac") is not None and toolkits.has_java_wrapper()
 needs_java = pytest.mark.skipif(not JAVA, reason="needs the Debian packages default-jdk and libatk-wrapper-java-jni")
 desktop_test = pytest.mark.desktop
 PAGE = """<!doctype html><meta charset=utf-8><title>Order</title>
@@ -105,8 +105,8 @@ async def test_a_java_program_with_a_choice_of_its_own_starts_as_before() -> Non
 
 
 def test_options_that_a_person_gave_stay(monkeypatch) -> None:
-    monkeypatch.setattr(toolkits, "_has_java_wrapper", lambda: True)
-    monkeypatch.setattr(toolkits, "_has_gtk2_modules", lambda: True)
+    monkeypatch.setattr(toolkits, "has_java_wrapper", lambda: True)
+    monkeypatch.setattr(toolkits, "has_gtk2_modules", lambda: True)
     theirs = {"JAVA_TOOL_OPTIONS": "-Xmx1g", "GTK_MODULES": "canberra"}
     found = variables(["program"], theirs, ())
     assert found == {"JAVA_TOOL_OPTIONS": f"{JAVA_OPTIONS} -Xmx1g", "GTK_MODULES": "canberra:gail:atk-bridge"}
@@ -171,7 +171,7 @@ async def test_a_desktop_names_its_bus_to_programs_that_ask_the_x_server(form, m
     ],
 )
 async def test_programs_of_old_toolkits_publish_their_elements(program, toolkit, role, name) -> None:
-    if not shutil.which(program) or (program == "gtk-demo" and not toolkits._has_gtk2_modules()):
+    if not shutil.which(program) or (program == "gtk-demo" and not toolkits.has_gtk2_modules()):
         pytest.skip(f"needs {program}; for GTK 2 the packages gtk2.0-examples, {toolkits.FOR_GTK2}")
     async with VirtualDesktop(app=program, app_timeout_s=60) as desktop:
         tree = await until_there(desktop, role, name)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from holo_tasks.accessibility.toolkits import missing_package
 from holo_tasks.cli.doctor.findings import Chain
 from holo_tasks.cli.doctor.trust import of_display
 from holo_tasks.core.errors import DesktopFailed
@@ -56,9 +57,18 @@ async def _look_at(chain: Chain, display: str, timeout_s: float) -> None:
         # Attaching needs XTEST: without it there would be no frame.
         said = f"Display {display} takes input (XTEST); nothing was sent to it, since a person may be working there."
         unseen = [f"connections: {reason}"] if (reason := why_unseen()) else []
-        chain.tell(said, [*of_display(display, os.environ), *_unseen_work(unseen)])
+        programs = await _without_packages(desktop, timeout_s)
+        chain.tell(said, [*of_display(display, os.environ), *programs, *_unseen_work(unseen)])
     finally:
         await desktop.close()
+
+
+async def _without_packages(desktop: AttachedDesktop, timeout_s: float) -> list[str]:
+    """Return a sentence for each program on a display whose elements need a package that is not installed."""
+    async with _time_limit(timeout_s, f"Looking at display {desktop.display}"):
+        windows = await desktop.windows()
+    named = {each.pid: each.title for each in windows if each.pid}
+    return [f"{title}: {said}." for pid, title in named.items() if (said := missing_package(pid))][:MOST_TOLD]
 
 
 async def _test_own_desktop(chain: Chain, timeout_s: float) -> None:
