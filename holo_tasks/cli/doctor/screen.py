@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from holo_tasks.accessibility.toolkits import missing_package
+from holo_tasks.desktop.elements.element_reader import missing_package
 from holo_tasks.cli.doctor.findings import Chain
 from holo_tasks.cli.doctor.trust import of_display
 from holo_tasks.core.errors import DesktopFailed

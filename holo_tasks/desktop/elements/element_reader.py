@@ -14,6 +14,7 @@ import xcffib.xproto
 from holo_tasks.accessibility.bus import Bus
 from holo_tasks.accessibility.mending import MOST_AGAIN
 from holo_tasks.accessibility.placement import TopWindow, View
+from holo_tasks.accessibility.toolkits import missing_package as missing_package
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.desktop.capture.changed_pixels import Redrawn

@@ -170,8 +170,8 @@ def _is_segment(tree: ElementTree, element: Element) -> bool:
 def _control(app: Application, control: Element) -> Focus:
     if _is_sheet(control):
         return Focus("cell", "a cell of a sheet", office=app.name == OFFICE, tells=True)
-    # Typing in a table of GTK looks for a row.
-    replaces = control.role == "table" and not app.toolkit.lower().startswith("gtk")
+    # Typing in a table of GTK looks for a row, and in a table of Java adds to the text of the cell.
+    replaces = control.role == "table" and not app.toolkit.lower().startswith(("gtk", "j2se"))
     return Focus("cell" if replaces else "no text", _name(control), tells=True)
 
 
