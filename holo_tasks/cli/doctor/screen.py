@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from holo_tasks.desktop.elements.element_reader import missing_package
 from holo_tasks.cli.doctor.findings import Chain
 from holo_tasks.cli.doctor.trust import of_display
 from holo_tasks.core.errors import DesktopFailed
@@ -20,6 +19,7 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.monitors import told_monitors
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.desktop.elements.element_reader import missing_package
 from holo_tasks.desktop.readiness.tcp_table import why_unseen
 from holo_tasks.desktop.remote.remote_client import CLIENTS
 from holo_tasks.machine.home import holo_home
