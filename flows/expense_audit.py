@@ -16,6 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
+from holo_tasks.run.items.earlier_tokens import earlier_work
 from prefect import flow, get_run_logger
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -47,7 +48,6 @@ from holo_tasks.core.person import HandOff
 from holo_tasks.office.mailbox import Letter
 from holo_tasks.office.plain import plain_text
 from holo_tasks.office.workbook import Workbook
-from holo_tasks.run.items.earlier_tokens import earlier_work
 from holo_tasks.run.named_files import page_named, workbook_named
 from holo_tasks.run.prefect_edge.log_filter import one_line_errors
 from holo_tasks.run.prefect_edge.secret_filter import HushedName

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holo_tasks.agent.agent_step import agent_step
     from holo_tasks.agent.cost_guardrail import cost_guardrail
+    from holo_tasks.agent.earlier_work import earlier_work
+    from holo_tasks.agent.flow import flow
     from holo_tasks.agent.judge import judge
     from holo_tasks.agent.limits import limits
     from holo_tasks.agent.lists.fan_out import fan_out
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from holo_tasks.agent.mailed_codes import mailed_codes
     from holo_tasks.agent.open_agent import open_agent
     from holo_tasks.agent.open_agents import Agents, open_agents
+    from holo_tasks.agent.playbooks.reviewing import review_proposals
     from holo_tasks.agent.pursue import pursue
     from holo_tasks.agent.screen.calibrate import calibrate
     from holo_tasks.agent.screen.localize import localize
@@ -58,8 +61,10 @@ if TYPE_CHECKING:
         PolicyRefused,
         RedactionFailed,
         TokenConflict,
+        UnfitItem,
     )
     from holo_tasks.core.limits.budget import Limits
+    from holo_tasks.core.limits.money import usd
     from holo_tasks.core.person import Answer, HandOff
     from holo_tasks.core.screen.geometry import Box
     from holo_tasks.core.screen.remote_screen import Rdp, Vnc
@@ -68,108 +73,128 @@ if TYPE_CHECKING:
     from holo_tasks.handoff.hand_over import hand_over
     from holo_tasks.loop.screens import Interruption, Route, Screens, Way
     from holo_tasks.office.read_rows import read_rows
+    from holo_tasks.prefect_server.temporary import TemporaryServer
     from holo_tasks.run.api_layer import Api
     from holo_tasks.run.desktops.seat import seat
     from holo_tasks.run.hooks import HandOffOpened, Hooks, ItemFinished, LimitHit, StepTaken
+    from holo_tasks.run.items.deadlines import announce_deadlines
     from holo_tasks.run.items.fair_map import Outcome
     from holo_tasks.run.items.journal import NOT_DONE, NotDone
+    from holo_tasks.run.janitor import release_abandoned
     from holo_tasks.run.learn import Learn, learned
+    from holo_tasks.run.named_files import named_file, reports_folder
     from holo_tasks.run.prefect_edge.artifacts import publish_markdown, publish_table
     from holo_tasks.run.rules.secret_sources import SecretSpec
-    from holo_tasks.run.run import current_run, progress
+    from holo_tasks.run.run import Progress, Run, current_run, progress
     from holo_tasks.run.run_options import RunOptions
     from holo_tasks.run.subgoal_options import Effect, SubgoalOptions
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
+    from holo_tasks.safety.records.handoffs import waiting_handoffs
     from holo_tasks.safety.records.seats import Seat
+    from holo_tasks.safety.records.work_items import Priority
     from holo_tasks.scripts.file_dialogs import open_in_dialog, save_in_dialog
     from holo_tasks.scripts.hands import Hands
     from holo_tasks.scripts.script import Script, screens_of
 
 _MODULES = {
-    "Agents": "agent.open_agents",
-    "open_agent": "agent.open_agent",
-    "open_agents": "agent.open_agents",
-    "Outcome": "run.items.fair_map",
-    "agent_step": "agent.agent_step",
-    "EvidenceFailed": "audit.errors",
-    "NOT_DONE": "run.items.journal",
-    "Effect": "run.subgoal_options",
-    "RunOptions": "run.run_options",
-    "SubgoalOptions": "run.subgoal_options",
-    "limits": "agent.limits",
-    "HandOffOpened": "run.hooks",
-    "Hooks": "run.hooks",
-    "ItemFinished": "run.hooks",
-    "LimitHit": "run.hooks",
-    "StepTaken": "run.hooks",
-    "Route": "loop.screens",
-    "NotDone": "run.items.journal",
-    "Learn": "run.learn",
-    "learned": "run.learn",
-    "Limits": "core.limits.budget",
-    "DesktopFailed": "core.errors",
-    "GaveUp": "core.errors",
-    "HoloError": "core.errors",
-    "InvalidUsage": "core.errors",
-    "Killed": "core.errors",
-    "LimitReached": "core.errors",
-    "ModelFailed": "core.errors",
-    "NeedsPerson": "core.errors",
-    "PolicyRefused": "core.errors",
-    "RedactionFailed": "core.errors",
-    "TokenConflict": "core.errors",
-    "Box": "core.screen.geometry",
-    "Discover": "core.elements.inventory",
-    "Answer": "core.person",
-    "HandOff": "core.person",
-    "Rdp": "core.screen.remote_screen",
-    "Vnc": "core.screen.remote_screen",
     "Absent": "core.screen.states",
+    "Agents": "agent.open_agents",
+    "Answer": "core.person",
     "AnyOf": "core.screen.states",
+    "Api": "run.api_layer",
     "Asked": "core.screen.states",
+    "Box": "core.screen.geometry",
+    "BusinessFailure": "core.errors",
+    "DesktopFailed": "core.errors",
+    "Discover": "core.elements.inventory",
+    "Effect": "run.subgoal_options",
+    "EvidenceFailed": "audit.errors",
+    "GaveUp": "core.errors",
+    "HandOff": "core.person",
+    "HandOffOpened": "run.hooks",
+    "Hands": "scripts.hands",
+    "HoloError": "core.errors",
+    "Hooks": "run.hooks",
     "Interruption": "loop.screens",
+    "InvalidUsage": "core.errors",
+    "ItemFinished": "run.hooks",
+    "Killed": "core.errors",
+    "Learn": "run.learn",
+    "LimitHit": "run.hooks",
+    "LimitReached": "core.errors",
+    "Limits": "core.limits.budget",
+    "ModelFailed": "core.errors",
+    "NOT_DONE": "run.items.journal",
+    "NeedsPerson": "core.errors",
+    "NotDone": "run.items.journal",
+    "Outcome": "run.items.fair_map",
     "Picture": "core.screen.states",
+    "PolicyRefused": "core.errors",
+    "Priority": "safety.records.work_items",
+    "Progress": "run.run",
+    "Rdp": "core.screen.remote_screen",
+    "Redaction": "safety.masking.settings",
+    "RedactionFailed": "core.errors",
+    "Route": "loop.screens",
+    "Rules": "safety.policy",
+    "Run": "run.run",
+    "RunOptions": "run.run_options",
     "Screens": "loop.screens",
+    "Script": "scripts.script",
+    "Seat": "safety.records.seats",
+    "SecretSpec": "run.rules.secret_sources",
+    "SharedFile": "core.shared_files",
+    "SharedFiles": "agent.shared_files",
     "State": "core.screen.states",
+    "StepTaken": "run.hooks",
+    "SubgoalOptions": "run.subgoal_options",
+    "TemporaryServer": "prefect_server.temporary",
     "Text": "core.screen.states",
+    "TokenConflict": "core.errors",
+    "UnfitItem": "core.errors",
+    "Vnc": "core.screen.remote_screen",
     "Way": "loop.screens",
     "Widget": "core.screen.states",
     "Window": "core.screen.states",
+    "WorkList": "agent.lists.work_list",
+    "agent_step": "agent.agent_step",
+    "announce_deadlines": "run.items.deadlines",
     "calibrate": "agent.screen.calibrate",
     "cost_guardrail": "agent.cost_guardrail",
+    "current_run": "run.run",
+    "earlier_work": "agent.earlier_work",
+    "fan_out": "agent.lists.fan_out",
+    "flow": "agent.flow",
     "hand_over": "handoff.hand_over",
+    "is_done": "agent.subgoal",
     "judge": "agent.judge",
-    "step": "agent.step",
+    "learned": "run.learn",
+    "limits": "agent.limits",
     "localize": "agent.screen.localize",
     "mailed_codes": "agent.mailed_codes",
-    "Hands": "scripts.hands",
-    "Script": "scripts.script",
-    "screens_of": "scripts.script",
-    "Api": "run.api_layer",
+    "named_file": "run.named_files",
+    "open_agent": "agent.open_agent",
+    "open_agents": "agent.open_agents",
+    "open_in_dialog": "scripts.file_dialogs",
+    "progress": "run.run",
     "publish_markdown": "run.prefect_edge.artifacts",
     "publish_table": "run.prefect_edge.artifacts",
-    "recover_to": "agent.screen.recover",
-    "SharedFile": "core.shared_files",
-    "SharedFiles": "agent.shared_files",
-    "shared_files": "agent.shared_files",
-    "open_in_dialog": "scripts.file_dialogs",
-    "save_in_dialog": "scripts.file_dialogs",
-    "write_rows": "agent.write_rows",
-    "Seat": "safety.records.seats",
-    "seat": "run.desktops.seat",
-    "WorkList": "agent.lists.work_list",
-    "fan_out": "agent.lists.fan_out",
-    "BusinessFailure": "core.errors",
-    "read_rows": "office.read_rows",
-    "current_run": "run.run",
-    "progress": "run.run",
-    "Redaction": "safety.masking.settings",
-    "Rules": "safety.policy",
-    "SecretSpec": "run.rules.secret_sources",
-    "is_done": "agent.subgoal",
     "pursue": "agent.pursue",
+    "read_rows": "office.read_rows",
+    "recover_to": "agent.screen.recover",
+    "release_abandoned": "run.janitor",
+    "reports_folder": "run.named_files",
+    "review_proposals": "agent.playbooks.reviewing",
+    "save_in_dialog": "scripts.file_dialogs",
+    "screens_of": "scripts.script",
+    "seat": "run.desktops.seat",
+    "shared_files": "agent.shared_files",
+    "step": "agent.step",
     "subgoal": "agent.subgoal",
+    "usd": "core.limits.money",
+    "waiting_handoffs": "safety.records.handoffs",
+    "write_rows": "agent.write_rows",
 }
 
 __all__ = [
@@ -206,11 +231,14 @@ __all__ = [
     "Outcome",
     "Picture",
     "PolicyRefused",
+    "Priority",
+    "Progress",
     "Rdp",
     "Redaction",
     "RedactionFailed",
     "Route",
     "Rules",
+    "Run",
     "RunOptions",
     "Screens",
     "Script",
@@ -221,18 +249,23 @@ __all__ = [
     "State",
     "StepTaken",
     "SubgoalOptions",
+    "TemporaryServer",
     "Text",
     "TokenConflict",
+    "UnfitItem",
     "Vnc",
     "Way",
     "Widget",
     "Window",
     "WorkList",
     "agent_step",
+    "announce_deadlines",
     "calibrate",
     "cost_guardrail",
     "current_run",
+    "earlier_work",
     "fan_out",
+    "flow",
     "hand_over",
     "is_done",
     "judge",
@@ -240,6 +273,7 @@ __all__ = [
     "limits",
     "localize",
     "mailed_codes",
+    "named_file",
     "open_agent",
     "open_agents",
     "open_in_dialog",
@@ -249,12 +283,17 @@ __all__ = [
     "pursue",
     "read_rows",
     "recover_to",
+    "release_abandoned",
+    "reports_folder",
+    "review_proposals",
     "save_in_dialog",
     "screens_of",
     "seat",
     "shared_files",
     "step",
     "subgoal",
+    "usd",
+    "waiting_handoffs",
     "write_rows",
 ]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from prefect.blocks.core import Block
 from pydantic import Field, SecretStr
@@ -14,7 +15,7 @@ from holo_blocks.addresses import page, picture
 from holo_blocks.schema import OneSchema
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.prompts.model import Model
-from holo_tasks.models.address import HOSTED_BASE_URL
+from holo_tasks.models.address import HOSTED_BASE_URL, key_variable
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import DEFAULT_MODEL, Profile, SchemaTransport, profile_for
@@ -77,6 +78,21 @@ class HoloModel(OneSchema, Block):
         description="Refuse to run unless this endpoint, the evidence, the database and Prefect are all on the machine "
         "that runs the agent. HOLO_LOCAL_ONLY=1 on that machine turns this on for every block.",
     )
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self | None:
+        """Return the model that HOLO_BASE_URL, HOLO_MODEL and the API key of its endpoint name.
+
+        The key is in HAI_API_KEY for H Company's endpoint, which is the default, and in HOLO_API_KEY for others.
+        Returns ``None`` if neither HOLO_BASE_URL nor a key is set.
+        """
+        env = os.environ if environ is None else environ
+        base_url = env.get("HOLO_BASE_URL") or HOSTED_BASE_URL
+        key = env.get(key_variable(base_url))
+        if not (env.get("HOLO_BASE_URL") or key):
+            return None
+        name = env.get("HOLO_MODEL", DEFAULT_MODEL)
+        return cls(base_url=base_url, model=name, api_key=SecretStr(key) if key else None)
 
     def profile(self) -> Profile:
         """Return the model's profile with the prices, the transport and the overrides of this block."""

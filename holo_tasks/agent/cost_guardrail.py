@@ -17,6 +17,7 @@ from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.run.items.stored_work import bound, check_template, fill
 from holo_tasks.run.prefect_edge.final_states import failed_state
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,6 +48,7 @@ def cost_guardrail(
 
     Raises `LimitReached` at a limit. Directly under ``@flow``, the run ends in a state that is named after the error.
     """
+    one_line_errors()
     given = {
         "max_cost_usd": max_cost_usd,
         "max_actions": max_actions,

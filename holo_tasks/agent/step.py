@@ -17,6 +17,7 @@ from holo_tasks.run.items.business_item import Attempt, Books, WorkItem
 from holo_tasks.run.items.journal import NOT_DONE, current_journal
 from holo_tasks.run.items.stored_work import Kept, check_template
 from holo_tasks.run.items.work_identity import work_of
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
 from holo_tasks.run.prefect_edge.secret_filter import HushedName, hushing_errors
 from holo_tasks.run.run import Run
 from holo_tasks.run.subgoal_context import current_subgoal
@@ -52,6 +53,7 @@ def step(
 
     A step works with or without an open agent. The result is stored as JSON, by the function's return annotation.
     """
+    one_line_errors()
     if repeatable and probe is not None:
         raise InvalidUsage("A repeatable step needs no probe: give either repeatable= or probe=.")
 

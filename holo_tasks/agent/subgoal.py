@@ -31,7 +31,8 @@ from holo_tasks.run.items.work_identity import work_of
 from holo_tasks.run.learn import Learn, Learned
 from holo_tasks.run.prefect_edge.final_states import failed_state
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
-from holo_tasks.run.prefect_edge.secret_filter import HushedFlow, HushedName, hushing_errors
+from holo_tasks.run.prefect_edge.log_filter import one_line_errors
+from holo_tasks.run.prefect_edge.secret_filter import HushedFlow, hushing_errors
 from holo_tasks.run.run import Run, current_progress, current_run, guarded, progress, running_here, surely
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, inside
 from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, SCRIPTED, Effect, Layer, SubgoalOptions
@@ -59,7 +60,7 @@ class SubgoalFlow(HushedFlow[P, R]):
         super().__init__(
             fn=function,
             name=known.goal,
-            flow_run_name=HushedName(known.title),
+            flow_run_name=known.title,
             persist_result=False,
             retries=0,
             validate_parameters=False,
@@ -183,6 +184,7 @@ def subgoal(
     ``limits`` apply to each call, including its retries and re-runs, as with `cost_guardrail`. ``flow_options`` are
     options of Prefect's flows, and ``tags``. Raises `InvalidUsage` for an unsafe option, such as ``retries``.
     """
+    one_line_errors()
     check_flow_options(flow_options)
     options = SubgoalOptions(screens=screens, layers=layers, effect=effect, secrets=secrets)
     if limits is not None and not isinstance(limits, Limits):
@@ -326,11 +328,17 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
 
     Raises `TokenConflict` if its key was used with other inputs, and `InvalidUsage` for work without a key.
     """
-    run, spec = current_run(), cast("Kept | None", getattr(work, "known", None))
-    if spec is None or spec.token is None:
-        raise InvalidUsage("is_done() needs a sub-goal or a step with a key.")
-    call = spec.call(args, kwargs)
-    return run.ledger.find(call.token, spec.goal, call.inputs, spec.same) is not None
+    run, known = current_run(), known_by_key(work, "is_done")
+    call = known.call(args, kwargs)
+    return run.ledger.find(call.token, known.goal, call.inputs, known.same) is not None
+
+
+def known_by_key(work: Callable[..., Any], asking: str) -> Kept:
+    """Return the description of a sub-goal or a step with a key. Raises `InvalidUsage` for other functions."""
+    known = cast("Kept | None", getattr(work, "known", None))
+    if known is None or known.token is None:
+        raise InvalidUsage(f"{asking}() needs a sub-goal or a step with a key.")
+    return known
 
 
 def _next_of_story(title: str) -> str:

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holo_tasks.audit.errors import DamagedTrace, DiskFull, EvidenceFailed, StoreTrouble
+    from holo_tasks.audit.pages.report import Effort, write_report
     from holo_tasks.audit.reader import ChainCheck, Trace, check_chain, open_trace
     from holo_tasks.audit.recorder import Backlog, Delivery, TraceRecorder
     from holo_tasks.audit.stores import S3, Destination, Folder
@@ -41,6 +42,8 @@ _HOMES = {
     "DiskFull": "errors",
     "EvidenceFailed": "errors",
     "StoreTrouble": "errors",
+    "Effort": "pages.report",
+    "write_report": "pages.report",
     "ChainCheck": "reader",
     "Trace": "reader",
     "check_chain": "reader",
@@ -62,6 +65,7 @@ __all__ = [
     "Delivery",
     "Destination",
     "DiskFull",
+    "Effort",
     "EvidenceFailed",
     "Folder",
     "LocalTrace",
@@ -70,6 +74,7 @@ __all__ = [
     "TraceRecorder",
     "check_chain",
     "open_trace",
+    "write_report",
 ]
 
 

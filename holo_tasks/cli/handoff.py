@@ -22,14 +22,14 @@ from holo_tasks.models.address import shown
 from holo_tasks.prefect_server.temporary import configured_api_url, require_server
 from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.database.store import store_at
-from holo_tasks.safety.records.handoffs import Handoff, Handoffs, check_answer, words
+from holo_tasks.safety.records.handoffs import Handoff, Handoffs, check_answer, waiting_handoffs, words
 
 LOST = "Hand-off {0.id} needs no answer any more: its run {0.run_id} is gone. Run it again; it asks again."
 
 
 def listed(*, as_json: bool) -> str:
     """Return the open hand-offs as a text or a JSON array. The links give access to the desktops."""
-    found = _with_lost_marked(Handoffs(store_at(holo_home())).waiting())
+    found = _with_lost_marked(waiting_handoffs())
     if as_json:
         return json.dumps([_fields(one) for one in found], ensure_ascii=False)
     return "\n\n".join(map(_described, found))

@@ -11,18 +11,13 @@ from pydantic import SecretStr
 from holo_tasks.audit import Destination, Folder
 from holo_tasks.audit.bucket_address import retain_days
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.models.address import HOSTED_BASE_URL, check_base_url, is_hosted
+from holo_tasks.models.address import HOSTED_BASE_URL, check_base_url, is_hosted, key_variable
 from holo_tasks.models.profile import DEFAULT_MODEL, Profile, profile_for
 
 
 def base_url(given: str | None) -> str:
     """Return the base URL of the model's endpoint."""
     return check_base_url(given or os.environ.get("HOLO_BASE_URL") or HOSTED_BASE_URL)
-
-
-def key_variable(url: str) -> str:
-    """Return the environment variable with the endpoint's key. H Company's key is never sent anywhere else."""
-    return "HAI_API_KEY" if is_hosted(url) else "HOLO_API_KEY"
 
 
 def api_key(url: str) -> SecretStr | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from holo_tasks.core.errors import InvalidUsage
 
@@ -35,8 +36,10 @@ class Answer:
 class HandOff:
     """Option that lets a run wait for a person: if the model asks for one, and for actions that need an approval.
 
-    The person has ``timeout_seconds`` to answer.
+    The person has ``timeout_seconds`` to answer, at most ``LONGEST_SECONDS``.
     """
+
+    LONGEST_SECONDS: ClassVar[float] = LONGEST_S
 
     timeout_seconds: float = TIMEOUT_S
 

@@ -47,6 +47,11 @@ def is_hosted(base_url: str) -> bool:
     return (parts.scheme, parts.hostname, parts.port) == (hosted.scheme, hosted.hostname, hosted.port)
 
 
+def key_variable(base_url: str) -> str:
+    """Return the environment variable with the endpoint's key. H Company's key is never sent anywhere else."""
+    return "HAI_API_KEY" if is_hosted(base_url) else "HOLO_API_KEY"
+
+
 def shown(base_url: str) -> str:
     """Return the URL without login, query and fragment, for messages and records."""
     parts = urlsplit(base_url)

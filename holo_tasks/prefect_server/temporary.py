@@ -171,8 +171,10 @@ def _tls_context() -> ssl.SSLContext:
 
 def reach_directly(environ: MutableMapping[str, str]) -> None:
     """Add this machine's addresses to no_proxy, because a proxy would connect to itself instead."""
-    without = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    environ["no_proxy"] = environ["NO_PROXY"] = f"{without},127.0.0.1,localhost,::1".lstrip(",")
+    without = (environ.get("no_proxy") or environ.get("NO_PROXY") or "").split(",")
+    if "*" not in without:
+        without += [address for address in ("127.0.0.1", "localhost", "::1") if address not in without]
+    environ["no_proxy"] = environ["NO_PROXY"] = ",".join(filter(None, without))
 
 
 class TemporaryServer:
@@ -220,10 +222,11 @@ class TemporaryServer:
             )
 
     def enter(self, environ: MutableMapping[str, str]) -> None:
-        """Set the server's URL and login for Prefect in an environment.
+        """Set the server's URL and login for Prefect in an environment, and reach this machine without a proxy.
 
         Call it before Prefect is imported or started.
         """
+        reach_directly(environ)
         environ["PREFECT_API_URL"], environ["PREFECT_API_AUTH_STRING"] = self.url, self.login
 
     def wait(self) -> str:
@@ -266,6 +269,7 @@ class TemporaryServer:
 def _server_environment(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     """Return the environment of the server process."""
     variables = needed(environ) | {name: text for name, text in environ.items() if name.startswith(ITS_OWN)}
+    reach_directly(variables)
     # Other processes can read its environment.
     for name in ("PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
         variables.pop(name, None)

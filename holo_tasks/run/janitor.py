@@ -1,6 +1,6 @@
 """Release resources whose holder is gone: leased items, seats, dead runs, and leftovers of desktops.
 
-`clear` does it. The janitor flow and the command line call it.
+`release_abandoned` does it. The janitor flow calls it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Cleared:
     desktops: tuple[str, ...] = ()
 
 
-async def clear(home: Path | None = None, *, pause_s: float = RENEW_S) -> Cleared:
+async def release_abandoned(home: Path | None = None, *, pause_s: float = RENEW_S) -> Cleared:
     """Release what dead workers held, and return a summary. Live holders are not affected.
 
     Items and seats are checked for all machines that share the database. Processes and folders are checked on this

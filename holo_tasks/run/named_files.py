@@ -40,34 +40,17 @@ def reports_folder(environ: Mapping[str, str] | None = None) -> Path:
     return folder
 
 
-def page_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
-    """Return the path of a report page. Raises `InvalidUsage` if a file there is not a report of this library."""
-    place = _place(name, ".html", environ)
-    if place.exists() and not is_page(place):
-        raise InvalidUsage(f"{place} exists and is not a report: give another name; it is not replaced.")
-    return place
+def named_file(name: str, ending: str, *others: str, environ: Mapping[str, str] | None = None) -> Path:
+    """Return the path of a file in the folder of reports, which may not exist yet, by its name in a parameter.
 
-
-def workbook_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
-    """Return the path of a workbook, which may not exist yet. Its content is checked when it is opened."""
-    return _place(name, ".xlsx", environ)
-
-
-def table_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
-    """Return the path of a table: a CSV file, or a workbook if the name ends in ``.xlsx``."""
-    return _place(name, ".xlsx" if name.casefold().endswith(".xlsx") else ".csv", environ)
-
-
-def playbook_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
-    """Return the path of a playbook."""
-    return _place(name, ".yaml", environ)
-
-
-def _place(name: str, ending: str, environ: Mapping[str, str] | None) -> Path:
+    The name needs one of the endings, such as ``.xlsx``. Raises `InvalidUsage` for a path, for a link that leads
+    elsewhere, and for an HTML file that is not a report of this library, because a report would replace it.
+    """
+    endings = (ending, *others)
     shown = name if len(name) <= _MOST_BYTES else f"{name[:_MOST_BYTES]}…"
-    if not _is_name(name) or not name.casefold().endswith(ending):
+    if not _is_name(name) or not name.casefold().endswith(endings):
         raise InvalidUsage(
-            f"{shown!r} is not a file's name: give one without a folder that ends in {ending}, such as "
+            f"{shown!r} is not a file's name: give one without a folder that ends in {' or '.join(endings)}, such as "
             f"‘audit{ending}’; it goes into the folder that {FOLDER} names where the flow runs."
         )
     folder = reports_folder(environ)
@@ -79,6 +62,8 @@ def _place(name: str, ending: str, environ: Mapping[str, str] | None) -> Path:
             raise InvalidUsage(f"{place} is there and is not a file: give another name.")
     except (OSError, RuntimeError):  # resolve() raises RuntimeError for a loop of links
         raise InvalidUsage(f"{place} cannot be used: give another name.") from None
+    if place.suffix.casefold() == ".html" and place.exists() and not is_page(place):
+        raise InvalidUsage(f"{place} exists and is not a report: give another name; it is not replaced.")
     return place
 
 

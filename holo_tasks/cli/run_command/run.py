@@ -55,7 +55,7 @@ def run_command(options: argparse.Namespace) -> int:
     from holo_tasks.cli.verify import ready
     from holo_tasks.machine.patience import tells, waited
     from holo_tasks.prefect_server import local_only
-    from holo_tasks.prefect_server.temporary import TemporaryServer, configured_api_url, reach_directly, require_server
+    from holo_tasks.prefect_server.temporary import TemporaryServer, configured_api_url, require_server
 
     # With --json a program reads stderr and expects only the error there.
     tells.set((lambda text: None) if options.json else say)
@@ -80,7 +80,6 @@ def run_command(options: argparse.Namespace) -> int:
     logging.raiseExceptions = False
     server: TemporaryServer | None = None
     if url is None:
-        reach_directly(os.environ)
         server = TemporaryServer(os.environ, blocks=False)
         # Prefect reads its settings at import, so its address and log-in are set before.
         server.enter(os.environ)

@@ -1,6 +1,6 @@
 """Emit a Prefect event for each work list with items that are due soon, so that an automation can act.
 
-`tell_of_deadlines` is called by the janitor flow. `due_soon` finds the lists.
+`announce_deadlines` is called by the janitor flow. `due_soon` finds the lists.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 from prefect.events import emit_event
 
-from holo_tasks.safety.database.store import Store
+from holo_tasks.machine.home import holo_home
+from holo_tasks.safety.database.store import Store, store_at
 from holo_tasks.safety.records.work_items import WorkItems
 
 DEADLINE_EVENT = "holo.deadline-near"
@@ -35,12 +36,13 @@ def due_soon(store: Store, near_s: float = NEAR_S) -> list[Due]:
     return [Due(name, number, items.counts(name).late) for name, number in near.items() if number]
 
 
-def tell_of_deadlines(store: Store, near_s: float = NEAR_S) -> list[Due]:
-    """Emit one event for each list that has open items due soon; return these lists.
+def announce_deadlines(store: Store | None = None, near_s: float = NEAR_S) -> list[Due]:
+    """Emit one Prefect event ``holo.deadline-near`` for each list that has open items due soon; return these lists.
 
+    An item is due soon within ``near_s`` seconds of its deadline. ``store`` is by default the shared database.
     Each call emits the events again while the items stay open. The automation decides how often it reacts.
     """
-    found = due_soon(store, near_s)
+    found = due_soon(store or store_at(holo_home()), near_s)
     for due in found:
         resource = {"prefect.resource.id": f"holo.list.{due.list}", "prefect.resource.name": due.list}
         emit_event(event=DEADLINE_EVENT, resource=resource, payload=asdict(due))

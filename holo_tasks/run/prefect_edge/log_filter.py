@@ -1,6 +1,6 @@
 """Shorten expected errors in Prefect's log and at the end of a script to one line that says what to do.
 
-`one_line_errors` installs it. Flows and `agent.open_agent` call it.
+`one_line_errors` installs it. The decorators for flows call it, and so does each function that opens an agent.
 """
 
 from __future__ import annotations

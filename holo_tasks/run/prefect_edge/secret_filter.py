@@ -39,7 +39,11 @@ class HushedName(str):
 
 
 class HushedFlow(Flow[P, R]):
-    """A flow whose parameters are recorded without secrets. The flow function gets the real values."""
+    """A flow whose parameters and run names are recorded without secrets. The flow function gets the real values."""
+
+    def __init__(self, fn: Callable[P, R], *, flow_run_name: str | Callable[[], str] | None = None, **options: Any):
+        name = HushedName(flow_run_name) if isinstance(flow_run_name, str) else flow_run_name
+        super().__init__(fn, flow_run_name=name, **options)
 
     def serialize_parameters(self, parameters: dict[str, Any]) -> dict[str, Any]:
         hidden: dict[str, Any] = hushed_plain(super().serialize_parameters(parameters))

@@ -11,12 +11,14 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.safety.database.store import TABLES, Prose, Store
+from holo_tasks.machine.home import holo_home
+from holo_tasks.safety.database.store import TABLES, Prose, Store, store_at
 
 State = Literal["open", "answered", "expired", "cancelled", "killed"]
 HEARD_S, GONE_S = 15.0, 90.0
@@ -244,6 +246,14 @@ class Handoffs:
         lost = row.state == "open" and away and not suspended
         computed = {"choices": tuple(json.loads(row.choices)), "state": state, "lost": lost, "suspended": suspended}
         return Handoff(**{**values, **computed})
+
+
+def waiting_handoffs(home: Path | None = None) -> list[Handoff]:
+    """Return the hand-offs that wait for an answer, oldest first. `holo-tasks handoff resume ID` answers one.
+
+    ``home`` is the folder of local state, by default HOLO_HOME.
+    """
+    return Handoffs(store_at(home or holo_home())).waiting()
 
 
 def check_choices(choices: Sequence[str]) -> None:
