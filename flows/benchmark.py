@@ -9,15 +9,14 @@ benchmark continues.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from prefect import flow, get_run_logger
-from pydantic import Field, SecretStr
+from prefect import get_run_logger
+from pydantic import Field
 
 from benchmarks.evidence import took_by_key
 from benchmarks.figures import row, rows_by
@@ -32,12 +31,7 @@ from benchmarks.suite import Suite
 from benchmarks.values import Item, Outcome, Result, Took
 from benchmarks.work import Bench, outcome_of, worked_on, working_on
 from holo_blocks import AuditBucket, HoloModel, holo_agents, load_block
-from holo_tasks import InvalidUsage, publish_markdown, publish_table
-from holo_tasks.machine.private import private_folder
-from holo_tasks.models.address import HOSTED_BASE_URL, is_hosted
-from holo_tasks.models.profile import DEFAULT_MODEL
-from holo_tasks.run.named_files import reports_folder
-from holo_tasks.run.prefect_edge.log_filter import one_line_errors
+from holo_tasks import InvalidUsage, flow, publish_markdown, publish_table, reports_folder
 
 PLAYBOOK = Path(__file__).with_name("expense_audit.playbook.yaml")
 MOST_STEPS = 60
@@ -64,7 +58,6 @@ async def benchmark(
     ),
 ) -> str:
     """Work on every item, store the results, and return the name of the benchmark."""
-    one_line_errors()
     shelf = Shelf(reports_folder())
     chosen = [_suite(each, tree=tree, replay=replay) for each in suites]
     decides, who = await _model(model)
@@ -89,7 +82,9 @@ async def benchmark(
                 left_out.append(f"{suite.name}: {why}")
             for scale in [each for each in plan.scales if each in suite.scales]:
                 items = [Item(suite.name, task, seed, scale) for task in _tasks(suite, plan) for seed in plan.seeds]
-                bench = Bench(name, suite, private_folder(place, f"{suite.name}-{scale:g}"), oracle)
+                folder = place / f"{suite.name}-{scale:g}"
+                folder.mkdir(mode=0o700, exist_ok=True)
+                bench = Bench(name, suite, folder, oracle)
                 outcomes += await _in_groups(bench, items, block, bucket, desktops)
     if not outcomes:
         raise InvalidUsage(f"There is nothing to do: {'; '.join(left_out) or 'no suite has these tasks and scales'}.")
@@ -190,15 +185,8 @@ def _tasks(suite: Suite, plan: Plan) -> list[str]:
 
 async def _model(name: str) -> tuple[HoloModel | None, str]:
     """Return the block of the model and its name. Returns ``None`` and an empty name for the oracle."""
-    if name:
-        block = await load_block(HoloModel, name)
-        return block, block.model
-    base_url = os.environ.get("HOLO_BASE_URL") or HOSTED_BASE_URL
-    key = os.environ.get("HAI_API_KEY" if is_hosted(base_url) else "HOLO_API_KEY")
-    if not (os.environ.get("HOLO_BASE_URL") or key):
-        return None, ""
-    called = os.environ.get("HOLO_MODEL", DEFAULT_MODEL)
-    return HoloModel(base_url=base_url, model=called, api_key=SecretStr(key) if key else None), called
+    block = await load_block(HoloModel, name) if name else HoloModel.from_environment()
+    return block, block.model if block else ""
 
 
 @contextmanager

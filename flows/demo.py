@@ -26,16 +26,22 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import yaml
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "flows" / "demo"
 PLAYBOOK = "look-up.playbook.yaml"
 """File of the playbook. It is compiled from the first half of the mailbox and looks up the rest."""
+HOLO = Path(sys.executable).with_name("holo-tasks")
+"""The command line."""
 MARK = ".holo-demo"
 """File that marks a folder as the output of the demo. Only such a folder is deleted by --fresh."""
 sys.path[:0] = [str(PROGRAMS), str(ROOT / "flows")]
 
 if TYPE_CHECKING:
     from s3_server import S3Server
+
+    from holo_blocks import HoloModel
 
 
 def main() -> int:
@@ -48,11 +54,8 @@ def main() -> int:
         if not (out / MARK).exists():
             sys.exit(f"demo: {out} is not the output of an earlier demo; --fresh would delete it")
         shutil.rmtree(out, ignore_errors=True)
-    from holo_tasks.machine.private import make_private
-    from holo_tasks.machine.umask import narrow_umask
-
-    narrow_umask()
-    make_private(out)
+    os.umask(0o077)  # all output is private
+    out.mkdir(parents=True, exist_ok=True)
     (out / MARK).touch()
     # Prefect reads its settings on import, so they are set before.
     os.environ.update(
@@ -65,10 +68,7 @@ def main() -> int:
         DO_NOT_TRACK="1",
     )
     os.environ.pop("PREFECT_PROFILE", None)
-    from holo_tasks.core.errors import HoloError
-    from holo_tasks.prefect_server.temporary import reach_directly
-
-    reach_directly(os.environ)
+    from holo_tasks import HoloError
 
     started = time.monotonic()
     try:
@@ -101,19 +101,19 @@ def _options() -> argparse.Namespace:
 def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
     from s3_server import S3Server
 
-    from holo_tasks.prefect_server.temporary import TemporaryServer
+    from holo_tasks import TemporaryServer
 
     with _timed("starting a Prefect server, an S3 server and the model"):
         server = TemporaryServer(os.environ, ui=True)
         stack.callback(server.stop)
         server.enter(os.environ)
-        model = stack.enter_context(_model())
+        model, rehearsal = stack.enter_context(_model())
         s3 = stack.enter_context(S3Server(out / "s3"))
         app = _legacy_program(options, out)
         server.wait()
     with _timed("filling in the Prefect blocks"):
         asyncio.run(_fill_in_blocks(options, out, s3, model, app))
-    print(f"  model     {model['model']} at {model['base_url']}{' (not a language model)' * model['rehearsal']}")
+    print(f"  model     {model.model} at {model.base_url}{' (not a language model)' * rehearsal}")
     pages = server.url.removesuffix("/api")
     print(f"  prefect   {pages}  (password of its pages: {server.login})\n", flush=True)
 
@@ -173,58 +173,55 @@ async def _answering_person(*, by_hand: bool) -> AsyncIterator[None]:
 async def _answer(by_hand: bool) -> None:
     from receipts_mailbox import MANGLED_SAYS
 
-    from expense_audit import IN_THE_NOTE
-    from holo_tasks.handoff.page import command
-    from holo_tasks.machine.home import holo_home
-    from holo_tasks.safety.database.store import store_at
-    from holo_tasks.safety.records.handoffs import Handoffs
+    from holo_tasks import waiting_handoffs
+    from receipts.ask_person import IN_THE_NOTE
 
-    handoffs, answered = Handoffs(store_at(holo_home())), set[str]()
+    answered: set[str] = set()
     while True:
         await asyncio.sleep(1)
-        for handoff in await asyncio.to_thread(handoffs.waiting):
+        for handoff in await asyncio.to_thread(waiting_handoffs):
             if handoff.id in answered:
                 continue
             answered.add(handoff.id)
             if by_hand:
                 print(f"  a person is asked: {handoff.question}")
-                print(f"  answer with: HOLO_HOME={holo_home()} {Path(sys.executable).parent}/{command(handoff)}")
+                offered = ["done"] if "done" in handoff.choices else handoff.choices
+                choices = ", or ".join(f"--choice {shlex.quote(choice)}" for choice in offered)
+                resume = f"{HOLO} handoff resume {handoff.id} {choices}"
+                print(f"  answer with: HOLO_HOME={os.environ['HOLO_HOME']} {resume}")
                 print(f"  the desktop: {handoff.live or 'not shown'}", flush=True)
                 continue
             words = ["handoff", "resume", handoff.id, "--by", "accountant", "--choice"]
             # The demo takes the last choice, which is the safe one, for all other questions.
             words += [IN_THE_NOTE, "--note", MANGLED_SAYS] if IN_THE_NOTE in handoff.choices else [handoff.choices[-1]]
             print(f"  the demo plays the person: holo-tasks {shlex.join(words)}", flush=True)
-            holo = Path(sys.executable).with_name("holo-tasks")
-            done = await asyncio.create_subprocess_exec(holo, *words, stdout=asyncio.subprocess.PIPE)
+            done = await asyncio.create_subprocess_exec(HOLO, *words, stdout=asyncio.subprocess.PIPE)
             said, _ = await done.communicate()
             print(f"    {said.decode().strip()}", flush=True)
 
 
 @contextmanager
-def _model() -> Iterator[dict[str, Any]]:
-    """Yield the settings of a real Holo model if the environment names one, else of the rehearsal model."""
-    from holo_tasks.desktop.programs.environment import for_ours
-    from holo_tasks.models.address import HOSTED_BASE_URL, is_hosted
-    from holo_tasks.models.profile import DEFAULT_MODEL
+def _model() -> Iterator[tuple[HoloModel, bool]]:
+    """Yield the block of a model, and whether it is the rehearsal model.
 
-    base_url = os.environ.get("HOLO_BASE_URL") or HOSTED_BASE_URL
-    key = os.environ.get("HAI_API_KEY" if is_hosted(base_url) else "HOLO_API_KEY")
-    if os.environ.get("HOLO_BASE_URL") or key:
-        name = os.environ.get("HOLO_MODEL", DEFAULT_MODEL)
-        yield {"base_url": base_url, "model": name, "api_key": key, "rehearsal": False}
+    It is a real Holo model if the environment names one.
+    """
+    from holo_blocks import HoloModel
+
+    if block := HoloModel.from_environment():
+        yield block, False
         return
     playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
     command = [sys.executable, "-m", "holo_tasks.rehearsal", "--playbook", str(playbook)]
     command += ["--log", "warning"]
-    process = subprocess.Popen(command, env=for_ours(os.environ), stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
             raise RuntimeError("The rehearsal model did not start. The line above says why.")
         ready = json.loads(line)
-        yield {"base_url": ready["base_url"], "model": ready["model"], "api_key": None, "rehearsal": True}
+        yield HoloModel(base_url=ready["base_url"], model=ready["model"]), True
     finally:
         process.terminate()
         process.wait()
@@ -254,21 +251,18 @@ def _legacy_program(options: argparse.Namespace, out: Path) -> str:
     return shlex.join(command)
 
 
-async def _fill_in_blocks(
-    options: argparse.Namespace, out: Path, s3: S3Server, model: dict[str, Any], app: str
-) -> None:
+async def _fill_in_blocks(options: argparse.Namespace, out: Path, s3: S3Server, model: HoloModel, app: str) -> None:
     """Save the blocks that a user would create in the Prefect UI."""
     from prefect.types import SecretDict
     from pydantic import SecretStr
 
-    from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel
+    from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox
 
     width, height = (int(side) for side in options.size.lower().split("x"))
-    key = SecretStr(model["api_key"]) if model["api_key"] else None
     password = (out / "portal-password").read_text()
     blocks = [
         HoloMailbox(maildir=str(out / "mailbox")),
-        HoloModel(base_url=model["base_url"], model=model["model"], api_key=key),
+        model,
         HoloDesktop(app=app, width=width, height=height, secrets=SecretDict({"portal_password": password})),
         AuditBucket(
             bucket=s3.bucket,
@@ -296,56 +290,46 @@ def _set_s3_environment(s3: S3Server) -> None:
     os.environ.update(AWS_ACCESS_KEY_ID=s3.access_key, AWS_SECRET_ACCESS_KEY=s3.secret_key)
 
 
-def _newest(out: Path) -> str:
-    """Return the trace of the newest run."""
-    from holo_tasks.machine.home import holo_home
-    from holo_tasks.safety.database.store import store_at
-    from holo_tasks.safety.records.run_list import RunBook
+def _holo(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of `holo-tasks`; return its exit code and output."""
+    return subprocess.run([HOLO, *words], capture_output=True, text=True, check=False)
 
-    (newest,) = RunBook(store_at(holo_home())).latest(1)
-    return newest.trace
+
+def _newest() -> str:
+    """Return the trace of the newest run."""
+    (newest,) = json.loads(_holo("runs", "--last", "1", "--json").stdout)["runs"]
+    return str(newest["trace"])
 
 
 def _compile(out: Path) -> None:
     """Compile a playbook from the newest run and print it. Prints the reason if that is not possible."""
-    from holo_tasks.cli.compile import compile_traces
-    from holo_tasks.core.errors import InvalidUsage
-    from holo_tasks.machine.home import holo_home
-    from holo_tasks.scripts.playbook import load_playbook
-
     file, began = out / PLAYBOOK, time.monotonic()
-    try:
-        compile_traces([_newest(out)], file, "look-up", (), None, holo_home(), as_json=False)
-    except InvalidUsage as error:
+    made = _holo("compile", _newest(), "--goal", "look-up", "--out", str(file))
+    if made.returncode:
+        error = made.stderr.strip().rpartition("invalid: ")[2]
         print(f"\nplaybook  none: {error} The model looks up the rest too.", flush=True)
         return
+    print(made.stderr, end="", file=sys.stderr, flush=True)
     print(f"\nplaybook  {file}  (compiled from this run's evidence in {time.monotonic() - began:.1f} s)")
-    for rule in load_playbook(file).rules_of("look-up"):
-        print(f"  {', '.join(map(str, rule.screen))}: {' '.join(action.thought for action in rule.do)}")
+    for rule in yaml.safe_load(file.read_text(encoding="utf-8"))["goals"]["look-up"]["rules"]:
+        screen = rule.get("screen", [])
+        shown = [screen] if isinstance(screen, str) else screen
+        print(f"  {', '.join(map(str, shown))}: {' '.join(action['thought'] for action in rule['do'])}")
     print("The playbook looks up the rest. The model continues where it does not fit.\n", flush=True)
 
 
 def _show_evidence(out: Path) -> None:
     """Verify the newest run's evidence as an auditor would, and print the verdict."""
-    from holo_tasks.cli.verify import in_words, public_pem, verify_trace
-    from holo_tasks.machine.home import holo_home
-
-    home = holo_home()
-    (out / "public.pem").write_text(public_pem(home) + "\n")
-    print(f"\nevidence  {in_words(verify_trace(_newest(out), out / 'public.pem', None, home))}")
+    key = out / "public.pem"
+    key.write_text(_holo("keys", "show").stdout)
+    found = _holo("verify", _newest(), "--public-key", str(key))
+    print(f"\nevidence  {found.stdout.strip() or found.stderr.strip()}")
 
 
 def _show_runs(out: Path, s3: S3Server) -> None:
     """Write the overview of all runs in the bucket."""
-    from holo_tasks.cli.index import index
-
-    index(
-        f"s3://{s3.bucket}/expense-audit",
-        out / "runs.html",
-        as_object=False,
-        reports=False,
-        put=lambda page, code: print(f"all runs  {page}") or code,
-    )
+    made = _holo("index", f"s3://{s3.bucket}/expense-audit", "--out", str(out / "runs.html"))
+    print(f"all runs  {made.stdout.strip() or made.stderr.strip()}")
 
 
 def _show_flags(database: Path) -> None:

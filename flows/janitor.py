@@ -6,12 +6,9 @@ import asyncio
 from dataclasses import asdict
 from typing import Any
 
-from prefect import flow, get_run_logger
+from prefect import get_run_logger
 
-from holo_tasks.run.items.business_item import Books
-from holo_tasks.run.items.deadlines import tell_of_deadlines
-from holo_tasks.run.janitor import clear
-from holo_tasks.run.prefect_edge.log_filter import one_line_errors
+from holo_tasks import announce_deadlines, flow, release_abandoned
 
 
 @flow(name="Janitor", persist_result=False)
@@ -24,11 +21,10 @@ async def janitor() -> dict[str, Any]:
     If open items of a list are due within the hour, the flow sends the event `holo.deadline-near` to Prefect. An
     automation can then call a person.
     """
-    one_line_errors()
-    found = await clear()
+    found = await release_abandoned()
     said = {name: value for name, value in asdict(found).items() if value}
     get_run_logger().info("Released what dead processes held: %s.", said or "nothing")
-    for due in await asyncio.to_thread(lambda: tell_of_deadlines(Books.here().ledger.store)):
+    for due in await asyncio.to_thread(announce_deadlines):
         get_run_logger().warning("%d items of %s are due within the hour, %d are late.", due.near, due.list, due.late)
     return said
 

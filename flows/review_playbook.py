@@ -6,16 +6,12 @@ import asyncio
 from dataclasses import asdict
 from typing import Any
 
-from prefect import flow
 from pydantic import Field
 
-from holo_tasks.agent.playbooks.reviewing import review_proposals
-from holo_tasks.run.named_files import playbook_named
-from holo_tasks.run.prefect_edge.log_filter import one_line_errors
-from holo_tasks.run.prefect_edge.secret_filter import HushedName
+from holo_tasks import flow, named_file, review_proposals
 
 
-@flow(name="Review a playbook", flow_run_name=HushedName("{playbook}"), persist_result=False)
+@flow(name="Review a playbook", flow_run_name="{playbook}", persist_result=False)
 async def review_playbook(
     playbook: str = Field(
         description="Name of a playbook in the folder HOLO_REPORTS of the machine that runs the flow, such as "
@@ -26,8 +22,7 @@ async def review_playbook(
     ),
 ) -> list[dict[str, Any]]:
     """Show each proposal with both pictures, wait for a person's decision, and apply the accepted ones to the file."""
-    one_line_errors()
-    file = await asyncio.to_thread(playbook_named, playbook)
+    file = await asyncio.to_thread(named_file, playbook, ".yaml")
     return [asdict(one) for one in await review_proposals(file, 3600 * wait_hours)]
 
 

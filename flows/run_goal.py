@@ -5,16 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Literal
 
-from prefect import flow
 from pydantic import Field
 
 from holo_blocks import AuditBucket, holo_agent, load_block
-from holo_tasks import HandOff, InvalidUsage, cost_guardrail, pursue, subgoal
-from holo_tasks.audit.pages.report import write_report
-from holo_tasks.core.person import LONGEST_S
-from holo_tasks.run.named_files import page_named
-from holo_tasks.run.prefect_edge.log_filter import one_line_errors
-from holo_tasks.run.prefect_edge.secret_filter import HushedName
+from holo_tasks import HandOff, InvalidUsage, cost_guardrail, flow, named_file, pursue, subgoal
+from holo_tasks.audit import write_report
 
 
 @subgoal(title="{goal}", key="{token}")
@@ -24,7 +19,7 @@ async def pursue_goal(goal: str, token: str | None) -> str:
     return answer
 
 
-@flow(name="Run a goal", flow_run_name=HushedName("{goal}"), persist_result=False)
+@flow(name="Run a goal", flow_run_name="{goal}", persist_result=False)
 @cost_guardrail(max_cost_usd="{max_cost_usd}", timeout_seconds="{timeout_seconds}")
 async def run_goal(
     goal: str = Field(
@@ -50,7 +45,7 @@ async def run_goal(
     hand_off_seconds: float = Field(
         default=0,
         ge=0,
-        le=LONGEST_S,
+        le=HandOff.LONGEST_SECONDS,
         description="How long to wait for a person if the agent asks for one. 0 ends the run at that point.",
     ),
     report: str | None = Field(
@@ -59,10 +54,9 @@ async def run_goal(
     ),
 ) -> str:
     """Pursue a goal on a screen and return the answer. Mouse and keyboard are only used if that is allowed."""
-    one_line_errors()
     if not goal.strip():
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
-    page = await asyncio.to_thread(page_named, report) if report else None
+    page = await asyncio.to_thread(named_file, report, ".html") if report else None
     bucket = await load_block(AuditBucket, audit)
     async with holo_agent(
         goal[:200],

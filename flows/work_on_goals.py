@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from prefect import flow, get_run_logger
+from prefect import get_run_logger
 from pydantic import Field
 
 from holo_blocks import holo_agents
-from holo_tasks import WorkList, cost_guardrail
-from holo_tasks.core.texts.visible_text import exact
-from holo_tasks.run.prefect_edge.log_filter import one_line_errors
-from holo_tasks.run.prefect_edge.secret_filter import HushedName
+from holo_tasks import WorkList, cost_guardrail, flow
 from run_goal import pursue_goal
 
 
-@flow(name="Work on goals", flow_run_name=HushedName("{work_list}"), persist_result=False)
+@flow(name="Work on goals", flow_run_name="{work_list}", persist_result=False)
 @cost_guardrail(max_cost_usd="{max_cost_usd}")
 async def work_on_goals(
     work_list: str = Field(
@@ -41,10 +38,9 @@ async def work_on_goals(
 
     `Work through a list` starts runs of this flow on all machines.
     """
-    one_line_errors()
     log, counted = get_run_logger(), {"done": 0, "not done": 0}
     async with holo_agents(
-        f"Goals of {exact(work_list)}",
+        f"Goals of {work_list}",
         desktops=min(desktops, most),
         model=model,
         desktop=desktop,

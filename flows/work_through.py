@@ -6,15 +6,9 @@ import asyncio
 from datetime import datetime
 from typing import Any
 
-from prefect import flow
 from pydantic import Field
 
-from holo_tasks import WorkList, read_rows
-from holo_tasks.agent.lists.fan_out import fan_out
-from holo_tasks.run.named_files import table_named
-from holo_tasks.run.prefect_edge.log_filter import one_line_errors
-from holo_tasks.run.prefect_edge.secret_filter import HushedName
-from holo_tasks.safety.records.work_items import Priority
+from holo_tasks import Priority, WorkList, fan_out, flow, named_file, read_rows
 
 _LIST: Any = Field(description="Name of the list.", min_length=1, max_length=300)
 _PAYLOAD: Any = Field(description="The values for the work, by their names.")
@@ -27,7 +21,7 @@ _TRIES: Any = Field(
 )
 
 
-@flow(name="Work through a list", flow_run_name=HushedName("{work_list}"), persist_result=False)
+@flow(name="Work through a list", flow_run_name="{work_list}", persist_result=False)
 async def work_through(
     work_list: str = _LIST,
     deployment: str = Field(
@@ -43,12 +37,11 @@ async def work_through(
 
     This flow has no desktop and waits most of the time. Run it on a separate worker.
     """
-    one_line_errors()
     counts = await fan_out(work_list, deployment, batch=batch, at_once=at_once, queues=queues, parameters=parameters)
     return {name: getattr(counts, name) for name in ("done", "failed", "exhausted", "person")}
 
 
-@flow(name="Add to a list", flow_run_name=HushedName("{key}"), persist_result=False)
+@flow(name="Add to a list", flow_run_name="{key}", persist_result=False)
 async def add_to_list(
     work_list: str = _LIST,
     key: str = Field(description="Identifies the item. An item is added once.", min_length=1, max_length=300),
@@ -58,11 +51,10 @@ async def add_to_list(
     most_tries: int = _TRIES,
 ) -> bool:
     """Add one item to a list. Returns ``False`` if the list had it already."""
-    one_line_errors()
     return await WorkList(work_list).add(payload, key=key, priority=priority, deadline=deadline, most_tries=most_tries)
 
 
-@flow(name="Add a table to a list", flow_run_name=HushedName("{table}"), persist_result=False)
+@flow(name="Add a table to a list", flow_run_name="{table}", persist_result=False)
 async def add_table(
     work_list: str = _LIST,
     table: str = Field(
@@ -77,8 +69,7 @@ async def add_table(
     most_tries: int = _TRIES,
 ) -> int:
     """Add each row of a table to a list, all or none. Returns the number of new items."""
-    one_line_errors()
-    rows = await asyncio.to_thread(lambda: read_rows(table_named(table)))
+    rows = await asyncio.to_thread(lambda: read_rows(named_file(table, ".csv", ".xlsx")))
     return await WorkList(work_list).add_rows(
         rows, key=key, priority=priority, deadline=deadline, most_tries=most_tries
     )

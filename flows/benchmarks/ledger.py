@@ -16,10 +16,11 @@ from receipts_mailbox import transactions
 from tk_python import NoTkPython, tk_python
 
 from benchmarks.values import Item, Judgement
-from expense_audit import SCRIPTS, PortalRecord, Reason, file_flag, look_up, sign_on
+from expense_audit import file_flag, look_up, sign_on
 from holo_blocks import HoloDesktop
 from holo_tasks.run.run import Run
-from receipts.learned import looked_up_by
+from receipts.ledger_record import PortalRecord, Reason
+from receipts.look_ups import SCRIPTS, looked_up_by
 
 PROGRAM = Path(__file__).parents[1] / "demo" / "legacy_ledger.py"
 REASONS: tuple[Reason, ...] = ("Wrong amount", "Unknown merchant", "Duplicate receipt")

@@ -13,8 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from holo_tasks.core.limits.money import usd
-from holo_tasks.run.run import Run
+from holo_tasks import Run, usd
 from receipts.finding import Finding, mean_costs
 from receipts.receipt import Receipt
 
@@ -32,21 +31,31 @@ COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Bar:
-    """The progress bar of an audit."""
+    """The progress bar of an audit. ``steps`` and ``spent_micro`` are those of the run before the present receipt."""
 
+    run: Run
     progress: Progress
     task: TaskID
+    steps: int = 0
+    spent_micro: int = 0
 
     def begin(self, receipt: Receipt) -> None:
         """Show the receipt that is being audited."""
+        self.steps, self.spent_micro = self.run.steps, self.run.guard.spent_micro
         self.progress.update(self.task, description=escape(receipt.merchant or receipt.subject))
 
-    def end(self, finding: Finding, effort: str) -> None:
-        """Advance the bar, and print the finding with its steps and cost."""
+    def end(self, finding: Finding, *, done: bool) -> str:
+        """Advance the bar, and print the finding with its steps and cost. Return the steps and the cost as text.
+
+        ``done`` says that an earlier audit finished the receipt.
+        """
+        steps, spent = self.run.steps - self.steps, self.run.guard.spent_micro - self.spent_micro
+        effort = "already done" if done else f"{steps} steps, {usd(spent)}"
         self.progress.advance(self.task)
         self.progress.console.print(_line(finding, effort), highlight=False)
+        return effort
 
 
 class AuditConsole:
@@ -58,11 +67,11 @@ class AuditConsole:
             self._console.width = 150
 
     @contextmanager
-    def bar(self, total: int) -> Iterator[Bar]:
+    def bar(self, run: Run, total: int) -> Iterator[Bar]:
         """Show a progress bar while receipts are audited."""
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=self._console, transient=True) as progress:
-            yield Bar(progress, progress.add_task("receipts", total=total))
+            yield Bar(run, progress, progress.add_task("receipts", total=total))
 
     def summary(self, findings: Sequence[Finding], run: Run, layers: str, sheet: Path, page: Path | None) -> None:
         """Print all findings with their layers and costs, and the places of the results."""

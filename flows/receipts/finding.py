@@ -1,4 +1,4 @@
-"""The result of the audit of one receipt, and its costs."""
+"""The result of the audit of one receipt, its row in the workbook, and summaries of many results."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from holo_tasks.audit.pages.report import Effort
-from holo_tasks.office.workbook import Column
+from holo_tasks import (
+    HoloError,
+    InvalidUsage,
+    NeedsPerson,
+    Run,
+    TokenConflict,
+    UnfitItem,
+    named_file,
+    publish_table,
+    usd,
+)
+from holo_tasks.audit import Effort
+from holo_tasks.office import Column, Workbook
+from receipts.ledger_record import FlagFiled, PortalRecord, Reason
 from receipts.receipt import Receipt
 
 COLUMNS = [
@@ -28,6 +40,13 @@ COLUMNS = [
     Column("Evidence", "text"),
 ]
 """Columns of the workbook."""
+SHOWN = ("Receipt", "Status", "Flag", "By", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
+"""Columns of the table in Prefect."""
+HANDED_OVER = "handed over"
+"""Beginning of the status of a receipt that is left for a person."""
+UNFIT = f"{HANDED_OVER}: invalid"
+MOST_IN_A_ROW = 3
+"""The number of receipts in a row that cannot be finished before the audit ends."""
 
 
 class Finding(BaseModel):
@@ -47,6 +66,18 @@ class Finding(BaseModel):
     evidence: str = ""
     by: str = ""
     cost_micro: int | None = None
+
+    @classmethod
+    def compared(cls, receipt: Receipt, record: PortalRecord, evidence: str) -> Finding:
+        """Return the finding about a receipt that agrees with its record, or has none."""
+        status = "match" if record.found else "missing: no transaction"
+        known = {"ledger_amount": record.amount, "ledger_merchant": record.merchant, "evidence": evidence}
+        return cls.model_validate({"receipt": receipt, "status": status, **known})
+
+    def flagged(self, reason: Reason, filed: FlagFiled) -> Finding:
+        """Return this finding with the flag that was filed."""
+        number = "already on file" if filed.flag is None else str(filed.flag)
+        return self.model_copy(update={"status": f"flagged: {reason.lower()}", "flag": number})
 
     @property
     def by_playbook(self) -> bool:
@@ -94,3 +125,69 @@ def row_of(finding: Finding) -> dict[str, Any]:
         "Subject": receipt.subject,
         "Evidence": finding.evidence,
     }
+
+
+def open_sheet(name: str) -> Workbook:
+    """Return the workbook with this name.
+
+    Raises `InvalidUsage` if it is a different workbook, or cannot be written.
+    """
+    place = named_file(name, ".xlsx")
+    sheet = Workbook(place, columns=COLUMNS, key="Receipt", sheet="Audit", title="Expense audit")
+    if sheet.path.exists() and not sheet.has_sheet():
+        raise InvalidUsage(
+            f"{sheet.path} is a different workbook, because it has no sheet ‘{sheet.sheet}’: give another name."
+        )
+    sheet.rows()
+    return sheet
+
+
+def counts_of(findings: Sequence[Finding]) -> dict[str, int]:
+    """Return the number of findings of each kind."""
+    kinds = ("match", "flagged", "missing", HANDED_OVER)
+    return {name: sum(finding.status.startswith(name) for finding in findings) for name in kinds}
+
+
+async def publish(run: Run, findings: Sequence[Finding], playbook: str | None) -> None:
+    """Publish the findings as a table in Prefect, and their numbers and mean costs as the answer of the run."""
+    counts = ", ".join(f"{number} {name}" for name, number in counts_of(findings).items())
+    costs = [f"a receipt {kind}: {usd(cost)} {who} (mean of {n})" for kind, who, n, cost in mean_costs(findings)]
+    by = [f"looked up by the playbook {playbook}"] if playbook else []
+    run.answer = "; ".join([counts, *by, *costs])
+    table = [{name: str(row_of(finding)[name] or "") for name in SHOWN} for finding in findings]
+    await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")
+
+
+def unfinished(error: HoloError, run: Run, receipt: Receipt, before: Sequence[Finding]) -> Finding | None:
+    """Return the finding about a receipt that an error has left for a person. ``None`` if the error ends the audit.
+
+    Errors that concern all receipts end it. Several failures in a row end it too, because then the program or the
+    model does not work. A receipt with invalid contents does not count, because a sender of mails must not be able to
+    end an audit.
+    """
+    if isinstance(error, TokenConflict | UnfitItem):
+        return Finding(receipt=receipt, status=UNFIT, evidence=run.trace)
+    everybodys = error.transient or getattr(error, "scope", "") in {scope.name for scope in run.guard.lineage()}
+    if everybodys or too_many_in_a_row(receipt, before):
+        return None
+    return Finding(receipt=receipt, status=f"{HANDED_OVER}: {error.status.replace('_', ' ')}", evidence=run.trace)
+
+
+def too_many_in_a_row(receipt: Receipt, before: Sequence[Finding]) -> bool:
+    """Return whether another unfinished receipt ends the audit.
+
+    Unreadable and invalid receipts do not count, because they say nothing about the program.
+    """
+    latest = [one for one in before if not one.receipt.is_unreadable and one.status != UNFIT][1 - MOST_IN_A_ROW :]
+    failed = [one for one in latest if one.status.startswith(HANDED_OVER)]
+    return not receipt.is_unreadable and len(failed) == MOST_IN_A_ROW - 1
+
+
+def leave_to_person(findings: Sequence[Finding]) -> None:
+    """Raise `NeedsPerson` if receipts were handed over."""
+    waiting = [finding.receipt.receipt_id for finding in findings if finding.status.startswith(HANDED_OVER)]
+    if waiting:
+        raise NeedsPerson(
+            f"{len(waiting)} of {len(findings)} receipts wait for a person ({', '.join(waiting[:5])}"
+            f"{', …' if len(waiting) > 5 else ''}); see `holo-tasks runs`, then `holo-tasks retry ITEM`."
+        )

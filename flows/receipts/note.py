@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.office.plain import plain_name
+from holo_tasks import InvalidUsage
+from holo_tasks.office import plain_name
 from receipts.money import TOO_MUCH, Money, find_money
 from receipts.receipt import TRANSACTION, Receipt
 

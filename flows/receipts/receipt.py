@@ -14,8 +14,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from holo_tasks.office.letter import Letter, sender_name
-from holo_tasks.office.plain import plain_name, plain_text
+from holo_tasks.office import Letter, plain_name, plain_text, sender_name
 from receipts.days import find_days
 from receipts.money import TOO_MUCH, Money, currencies, find_money
 
@@ -85,6 +84,11 @@ class Receipt(BaseModel):
     def short_id(self) -> str:
         """The part of ``receipt_id`` that is shown to people."""
         return short_id(self.receipt_id)
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether the transaction or the amount is unknown."""
+        return self.kind == "unreadable" or self.reference is None or self.amount is None
 
     @property
     def content_digest(self) -> str | None:

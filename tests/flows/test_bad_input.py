@@ -11,8 +11,7 @@ from receipts_mailbox import write_maildir
 
 from expense_audit import expense_audit
 from holo_blocks import HoloMailbox
-from holo_tasks import InvalidUsage
-from holo_tasks.run.named_files import page_named, workbook_named
+from holo_tasks import InvalidUsage, named_file
 from run_goal import run_goal
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -61,12 +60,12 @@ PLACES = [
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_file_name_with_a_folder_is_refused(tmp_path: Path, place: str) -> None:
-    for named, name in (
-        (page_named, place),
-        (workbook_named, place.replace(".xlsx", ".xlsm").replace(".html", ".xlsx") + "/x"),
+    for ending, name in (
+        (".html", place),
+        (".xlsx", place.replace(".xlsx", ".xlsm").replace(".html", ".xlsx") + "/x"),
     ):
         with pytest.raises(InvalidUsage, match="is not a file's name") as caught:
-            named(name, {"HOLO_REPORTS": str(tmp_path / "reports")})
+            named_file(name, ending, environ={"HOLO_REPORTS": str(tmp_path / "reports")})
         assert "HOLO_REPORTS" in str(caught.value)
         assert "\n" not in str(caught.value)
 
@@ -85,10 +84,10 @@ async def test_a_flow_run_can_choose_a_file_name_but_no_folder(tmp_path: Path, m
 
 def test_file_names_resolve_into_the_deployments_folder(tmp_path: Path) -> None:
     env = {"HOLO_HOME": str(tmp_path / "home")}
-    assert page_named("Run 7 (März).html", env) == tmp_path / "home" / "reports" / "Run 7 (März).html"
+    assert named_file("Run 7 (März).html", ".html", environ=env) == tmp_path / "home" / "reports" / "Run 7 (März).html"
     assert (tmp_path / "home" / "reports").stat().st_mode & 0o777 == 0o700
     env["HOLO_REPORTS"] = str(tmp_path / "chosen" / "deep")
-    assert workbook_named("audit.XLSX", env) == tmp_path / "chosen" / "deep" / "audit.XLSX"
+    assert named_file("audit.XLSX", ".xlsx", environ=env) == tmp_path / "chosen" / "deep" / "audit.XLSX"
     elsewhere = tmp_path / "elsewhere.html"
     elsewhere.write_text("<!doctype html>")
     chosen = tmp_path / "chosen" / "deep"
@@ -101,7 +100,7 @@ def test_file_names_resolve_into_the_deployments_folder(tmp_path: Path) -> None:
         ("folder.html", "not a file"),
     ):
         with pytest.raises(InvalidUsage, match=words):
-            page_named(name, env)
+            named_file(name, ".html", environ=env)
 
 
 @pytest.mark.parametrize(

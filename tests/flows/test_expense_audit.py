@@ -22,34 +22,21 @@ from pydantic import SecretStr
 from receipts_mailbox import MANGLED_SAYS, write_maildir
 from s3_server import S3Server
 
-from expense_audit import (
-    COLUMNS,
-    IN_THE_NOTE,
-    LEAVE_OUT,
-    Finding,
-    PortalRecord,
-    Reason,
-    _audited,
-    as_known_before,
-    audit_receipt,
-    by_transaction,
-    compare,
-    duplicates,
-    row_of,
-    too_many_in_a_row,
-    was_audited,
-)
+from expense_audit import _audited, audit_receipt
 from holo_tasks import NeedsPerson
 from holo_tasks.audit import open_trace
 from holo_tasks.core.errors import TokenConflict
 from holo_tasks.core.events import SubgoalClosed, SubgoalOpened
 from holo_tasks.office.mailbox import Letter
 from holo_tasks.office.workbook import Workbook
-from holo_tasks.run.run import Run
 from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.records.handoffs import Handoffs
 from holo_tasks.safety.records.items import Items
+from receipts.ask_person import IN_THE_NOTE, LEAVE_OUT
+from receipts.finding import COLUMNS, Finding, row_of, too_many_in_a_row
+from receipts.ledger_record import PortalRecord, Reason, compare
 from receipts.receipt import Receipt, earlier_receipt_id, receipt_id, short_id
+from receipts.selection import Selection, as_known_before, by_transaction, duplicates, was_audited
 from tests.faults.faults import IDLE
 from tests.support import warm
 from tests.support.agents import agent
@@ -235,7 +222,7 @@ async def test_a_changed_receipt_is_not_taken_as_done_and_the_others_are_found(p
             async with agent(model, PaintedDesktop(), tmp_path):
                 await audit_receipt(done, None)
                 changed = done.model_copy(update={"amount": Decimal(1)})
-                looked_up.extend(was_audited(one, None) for one in (changed, other, done))
+                looked_up.extend(was_audited(audit_receipt, one, None) for one in (changed, other, done))
                 with pytest.raises(TokenConflict):
                     await audit_receipt(changed, None)
 
@@ -263,7 +250,7 @@ class Asked:
                     try:
                         return await audit_receipt(UNREAD, None, named)
                     finally:
-                        self.done = was_audited(UNREAD, None)
+                        self.done = was_audited(audit_receipt, UNREAD, None)
 
         answering = asyncio.create_task(self._answer())
         try:
@@ -351,11 +338,11 @@ async def test_work_done_under_an_earlier_id_is_reused_only_by_its_own_message(
     honest, forged, begun, listed, written = (of_message(f"m{number}") for number in range(5))
     old = {one.message_id: earlier_receipt_id(one.message_id) for one in (honest, forged, begun, listed, written)}
     old["m1"] = old["m0"]  # such a message is easily forged
-    monkeypatch.setattr("expense_audit.earlier_receipt_id", old.__getitem__)
+    monkeypatch.setattr("receipts.selection.earlier_receipt_id", old.__getitem__)
     sheet = Workbook(tmp_path / "audit.xlsx", columns=COLUMNS, key="Receipt")
 
-    def known(run: Run, *read: Receipt) -> tuple[list[str], dict[str, Finding]]:
-        found, before = as_known_before(run, sheet, [(letter(), one) for one in read])
+    def known(*read: Receipt) -> tuple[list[str], dict[str, Finding]]:
+        found, before = as_known_before(audit_receipt, sheet, [(letter(), one) for one in read])
         return [one.receipt_id for _, one in found], before
 
     @flow(name="around", persist_result=False)
@@ -365,8 +352,8 @@ async def test_work_done_under_an_earlier_id_is_reused_only_by_its_own_message(
                 before = honest.model_copy(update={"receipt_id": old["m0"], "subject": "as it was read then"})
                 finding = await audit_receipt(before, None)
                 sheet.upsert(row_of(finding))
-                assert known(run, honest, forged) == ([old["m0"], forged.receipt_id], {old["m0"]: finding})
-                assert known(run, forged) == ([forged.receipt_id], {}), (
+                assert known(honest, forged) == ([old["m0"], forged.receipt_id], {old["m0"]: finding})
+                assert known(forged) == ([forged.receipt_id], {}), (
                     "a forged message must match neither the ledger nor the row"
                 )
 
@@ -384,11 +371,11 @@ async def test_work_done_under_an_earlier_id_is_reused_only_by_its_own_message(
                 sheet.upsert(
                     row_of(Finding(receipt=written.model_copy(update={"receipt_id": old["m4"]}), status="match"))
                 )
-                ids, done = known(run, begun, listed, written, of_message("m1", date=date(2026, 10, 1)))
+                ids, done = known(begun, listed, written, of_message("m1", date=date(2026, 10, 1)))
                 assert ids == [old["m2"], old["m3"], old["m4"], forged.receipt_id]
                 assert done == {}
                 old["m1"] = old["m2"]
-                assert known(run, begun, forged)[0] == [begun.receipt_id, forged.receipt_id], (
+                assert known(begun, forged)[0] == [begun.receipt_id, forged.receipt_id], (
                     "the owner of the old record is unknown"
                 )
 
@@ -411,8 +398,10 @@ async def test_an_unfit_receipt_does_not_affect_the_others(prefect: str, tmp_pat
             async with agent(model, PaintedDesktop(), tmp_path) as run:
                 await audit_receipt(conflicting, None)
                 changed = conflicting.model_copy(update={"subject": "another"})
-                for one in (*unfit, changed, receipt(receipt_id="R-8")):
-                    findings.append(await _audited(run, one, None, [], findings))
+                every = [*unfit, changed, receipt(receipt_id="R-8")]
+                work = Selection(every, [], dict.fromkeys(one.receipt_id for one in every), {}, frozenset())
+                for one in every:
+                    findings.append(await _audited(run, one, work, findings))
 
     await around()
     assert [one.status for one in findings] == [*["handed over: invalid"] * 4, "match"]

@@ -115,7 +115,7 @@ async def test_without_a_tree_a_script_gives_up_and_with_one_it_answers_when_the
         assert not ledger.journal()
         assert (await desktop.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "nothing was clicked"
 
-        monkeypatch.setattr(expense_audit, "SCRIPTS", PLAYBOOK)
+        monkeypatch.setattr("receipts.look_ups.SCRIPTS", PLAYBOOK)
 
         @flow(name="interrupted", persist_result=False)
         async def looking() -> tuple[Any, int]:

@@ -21,6 +21,7 @@ from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.loop.ask_model.ask import fit
 from holo_tasks.loop.ask_model.predict import estimate
+from holo_tasks.models.address import key_variable
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.dialects.replies import check_ended
@@ -47,7 +48,7 @@ async def check_model(chain: Chain, base_url: str | None, model: str | None, dia
         key, keyless = None, error
     endpoint = ModelEndpoint(url, key)
     try:
-        server = _Server(endpoint, settings.key_variable(url), key is not None, timeout_s)
+        server = _Server(endpoint, key_variable(url), key is not None, timeout_s)
         try:
             await server.check(chain)
         except HoloError as error:
