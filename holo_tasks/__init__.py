@@ -17,7 +17,8 @@ stages in the wrong order:
 
 `loop.walk` has the stages, `loop.loop` runs them in sequence, and `agent` makes them Prefect runs.
 
-This module is the public API for flows. It imports a name when it is first used, because Prefect takes seconds to load.
+This module is the public API for flows, with `holo_tasks.office` (mail and workbooks), `holo_tasks.audit` (traces and
+reports) and `holo_tasks.desktop`. It imports a name when it is first used, because Prefect takes seconds to load.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from holo_tasks.agent.limits import limits
     from holo_tasks.agent.lists.fan_out import fan_out
     from holo_tasks.agent.lists.work_list import WorkList
-    from holo_tasks.agent.mailed_codes import mailed_codes
+    from holo_tasks.agent.mailed_codes import MailedCodes, mailed_codes
     from holo_tasks.agent.open_agent import open_agent
     from holo_tasks.agent.open_agents import Agents, open_agents
     from holo_tasks.agent.playbooks.reviewing import review_proposals
@@ -61,12 +62,15 @@ if TYPE_CHECKING:
         PolicyRefused,
         RedactionFailed,
         TokenConflict,
+        Unavailable,
         UnfitItem,
     )
     from holo_tasks.core.limits.budget import Limits
     from holo_tasks.core.limits.money import usd
     from holo_tasks.core.person import Answer, HandOff
+    from holo_tasks.core.screen.calibration import Calibration
     from holo_tasks.core.screen.geometry import Box
+    from holo_tasks.core.screen.monitors import Monitor
     from holo_tasks.core.screen.remote_screen import Rdp, Vnc
     from holo_tasks.core.screen.states import Absent, AnyOf, Asked, Picture, State, Text, Widget, Window
     from holo_tasks.core.shared_files import SharedFile
@@ -106,6 +110,7 @@ _MODULES = {
     "Asked": "core.screen.states",
     "Box": "core.screen.geometry",
     "BusinessFailure": "core.errors",
+    "Calibration": "core.screen.calibration",
     "DesktopFailed": "core.errors",
     "Discover": "core.elements.inventory",
     "Effect": "run.subgoal_options",
@@ -124,7 +129,9 @@ _MODULES = {
     "LimitHit": "run.hooks",
     "LimitReached": "core.errors",
     "Limits": "core.limits.budget",
+    "MailedCodes": "agent.mailed_codes",
     "ModelFailed": "core.errors",
+    "Monitor": "core.screen.monitors",
     "NOT_DONE": "run.items.journal",
     "NeedsPerson": "core.errors",
     "NotDone": "run.items.journal",
@@ -152,6 +159,7 @@ _MODULES = {
     "TemporaryServer": "prefect_server.temporary",
     "Text": "core.screen.states",
     "TokenConflict": "core.errors",
+    "Unavailable": "core.errors",
     "UnfitItem": "core.errors",
     "Vnc": "core.screen.remote_screen",
     "Way": "loop.screens",
@@ -207,6 +215,7 @@ __all__ = [
     "Asked",
     "Box",
     "BusinessFailure",
+    "Calibration",
     "DesktopFailed",
     "Discover",
     "Effect",
@@ -225,7 +234,9 @@ __all__ = [
     "LimitHit",
     "LimitReached",
     "Limits",
+    "MailedCodes",
     "ModelFailed",
+    "Monitor",
     "NeedsPerson",
     "NotDone",
     "Outcome",
@@ -252,6 +263,7 @@ __all__ = [
     "TemporaryServer",
     "Text",
     "TokenConflict",
+    "Unavailable",
     "UnfitItem",
     "Vnc",
     "Way",

@@ -111,6 +111,28 @@ def test_prices_in_the_block_override_the_known_ones() -> None:
     assert (price.input, price.output) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("environ", "model"),
+    [
+        ({}, None),
+        ({"HOLO_API_KEY": "k"}, None),  # a key without its endpoint
+        ({"HAI_API_KEY": "k"}, ("https://api.hcompany.ai/v1/", "k")),
+        ({"HAI_API_KEY": "k", "HOLO_BASE_URL": "http://127.0.0.1:8000/v1"}, ("http://127.0.0.1:8000/v1", None)),
+        ({"HOLO_API_KEY": "k", "HOLO_BASE_URL": "http://127.0.0.1:8000/v1"}, ("http://127.0.0.1:8000/v1", "k")),
+    ],
+)
+def test_the_environment_names_a_model_and_the_key_of_its_endpoint_only(
+    environ: dict[str, str], model: tuple[str, str | None] | None
+) -> None:
+    found = HoloModel.from_environment({**environ, "HOLO_MODEL": "mine"})
+    if model is None:
+        assert found is None
+        return
+    assert found is not None
+    key = found.api_key.get_secret_value() if found.api_key else None
+    assert (found.base_url, key, found.model) == (*model, "mine")
+
+
 def test_an_unknown_model_has_no_price() -> None:
     assert HoloModel(model="my-own").profile().price is None
 

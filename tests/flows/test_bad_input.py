@@ -88,6 +88,10 @@ def test_file_names_resolve_into_the_deployments_folder(tmp_path: Path) -> None:
     assert (tmp_path / "home" / "reports").stat().st_mode & 0o777 == 0o700
     env["HOLO_REPORTS"] = str(tmp_path / "chosen" / "deep")
     assert named_file("audit.XLSX", ".xlsx", environ=env) == tmp_path / "chosen" / "deep" / "audit.XLSX"
+    for table in ("rows.csv", "rows.xlsx"):
+        assert named_file(table, ".csv", ".xlsx", environ=env) == tmp_path / "chosen" / "deep" / table
+    with pytest.raises(InvalidUsage, match=r"ends in \.csv or \.xlsx, such as ‘audit\.csv’"):
+        named_file("rows.txt", ".csv", ".xlsx", environ=env)
     elsewhere = tmp_path / "elsewhere.html"
     elsewhere.write_text("<!doctype html>")
     chosen = tmp_path / "chosen" / "deep"

@@ -70,6 +70,22 @@ def test_the_login_is_random_and_not_visible_to_other_processes(own: Own) -> Non
     assert not wide
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, "127.0.0.1,localhost,::1"),
+        ({"no_proxy": "example.org,localhost"}, "example.org,localhost,127.0.0.1,::1"),
+        ({"NO_PROXY": "*"}, "*"),
+    ],
+)
+def test_whoever_enters_a_server_reaches_it_without_a_proxy(own: Own, before: dict[str, str], after: str) -> None:
+    environ = dict(before)
+    for _ in range(2):
+        own.server.enter(environ)
+        assert environ["no_proxy"] == environ["NO_PROXY"] == after
+    assert environ["PREFECT_API_URL"] == own.server.url
+
+
 def test_a_preloaded_server_is_an_equal_process(own: Own, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other test folders start temporary Prefect servers in this way. Everything else about them is the same."""
     was = forked.watch(monkeypatch)

@@ -21,6 +21,7 @@ from holo_tasks import (
     SubgoalOptions,
     agent_step,
     cost_guardrail,
+    flow,
     hand_over,
     is_done,
     limits,
@@ -69,6 +70,17 @@ def summed(item: str) -> list[int]:
     return []
 
 
+@flow
+def counted(item: str) -> int:
+    return 1
+
+
+@flow(name="Add", flow_run_name="{item}", retries=1)
+@cost_guardrail(max_actions=5)
+async def added(item: str) -> float:
+    return 0.0
+
+
 async def decorators_keep_arguments_and_results() -> None:
     assert_type(bare("I-1", 2), Awaitable[float])
     assert_type(await bare("I-1", amount=2), float)
@@ -76,6 +88,8 @@ async def decorators_keep_arguments_and_results() -> None:
     assert_type(await full.with_options(tags=["again"])("I-1", amount=2), float)
     assert_type(await asked("I-1"), bool)
     assert_type(await sent("I-1"), int)
+    assert_type(counted("I-1"), int)
+    assert_type(await added("I-1"), float)
     assert_type(summed("I-1"), list[int])
     assert_type(is_done(full, "I-1", amount=2), bool)
 

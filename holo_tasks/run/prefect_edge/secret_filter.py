@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from prefect import Flow
 
@@ -44,6 +44,14 @@ class HushedFlow(Flow[P, R]):
     def __init__(self, fn: Callable[P, R], *, flow_run_name: str | Callable[[], str] | None = None, **options: Any):
         name = HushedName(flow_run_name) if isinstance(flow_run_name, str) else flow_run_name
         super().__init__(fn, flow_run_name=name, **options)
+
+    def with_options(self, **options: Any) -> HushedFlow[P, R]:
+        """Return the same flow with other options."""
+        made: Any = super().with_options(**options)
+        made.__class__ = HushedFlow  # Prefect makes a flow of its own class
+        if isinstance(made.flow_run_name, str):
+            made.flow_run_name = HushedName(made.flow_run_name)
+        return cast("HushedFlow[P, R]", made)
 
     def serialize_parameters(self, parameters: dict[str, Any]) -> dict[str, Any]:
         hidden: dict[str, Any] = hushed_plain(super().serialize_parameters(parameters))

@@ -25,6 +25,7 @@ from holo_tasks.safety.database.store import HURRY_S, TABLES, Prose, Store
 from holo_tasks.safety.records.ledger import CLAIMS, BeingWorkedOn, Claim, IdleWatch, Ledger
 
 Priority: TypeAlias = Literal["high", "normal", "low"]
+"""Priority of an item on a work list."""
 PRIORITIES: dict[str, int] = {name: number for number, name in enumerate(get_args(Priority), 1)}
 State: TypeAlias = Literal["ready", "taken", "done", "failed", "exhausted", "person"]
 """State of an item.
