@@ -3,16 +3,16 @@
 A step of an agent is a pipeline. Each stage takes the type that the stage before it returns, so a type checker finds
 stages in the wrong order:
 
-    settle, capture   Frame           desktop.eyes
+    settle, capture   Frame           desktop.capture
     redact            RedactedFrame   safety.redaction
     encode            Shot            models.encoding
     record            event           audit.recorder, durable before the shot is sent
     predict           Reply           models.client, charged here
-    parse             Step            models.dialects, core.step
-    scale             Gesture         core.scaling
-    permit            Permit          safety.policy, core.budget
-    act               Receipt         desktop.hands
-    verify            Verdict         core.verdicts
+    parse             Step            models.dialects
+    scale             Gesture         core.prompts.scaling
+    permit            Permit          safety.policy, core.limits
+    act               Receipt         desktop.input
+    verify            Verdict         core.screen.verdicts
     record            event           audit.recorder
 
 `loop.walk` has the stages, `loop.loop` runs them in sequence, and `agent` makes them Prefect runs.
@@ -23,8 +23,11 @@ reports) and `holo_tasks.desktop`. It imports a name when it is first used, beca
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from holo_tasks.machine.moved_modules import MovedModules
 
 if TYPE_CHECKING:
     from holo_tasks.agent.agent_step import agent_step
@@ -308,6 +311,9 @@ __all__ = [
     "waiting_handoffs",
     "write_rows",
 ]
+
+
+sys.meta_path.append(MovedModules())
 
 
 def __getattr__(name: str) -> Any:

@@ -6,3 +6,13 @@
 a typed text. The package imports `core`, `desktop.capture`, `desktop.elements`, `desktop.input`, `desktop.programs`,
 `desktop.secrets`, `desktop.stop` and `desktop.x11`.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Return a name of the module that this package replaced: `changed_field`."""
+        from importlib import import_module
+
+        return getattr(import_module("holo_tasks.desktop.fields.changed_field"), name)
