@@ -47,7 +47,9 @@ _LOADED = tuple((name, re.compile(rf"/{pattern}\.so".encode())) for name, patter
 def variables(command: Sequence[str], given: Mapping[str, str], added: Collection[str]) -> dict[str, str]:
     """Return the variables with which Java and GTK 2 publish their elements, if their packages are installed.
 
-    Options in ``given`` stay and have precedence. Variables whose names are in ``added`` stay unchanged.
+    ``given`` is the program's environment. Its Java options and GTK modules are kept; a different choice of Java's
+    accessibility class wins. ``added`` has the names of variables that the user set for this program, which stay
+    unchanged. Nothing is returned if ``given`` has NO_AT_BRIDGE, or for a command in `ELSEWHERE`.
     """
     found: dict[str, str] = {}
     if given.get("NO_AT_BRIDGE") or ELSEWHERE.intersection(Path(word).name for word in command[:1]):

@@ -110,7 +110,7 @@ async def open_agent(
     aloud: Listener | None = None,
     run_id: str = "",
 ) -> AsyncIterator[Run]:
-    """Open a run on a started desktop. It sends no input unless ``RunOptions(allow="act")`` is given.
+    """Open a run on a desktop. It sends no input unless ``options`` allow it (see `RunOptions`).
 
     ``options`` have its rules, limits and hand-offs. The model is the one of ``profile`` at ``endpoint``. ``advisors``
     are further models by name, for `judge`. The evidence goes to ``destination``.

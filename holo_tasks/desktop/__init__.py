@@ -11,7 +11,8 @@ The most important modules:
 
 * `desktop` has the classes that other packages use.
 * `child` starts the host process and sends requests to it; `ipc_messages` defines the messages.
-* `host` answers the requests. It takes pictures through `eyes` and carries out gestures through `hands`.
+* `host` answers the requests. It takes pictures through `settled_screen` and carries out gestures through
+  `gesture_player`.
 
 `readiness` finds work in flight, `profiles` gives programs a profile of their own, and `sandbox` isolates programs. The
 package may import `core`, `machine` and `accessibility`.

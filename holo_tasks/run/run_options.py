@@ -27,8 +27,8 @@ MAX_STEPS, MOST_STEPS = 50, 10_000
 class RunOptions:
     """Permissions, limits and reporting of a run.
 
-    Without ``allow="act"`` the run may only look. ``rules`` set further permissions. If both ``rules`` and ``allow``
-    set a trust level, the stricter one applies. ``redaction`` says which parts of a screen are masked before it leaves
+    The run may only look unless ``allow`` or the trust of ``rules`` is "act". If both are set, the stricter one
+    applies. ``rules`` set further permissions. ``redaction`` says which parts of a screen are masked before it leaves
     this process.
 
     ``key`` names the business item in approval questions of sub-goals without their own key. ``limits`` apply to all

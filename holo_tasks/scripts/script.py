@@ -39,9 +39,12 @@ class Script:
         Script("ledger.playbook.yaml", "look-up", reference="TX-1")
         Script(look_up, reference="TX-1")     # async def look_up(hands: Hands, reference: str) -> str
 
-    Everything is checked before anything is done. Raises `InvalidUsage` for a wrong playbook, goal or value, and for a
-    value that names a secret. Secrets are named only in the script itself. The goal may be left out if the playbook has
-    only one. Without values, the script is a tool for the model, which gives them: ``pursue(…, tools=[Script(…)])``.
+    It is a layer of a sub-goal, ``SubgoalOptions(layers=[Script(…)])``, or a tool for the model,
+    ``pursue(…, tools=[Script(…)])``. A goal of a playbook that is a tool may lack its values: the model gives them.
+
+    Raises `InvalidUsage` for a wrong playbook, goal or value, and for a value that names a secret. Secrets are named
+    only in the script itself. Unknown states are refused later, by `brain`. The goal may be left out if the playbook
+    has only one.
     """
 
     def __init__(self, source: str | Path | Playbook | Function, goal: str = "", /, **values: Any) -> None:
@@ -142,7 +145,11 @@ class Script:
         screens: Screens | None = None,
         reader: Reader | None = None,
     ) -> Brain:
-        """Return a new brain for one run of the script. ``screens`` has the states that it may wait for by name."""
+        """Return a new brain, which decides the steps of one run of the script.
+
+        ``screens`` has the states that the script may wait for by name. Raises `InvalidUsage` for missing values, and
+        if a playbook names another state.
+        """
         self.check_values()
         if isinstance(self._source, Playbook):
             eyes = Eyes(reader, recognizer, self._known(screens))
@@ -195,8 +202,9 @@ class Script:
 def screens_of(source: str | Path | Playbook, do: Mapping[str, Do] | None = None) -> Screens:
     """Return the screens that a playbook declares.
 
-    ``do`` has the actions that the playbook leaves to Python, by the name of the interruption or the way. Raises
-    `InvalidUsage` for a missing or unknown name.
+    ``do`` has the actions that the playbook leaves to Python. Its keys are names of interruptions and of ways between
+    states. A way without a name has the name of the state to which it leads. Raises `InvalidUsage` for a missing or
+    unknown name.
     """
     playbook = source if isinstance(source, Playbook) else _loaded(Path(source))[0]
     declared, given = playbook.screens, dict(do or {})

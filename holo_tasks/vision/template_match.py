@@ -94,7 +94,7 @@ def places_of(pixels: Pixels, wanted: Reference, likeness: float = LIKENESS) -> 
 
 
 def place_of(places: Sequence[Found]) -> Box | None:
-    """Return the box of the best place, or ``None`` if two are equally good. One exact match beats inexact ones."""
+    """Return the box of the only place, or of the only exact match among several. Otherwise return ``None``."""
     if len(places) > 1 and not (places[0].likeness == 1.0 and places[1].likeness < 1.0):
         return None
     return places[0].box if places else None

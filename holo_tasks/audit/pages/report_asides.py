@@ -27,7 +27,7 @@ class Question:
 
 
 def without_model_call(aside: Aside) -> bool:
-    """Return whether a question was answered without a model."""
+    """Return whether a position was found without a model, by an element of the program or by text on the screen."""
     return isinstance(aside.asked, Located) and aside.asked.by in KNEW and not aside.calls
 
 

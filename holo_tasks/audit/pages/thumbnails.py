@@ -1,5 +1,6 @@
 """Make smaller copies of pictures, with marks drawn on them. The originals are not changed.
 
+A mark is a ring at a click, pointer movement or written field, or an arrow for a drag or scroll (`gesture_marks`).
 `smaller` is used by reports and hand-offs, `thumbnail` by the timeline.
 """
 

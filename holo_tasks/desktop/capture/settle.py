@@ -1,6 +1,6 @@
 """Decide when a screen has settled, from times alone, without a clock or a display.
 
-`judge` is the main function; `eyes` calls it. `Settle` holds the limits.
+`judge` is the main function; `settled_screen` calls it. `Settle` holds the limits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Determines the focused control from the accessibility tree: a text field, a cell, a button, a terminal."""
+"""Determines the focused control: a text field, a cell, a button, a terminal.
+
+Known terminals and viewers of remote screens are recognized by their program file, all else by the accessibility tree.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,16 @@ if TYPE_CHECKING:
     from holo_tasks.desktop.elements.element_reader import Elements
 
 Kind = Literal["field", "segment", "cell", "edited cell", "document", "terminal", "no text", "unknown"]
-"""Typing replaces the text of a ``cell``. An ``edited cell`` is a cell of an office sheet whose text is open.
+"""Kind of a focused control, by which the caller decides how to type and how to clear.
 
-A ``segment`` is a part of a date or time field, such as its month. The arrow keys move to the other parts.
+* ``field``: a text field.
+* ``segment``: a part of a date or time field, such as its month. The arrow keys move to the other parts.
+* ``cell``: a cell whose text is replaced by typing.
+* ``edited cell``: a cell of an office sheet whose text is open.
+* ``document``: the text of an office document.
+* ``terminal``: a terminal.
+* ``no text``: a control that takes no text.
+* ``unknown``: none of these for certain, or no tree in time.
 """
 
 EDITABLE, READ_ONLY, MANAGES = "editable", "read only", "manages descendants"
@@ -53,9 +63,9 @@ WITHIN_S, SHEETS_S = 3.0, 10.0
 class Focus:
     """The control with keyboard focus.
 
-    ``name`` is its name in messages. ``office`` says that it is a cell of a LibreOffice sheet, and ``place`` is the
-    name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells`` says that the program
-    has an accessibility tree. ``viewer`` says that the window shows another machine's screen.
+    ``kind`` is its `Kind`, and ``name`` its name in messages. ``office`` says that it is a cell of a LibreOffice sheet,
+    and ``place`` is the name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells``
+    says that the program's accessibility tree was read. ``viewer`` says that the window shows another machine's screen.
     """
 
     kind: Kind

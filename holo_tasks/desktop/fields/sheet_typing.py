@@ -1,11 +1,14 @@
-"""Type into cells of a LibreOffice sheet so that neither AutoInput nor AutoCorrect changes the text.
+"""Type into cells of a LibreOffice sheet so that neither AutoInput nor AutoCorrect changes a text before Tab or Enter.
 
 AutoInput completes a text from its column while it is typed. Enter accepts the completion, and Delete removes it.
 AutoCorrect changes the word before the caret at a blank or another sign, and at Enter if nothing is selected. So a
 text is typed from its last word to its first, each at the start of the cell, and is selected when Enter is pressed.
 These keys need a cell that was opened with F2. A double quote still becomes a typographic one.
 
-`SheetTyping` is the main class; `hands` uses it.
+Typed plainly are formulas, the text after the last Tab or Enter, and a text whose cell does not open. Neither function
+changes a formula. A text without letters is also typed plainly, and its completion is deleted.
+
+`SheetTyping` is the main class; `gesture_player` uses it.
 """
 
 from __future__ import annotations

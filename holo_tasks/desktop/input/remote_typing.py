@@ -1,9 +1,11 @@
 """Typing into the screen of another machine: what its client passes on reliably, and which texts are refused.
 
 Measured with xfreerdp 2.11 on xrdp, and with TigerVNC's viewer on Xtigervnc. The RDP client passes keys on by their
-position, and drops keys that are lent to other characters. The VNC client passes characters on, and its server drops
-characters that it has no key for. After some tens of such characters it does so until it is restarted. Neither reports
-the loss. So only text that needs no lent key is typed by keys.
+position, and drops keys that are lent to other characters. The VNC client passes characters on. Its server
+accepts some tens of characters that it has no key for, and drops later ones until it is restarted. Neither program
+reports the loss.
+
+So only printable ASCII, Enter and Tab are typed by keys (`EXACT` in `core.screen.remote_screen`).
 """
 
 from __future__ import annotations
@@ -55,7 +57,11 @@ class FarTyping:
         return Path(owner.executable).name if is_viewer(owner) else ""
 
     def check(self, parts: Sequence[str | Secret], client: str) -> None:
-        """Raise an error, before anything is typed, if a viewer cannot pass the text on exactly."""
+        """Raise an error, before anything is typed, if a viewer cannot pass the text on exactly.
+
+        A text with other characters may be pasted if pasting is allowed and it has no line end or tab. A secret is
+        never pasted.
+        """
         for part in parts:
             if isinstance(part, Secret):
                 if untypable(part.value):

@@ -4,7 +4,7 @@ A character that a key of the layout produces is typed with that key. Other char
 text is typed (lent keys). A lent key gets another character only after the program has answered a ping that was sent
 after the key's last use. This is necessary because programs look a key up in the map when they process it.
 
-`Typist` is the main class; `hands` and `remote_input` use it.
+`Typist` is the main class; `gesture_player`, `caret_probe` and `remote_input` use it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ the X server, of its clients and of the processes that they started. If none of 
 nothing is drawn before the first timeout. A thread whose sleep is not certain counts as awake. A program may be
 connected by Unix sockets to processes that are checked too, such as the desktop's message bus.
 
-`Sleepers` is the main class. `eyes` uses it to capture a settled screen earlier.
+`Sleepers` is the main class. `settled_screen` uses it to capture earlier.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """List the files that a closed program sees, as options for bubblewrap. `view` is the main function.
 
-It sees the system's folders, read-only, and only files that every user may read. It sees its own file and the files
-that its command names, read-only. Its home and the folders for temporary files are empty. It also sees the sockets of
-its desktop and the granted folders. Each file has the same path as outside.
+It sees the system's folders, read-only, but below /etc only files that every user may read. It sees its own file and
+the files that its command names, read-only. Its home and the folders for temporary files start empty. The home gets a
+link ``Downloads`` to the folder that is shared with the agent. It also sees the sockets and the cookie of its desktop,
+and the granted folders. Each file has the same path as outside.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """List the windows on a screen in stacking order, with their programs, so that windows can be masked in a picture.
 
-`stacked` is the main function; `eyes` calls it before and after a capture.
+`stacked` is the main function; `settled_screen` calls it before and after a capture.
 """
 
 from __future__ import annotations

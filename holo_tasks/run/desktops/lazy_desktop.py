@@ -1,6 +1,6 @@
 """Start a desktop on first use, so that a run whose work is already done starts no desktop.
 
-`LazyDesktop` is the desktop of a run with one desktop. `agent.open_agent` creates it.
+The block `HoloAgent` creates a `LazyDesktop` for a run, and `agent.stations` one for each desktop of several.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ class Closable(ports.Desktop, Protocol):
 
 @dataclass
 class LazyDesktop:
-    """Starts a desktop on the first look or gesture, and forwards all calls to it."""
+    """Starts a desktop on first use, and forwards all calls to it.
+
+    The methods that need the screen start it: `started`, `look`, `do`, `owner_at`, `elements`, `shared_folder`,
+    `hold` and `open_vnc`. The others do nothing without a started desktop, except that `serve` and `latch` are
+    remembered.
+    """
 
     start: Callable[[], Awaitable[Closable]]
     tells_windows: bool = False
@@ -103,6 +108,7 @@ class LazyDesktop:
         await desktop.hold()
 
     async def release(self) -> None:
+        """Let the agent continue after as many calls as to `hold`."""
         if isinstance(self._desktop, ports.Held):
             await self._desktop.release()
 
@@ -111,6 +117,7 @@ class LazyDesktop:
         return isinstance(self._desktop, ports.Held) and self._desktop.held
 
     async def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        """Carry out the input of a person who holds the screen."""
         if isinstance(self._desktop, ports.Shown):
             await self._desktop.by_hand(inputs)
 
@@ -125,10 +132,12 @@ class LazyDesktop:
             await self._desktop.close_vnc(path)
 
     def renew(self, until_s: float) -> None:
+        """Allow input until ``until_s``, as in `ports.Gated`."""
         if self._gated is not None:
             self._gated.renew(until_s)
 
     def latch(self) -> None:
+        """Stop all input permanently. A desktop that has not been started cannot be started any more."""
         self._latched = True
         if self._gated is not None:
             self._gated.latch()
@@ -139,9 +148,11 @@ class LazyDesktop:
 
     @property
     def at_rest(self) -> bool:
+        """Whether nothing is pressed or in transit any more. True without a started desktop."""
         return self._gated is None or self._gated.at_rest
 
     def kill(self) -> None:
+        """Terminate the desktop by force if it was started."""
         if self._gated is not None:
             self._gated.kill()
 

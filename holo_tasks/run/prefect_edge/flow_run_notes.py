@@ -1,6 +1,6 @@
 """Name the notes about flow runs whose end could not be reported to Prefect, and delete expired ones.
 
-`untold` writes these notes. `deferred_reports` checks for them without importing Prefect.
+`unreported_runs` writes these notes. `deferred_reports` checks for them without importing Prefect.
 """
 
 from __future__ import annotations

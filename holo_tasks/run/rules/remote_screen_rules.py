@@ -19,8 +19,10 @@ WHY = "the owner and the title of a window there are unknown here"
 def check_remote_rules(remote: str, rules: Rules, redaction: Redaction | None, secrets: Mapping[str, Secret]) -> None:
     """Raise `InvalidUsage` for rules, redaction or secrets that depend on programs or windows inside a remote screen.
 
-    ``remote`` is the address of the remote machine; an empty string skips the check. Rules about the viewer program
-    itself are allowed.
+    Lists of programs in rules must name a viewer. Redaction of windows is refused, even of the viewer's. A secret must
+    be bound to labels of fields, and not to a window's title.
+
+    ``remote`` is the address of the remote machine; an empty string skips the check.
     """
     if not remote:
         return

@@ -41,7 +41,8 @@ class UsedCodes:
     async def take(self, names: Collection[str]) -> tuple[tuple[str, int], ...]:
         """Reserve a code for each named seed; return the names with their time windows.
 
-        Waits for the next code if the current one is used or about to expire.
+        Waits for the next code if the current one is used or about to expire. Raises `SecretRefused` after about two
+        periods, if other runs keep taking the codes.
         """
         return tuple([(name, await self._reserved(name)) for name in sorted(names) if name in self._seeds])
 

@@ -2,8 +2,9 @@
 
 `WorkItems` stores the wanted items and their states. Only the `Ledger` records effects, so an item that is taken again
 after its worker died finds the earlier effects there. A worker holds one claim of the ledger for all of its items. The
-claim is renewed and has an epoch, which serves as a fencing token. When the claim lapses, the items return to the
-queue, and later calls of the old worker are refused.
+claim is renewed. When it lapses, `return_lapsed` returns the items to the queue, and later calls of the old worker are
+refused. To take an item, a worker must still have the claim. To record a result, it must still have the item: each
+item has its own epoch, which serves as a fencing token.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class Counts:
 
 
 class WorkItems:
-    """Work queues in the shared database. Each call is one transaction."""
+    """Work queues in the shared database. Each call is one transaction, except `return_lapsed`, which has several."""
 
     def __init__(self, store: Store, ledger: Ledger | None = None) -> None:
         self._store = store
