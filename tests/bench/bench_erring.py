@@ -4,8 +4,9 @@ python tests/bench/bench_erring.py [--rates 0 1 3 5 10] [--arms naive plain decl
 python tests/bench/bench_erring.py --steps 10000 --rates 3    the long form
 python tests/bench/bench_erring.py --table                    only print the tables, in Markdown
 
-Each outcome is a line of ``episodes.jsonl``. A second start continues after the last one. ``--steps`` are the calls of
-each arm at each rate. Exit code 1 if an aim is missed, 2 if a task could not be judged.
+Each outcome is a line of ``episodes.jsonl``. A second start continues after the last one. A run counts at each rate at
+which the model would have made the same errors, so most seeds need one run for several rates. ``--steps`` are the calls
+of each arm at each rate. Exit code 1 if an aim is missed, 2 if a task could not be judged.
 """
 
 from __future__ import annotations
@@ -113,6 +114,7 @@ class Runs:
         return sum(one.calls for one in self.done.values() if (one.arm, one.rate) == (arm, rate))
 
     async def _work(self, left: Iterator[tuple[str, float, str, int]], scratch: Path) -> None:
+        from benchmarks.erring.episodes import same_at
         from benchmarks.erring.work import worked
 
         for key in left:
@@ -121,7 +123,10 @@ class Runs:
             arm, rate, task, seed = key
             folder = scratch / f"{arm}-{rate:g}-{task}-{seed}"
             try:
-                one = await worked(arm, rate, task, seed, folder)  # type: ignore[arg-type]
+                one = same_at(rate, arm, task, seed, self.done.values())
+                if one is None:
+                    traces = self.shelf.path.parent / "traces"
+                    one = await worked(arm, rate, task, seed, folder, traces)  # type: ignore[arg-type]
             except Exception as error:  # for example, the program did not start
                 self.failed += 1
                 print(f"not judged: {arm} {rate:.0%} {task} {seed}: {type(error).__name__}: {error}"[:300], flush=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 from pydantic import BaseModel
 
 from benchmarks.nasty.careful import SCREENS as CASHBOOK
@@ -135,5 +138,31 @@ async def page_plain(goal: str, key: str) -> str:
 @subgoal(title="A page", key="{key}", effect=Effect(press_once=("Submit", "Login", "Send")))
 async def page_declared(goal: str, key: str) -> str:
     """Work on a page where its button is declared. A page has no place in which to look for the effect: no probe."""
+    said: str = await pursue(goal)
+    return said
+
+
+@subgoal(title="A file or a letter, nothing declared")
+async def file_plain_text(goal: str, key: str) -> str:
+    """Work in an office program as the model likes."""
+    said: str = await pursue(goal)
+    return said
+
+
+@subgoal(title="A file", key="{key}", effect=Effect())
+async def save_declared(goal: str, key: str) -> str:
+    """Save a file. To save it again changes nothing, so no button is declared."""
+    said: str = await pursue(goal)
+    return said
+
+
+async def letter_sent(goal: str, key: str, sent: str) -> str | NotDone:
+    """Look for the letter in the file of the program that sends letters."""
+    return "done" if await asyncio.to_thread(Path(sent).exists) else NOT_DONE
+
+
+@subgoal(title="A letter", key="{key}", effect=Effect(probe=letter_sent, press_once="Send"))
+async def send_declared(goal: str, key: str, sent: str) -> str:
+    """Send a letter with `press_once` and a probe declared."""
     said: str = await pursue(goal)
     return said

@@ -9,26 +9,35 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from benchmarks.erring.errors import drawn
+
 Arm: TypeAlias = Literal["naive", "plain", "declared"]
 ARMS: tuple[Arm, ...] = ("naive", "plain", "declared")
 NASTY = ("double", "lookalike", "popups", "shift", "deaf", "expiry")
 """Kinds of nasty cashbooks. The other kinds need a person."""
 PAGES = ("click-button", "click-checkboxes", "enter-text", "login-user", "form-sequence-2", "email-inbox-forward")
 """MiniWoB++ pages on which clicks and typing are enough: the naive loop can do nothing else."""
-PROBED = ("ledger", *NASTY)
+OFFICE = ("calc", "mail", "note")
+"""Real office programs: LibreOffice Calc, Claws Mail, Mousepad."""
+PROBED = ("ledger", *NASTY, "mail")
 """Tasks whose declared arm has a probe."""
-TASKS = (*PROBED, *PAGES)
+TASKS = ("ledger", *NASTY, *PAGES, *OFFICE)
 RIGHT, SILENT, OVER = "done right", "silently wrong", "handed over"
 
 
 class Made(BaseModel):
-    """An error that the model made: at which call, of which kind, and which guard withheld it if one did."""
+    """An error that the model made: its call, its kind, the guard that withheld it, and the reason of that guard.
+
+    ``reported`` is the guard that reported a difference after the input.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     number: int
     kind: str
     guard: str = ""
+    reason: str = ""
+    reported: str = ""
     meant: str = ""
     given: str = ""
 
@@ -36,7 +45,9 @@ class Made(BaseModel):
 class Episode(BaseModel):
     """Outcome of an episode. ``wrong`` lists unwanted effects outside the screen.
 
-    ``needless`` counts the refused actions that were right, by guard.
+    ``needless`` counts the refused actions that were right, by guard, and ``refusals`` has their calls and reasons.
+    ``asked`` counts the steps that the model has decided, also those after the last recorded reply.
+    ``run_at`` is the rate of the run if the model made the same errors at that rate; ``None`` if it ran at ``rate``.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,12 +61,15 @@ class Episode(BaseModel):
     right: bool = False
     wrong: tuple[str, ...] = ()
     calls: int = 0
+    asked: int = 0
     actions: int = 0
     micro_usd: int = 0
     seconds: float = 0.0
     errors: tuple[Made, ...] = ()
     needless: dict[str, int] = {}
+    refusals: tuple[str, ...] = ()
     trace: str = ""
+    run_at: float | None = None
 
     @property
     def key(self) -> tuple[str, float, str, int]:
@@ -96,6 +110,27 @@ class Shelf:
         """Write an episode down."""
         with self.path.open("a", encoding="utf-8") as file:
             file.write(one.model_dump_json() + "\n")
+
+
+def same_at(rate: float, arm: str, task: str, seed: int, done: Iterable[Episode]) -> Episode | None:
+    """Return the outcome at a rate, from a run of this arm at another rate in which the model made the same errors.
+
+    Whether the model errs at a call depends on the task, the seed and the number of the call alone. So two rates have
+    the same run if they draw the same errors up to its last call. Returns ``None`` if there is no such run.
+    """
+    for one in done:
+        asked = max(one.asked, one.calls)
+        if (one.arm, one.task, one.seed) != (arm, task, seed) or one.run_at is not None or not asked:
+            continue
+        calls = range(asked)
+        if errors_at(task, seed, rate, calls) == errors_at(task, seed, one.rate, calls):
+            return one.model_copy(update={"rate": rate, "run_at": one.rate})
+    return None
+
+
+def errors_at(task: str, seed: int, rate: float, calls: Iterable[int]) -> list[int]:
+    """Return the calls at which the model errs."""
+    return [number for number in calls if drawn(task, seed, number, rate) is not None]
 
 
 def steps_of(every: Iterable[Episode]) -> int:

@@ -10,33 +10,44 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from holo_tasks.core import events
+from holo_tasks.core.texts.typed_text import SILENT
 
 GUARDS: tuple[tuple[str, str, str], ...] = (
-    # The guard, the kind of its event, and how the event's reason reads.
-    ("named click", "correction", r"[Yy]ou named|[Nn]ames? another"),
-    ("typed read-back", "correction", r"field (now )?holds|holds ‘|was typed, but"),
-    ("press once", "correction", r"pressed before, and it worked|has an effect each time"),
-    ("repeated press", "correction", r"not pressed again|was pressed before"),
+    # The guard, the kind of its event, and a pattern of the event's reason.
+    ("named click", "correction", r"You named ‘|The point is on no control"),
+    ("press once", "correction", r"and it worked|had no effect: that was looked up|has an effect each time"),
+    ("repeated press", "correction", r"It was not pressed again\."),
     ("answer on a wrong screen", "correction", r"the work does not end before it is"),
     ("answer does not fit", "correction", r"answer does not fit"),
+    ("insisted", "correction", r"gave the same call again"),
     ("repeated press", "looked_again", r"was not pressed again"),
     ("screen changed", "looked_again", r""),
+    ("field refused", "action_failed", r"Nothing was typed|was not typed"),
+    ("secret refused", "action_failed", r"secret"),
     ("policy", "permit", r""),
     ("other correction", "correction", r""),
     # The reason of a task that was given up.
+    ("press once", "subgoal_closed", r"nobody knows whether that came about"),
     ("repeated press", "subgoal_closed", r"not pressed again"),
     ("answer on a wrong screen", "subgoal_closed", r"the work does not end before it is"),
 )
 """The first line that fits decides."""
+INSISTED = "insisted"
+"""Event of a call that the model repeats after it was withheld. It withholds nothing."""
+READ_BACK = "typed read-back"
 
 
 @dataclass
 class Call:
-    """One call of the model in a trace: the guards that withheld its step, and whether input was sent."""
+    """One call of the model in a trace: the guards that withheld its step, and whether all its input was sent.
+
+    ``reported`` is the guard that reported a difference after the input.
+    """
 
     guards: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     sent: bool = False
+    reported: str = ""
 
     @property
     def guard(self) -> str:
@@ -49,7 +60,8 @@ def guard_of(event: events.Event) -> str:
     if isinstance(event, events.Permitted) and event.allowed:
         return ""
     kind, reason = str(getattr(event, "kind", "")), reason_of(event)
-    return next((name for name, known, words in GUARDS if known == kind and re.search(words, reason)), "")
+    found = next((name for name, known, words in GUARDS if known == kind and re.search(words, reason)), "")
+    return "" if found == INSISTED else found
 
 
 def reason_of(event: events.Event) -> str:
@@ -74,12 +86,20 @@ def calls_of(every: Iterable[events.AnyEvent]) -> list[Call]:
             asked, scripted = False, False
         elif isinstance(event, events.Backtracked):
             scripted = True
-        elif calls and isinstance(event, events.ActionIntended):
-            calls[-1].sent |= not scripted
-        elif calls and not scripted and (guard := guard_of(event)):
-            calls[-1].guards.append(guard)
-            calls[-1].reasons.append(reason_of(event))
+        elif calls and not scripted:
+            _add(calls[-1], event)
     return calls
+
+
+def _add(call: Call, event: events.AnyEvent) -> None:
+    """Add an event to the call that it followed."""
+    if isinstance(event, events.ActionDone):
+        call.sent = True
+    elif isinstance(event, events.FieldRead) and event.outcome not in SILENT:
+        call.reported = READ_BACK
+    elif guard := guard_of(event):
+        call.guards.append(guard)
+        call.reasons.append(reason_of(event))
 
 
 def money_of(every: Sequence[events.AnyEvent]) -> int:

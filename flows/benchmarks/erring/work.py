@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.erring import office
 from benchmarks.erring.episodes import NASTY, PAGES, Arm, Episode, Made
 from benchmarks.erring.errors import Call
 from benchmarks.erring.forms import LedgerFlag, entry
 from benchmarks.erring.guards import calls_of, money_of
 from benchmarks.erring.model import Answered, ErringModel, erring_model
 from benchmarks.erring.pages import page
-from benchmarks.erring.place import Place
+from benchmarks.erring.place import Place, Verdict, fresh
 from benchmarks.ledger import Ledger
 from benchmarks.miniwob import MiniWob
 from holo_tasks import HoloError
@@ -39,11 +40,14 @@ PLACES: Mapping[str, Callable[[int, Path], Place]] = {
     "ledger": LedgerFlag,
     **{kind: entry(kind) for kind in NASTY},
     **{task: page(task) for task in PAGES},
+    **office.PLACES,
 }
 
 
 def why_not(task: str) -> str:
     """Return the reason why a task cannot be done on this machine; empty if it can."""
+    if task in office.PLACES:
+        return office.PLACES[task].why_not()
     return MiniWob().why_not() if task in PAGES else Ledger().why_not()
 
 
@@ -58,11 +62,19 @@ class Came:
     micro_usd: int = 0
     guards: dict[int, str] = field(default_factory=dict)
     """The guard that withheld a step, by the number of the call."""
+    reasons: dict[int, str] = field(default_factory=dict)
+    reported: dict[int, str] = field(default_factory=dict)
+    """The guard that reported a difference after the step, by the number of the call."""
     trace: str = ""
+    lines: tuple[bytes, ...] = field(default=(), repr=False)
+    """Lines of the trace."""
 
 
-async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path) -> Episode:
-    """Work on an episode from the start of its program to its judgement."""
+async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path, traces: Path | None = None) -> Episode:
+    """Work on an episode from the start of its program to its judgement.
+
+    ``traces`` is the folder for the traces of episodes with an error, a refusal or a wrong outcome.
+    """
     if folder.exists():
         shutil.rmtree(folder)  # left by a run that was stopped
     began = time.monotonic()
@@ -91,13 +103,28 @@ async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path) -> E
         right=verdict.right,
         wrong=verdict.wrong,
         calls=came.calls,
+        asked=len(model.log),
         actions=came.actions,
         micro_usd=came.micro_usd,
         seconds=round(time.monotonic() - began, 2),
         errors=tuple(_made(one, came) for one in model.log if one.kind),
         needless=needless_of(model, came),
-        trace=came.trace,
+        refusals=tuple(f"{number}: {came.guards[number]}: {came.reasons[number]}" for number in _needless(model, came)),
+        trace=_keep_trace(came, model, verdict, traces or folder),
     )
+
+
+def _keep_trace(came: Came, model: ErringModel, verdict: Verdict, traces: Path) -> str:
+    """Store the trace of an episode without its pictures, and return its name.
+
+    Returns an empty string if the model made no error, the task is right and no step was withheld.
+    """
+    usual = verdict.right and came.status == "answered" and not came.guards
+    if not came.lines or (usual and not any(one.kind for one in model.log)):
+        return ""
+    name = f"{model.task}-{model.seed}-{model.rate:g}-{time.time_ns() // 1_000_000}.jsonl"
+    (fresh(traces) / name).write_bytes(b"\n".join(line.rstrip() for line in came.lines))
+    return name
 
 
 def _made(one: Answered, came: Came) -> Made:
@@ -105,6 +132,8 @@ def _made(one: Answered, came: Came) -> Made:
         number=one.number,
         kind=one.kind,
         guard=came.guards.get(one.number, ""),
+        reason=came.reasons.get(one.number, ""),
+        reported=came.reported.get(one.number, ""),
         meant=_in_short(one.meant),
         given=_in_short(one.given),
     )
@@ -120,9 +149,13 @@ def needless_of(model: ErringModel, came: Came) -> dict[str, int]:
 
     There was need if the screen was another one by the next call: the program had moved its controls meanwhile.
     """
+    return dict(Counter(came.guards[number] for number in _needless(model, came)))
+
+
+def _needless(model: ErringModel, came: Came) -> list[int]:
+    """Return the numbers of the calls whose right steps were withheld without need."""
     erred = {one.number for one in model.log if one.kind}
-    withheld = (guard for number, guard in came.guards.items() if number not in erred and model.stayed(number))
-    return dict(Counter(withheld))
+    return [number for number in came.guards if number not in erred and model.stayed(number)]
 
 
 async def _naively(desktop: VirtualDesktop, place: Place, base_url: str) -> Came:
@@ -175,8 +208,12 @@ async def _by_library(arm: Arm, desktop: VirtualDesktop, place: Place, base_url:
                 status, reason = "limit", f"still at work after {TIME_S:.0f} s"
     finally:
         await endpoint.close()
+    lines = tuple(await asyncio.to_thread(lambda: list(open_trace(trace).lines())))
     every = [record.event for record in await asyncio.to_thread(lambda: list(open_trace(trace).records()))]
     calls = calls_of(every)
     guards = {number: one.guard for number, one in enumerate(calls) if one.guard}
+    reasons = {number: calls[number].reasons[0][:200] for number in guards}
+    reported = {number: one.reported for number, one in enumerate(calls) if one.reported}
     actions = sum(one.sent for one in calls) + len(guards)
-    return Came(status, reason, len(calls), actions, money_of(every), guards, trace)
+    bill = money_of(every)
+    return Came(status, reason, len(calls), actions, bill, guards, reasons, reported, trace, lines)

@@ -73,12 +73,9 @@ class Mail(OfficeTrial):
         file = self.work / "sent.eml"
         if not file.exists():
             return "nothing was sent"
-        sent = message_from_bytes(file.read_bytes(), _class=EmailMessage, policy=usual)
-        told = sent.get_body(("plain",))
-        text = told.get_content().strip() if told else ""
-        to = [each.addr_spec for field in ("to", "cc", "bcc") if sent[field] for each in sent[field].addresses]
-        if to != [address(people[1])] or sent["in-reply-to"] != message_id(people[1]):
-            return f"sent to {to} in answer to {sent['in-reply-to']}"[:200]
+        to, answered, text = read_letter(file.read_bytes())
+        if to != [address(people[1])] or answered != message_id(people[1]):
+            return f"sent to {to} in answer to {answered}"[:200]
         return "" if text == self.line else f"what was sent says {text[:120]!r}"
 
     def next_act(self) -> Mapping[str, Any] | None:
@@ -107,6 +104,15 @@ class Mail(OfficeTrial):
         if "focused" not in body.states:
             return click(body.box.center, "the letter")
         return write(self.line, overwrite=True)
+
+
+def read_letter(sent: bytes) -> tuple[list[str], str, str]:
+    """Return the addresses of a sent letter, the identity of the letter that it answers, and its text."""
+    letter = message_from_bytes(sent, _class=EmailMessage, policy=usual)
+    body = letter.get_body(("plain",))
+    text = body.get_content().strip() if body else ""
+    to = [each.addr_spec for field in ("to", "cc", "bcc") if letter[field] for each in letter[field].addresses]
+    return to, str(letter["in-reply-to"]), text
 
 
 def address(name: str) -> str:
