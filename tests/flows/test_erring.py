@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from benchmarks.erring.episodes import Episode, Made, Shelf
+from benchmarks.erring.episodes import Episode, Made, Shelf, errors_at, same_at
 from benchmarks.erring.errors import (
     KINDS,
     LEAST_PX,
@@ -213,7 +213,7 @@ def asked() -> list[events.AnyEvent]:
 
 
 def acted(subgoal: int = 1) -> events.AnyEvent:
-    return event(events.ActionIntended, subgoal, gesture_kind="click", gesture={}, label="", before="")
+    return event(events.ActionDone, subgoal, took_us=1, input_events=2)
 
 
 def test_each_call_has_the_guard_that_withheld_its_step() -> None:
@@ -230,7 +230,7 @@ def test_each_call_has_the_guard_that_withheld_its_step() -> None:
         *(*asked(), event(events.Corrected, reason="something new")),
     ]
     calls = calls_of(every)
-    guards = ["", "named click", "named click", "screen changed", "", "policy", "repeated press", "other correction"]
+    guards = ["", "named click", "named click", "screen changed", "", "policy", "press once", "other correction"]
     assert [one.guard for one in calls] == guards
     assert [one.sent for one in calls] == [True, False, False, False, True, False, False, False]
 
@@ -283,6 +283,29 @@ def test_errors_are_listed_by_kind_with_who_caught_them() -> None:
     two = episode("plain", 2, errors=(done,), wrong=("filed another",))
     row = next(row for row in by_kind([one, two], "plain").rows if row[0] == "neighbour")
     assert row[2:] == ("2", "1", "named click 1", "0", "0", "1", "1 of 1")
+
+
+def test_a_run_counts_at_a_rate_at_which_the_model_makes_the_same_errors() -> None:
+    calls = range(10)
+    errs = {seed: errors_at("ledger", seed, 0.03, calls) for seed in range(40)}
+    calm, erring = (next(seed for seed, at in errs.items() if bool(at) is some) for some in (False, True))
+    for seed, same in ((calm, True), (erring, False)):
+        run = episode("plain", seed, rate=0.03, asked=10)
+        found = same_at(0.0, "plain", "ledger", seed, [run])
+        assert found == (run.model_copy(update={"rate": 0.0, "run_at": 0.03}) if same else None)
+    run = episode("plain", calm, rate=0.03, asked=10)
+    assert same_at(0.0, "declared", "ledger", calm, [run]) is None
+    assert same_at(0.0, "plain", "ledger", calm + 1, [run]) is None
+    late = next(
+        seed
+        for seed in range(400)
+        if errors_at("ledger", seed, 0.03, range(20)) and not errors_at("ledger", seed, 0.03, calls)
+    )
+    assert same_at(0.0, "plain", "ledger", late, [episode("plain", late, rate=0.03, asked=10)]) is not None
+    assert same_at(0.0, "plain", "ledger", late, [episode("plain", late, rate=0.03, asked=20)]) is None
+    copied = episode("plain", calm, rate=0.05, asked=10, run_at=0.03)
+    assert same_at(0.0, "plain", "ledger", calm, [copied]) is None  # only a run stands for another rate
+    assert same_at(0.0, "plain", "ledger", calm, [episode("plain", calm, rate=0.03, calls=0)]) is None
 
 
 def test_what_was_kept_is_read_again_and_a_line_that_was_cut_off_is_not(tmp_path: Path) -> None:
