@@ -249,17 +249,19 @@ def test_an_answer_with_a_wrong_effect_is_silently_wrong_and_who_asks_a_person_i
         *("silently wrong", "silently wrong", "done right", "handed over"),
     ]
     (row,) = by_rate([doubled, missing, right, asks]).rows
-    assert row[:4] == ("10%", "naive", "4", "40")
-    assert row[5].startswith("50.0%")
-    assert row[6:8] == ("1", "1")
-    assert row[8].endswith("1 with a wrong effect")
+    assert row[:5] == ("10%", "naive", "4", "4", "40")
+    assert row[6].startswith("50.0%")
+    assert row[7:9] == ("1", "1")
+    assert row[9].endswith("1 with a wrong effect")
 
 
 def test_an_aim_is_missed_by_one_wrong_task_too_many() -> None:
     naive = [episode("naive", seed, right=seed >= 40) for seed in range(100)]  # 40 of 100 silently wrong
     good = [episode("plain", seed, right=seed >= 2) for seed in range(100)]
     assert aims([*naive, *good])[0].met is True
-    assert aims([*naive, *good, episode("plain", 100)])[0].met is False
+    worse = [one.model_copy(update={"right": one.seed >= 3}) for one in good]
+    assert aims([*naive, *worse])[0].met is False
+    assert aims([*naive, *good, episode("plain", 100)])[0].met is True  # the naive loop has not done this seed
     assert aims([episode("naive", 1, right=True), *good[:1]])[0].met is None  # nothing is 1 in 20 of none
     declared = [episode("declared", seed, right=True) for seed in range(5)]
     assert aims(declared)[2].met is True
@@ -278,11 +280,13 @@ def test_right_steps_that_are_withheld_count_only_where_the_model_makes_no_error
 
 def test_errors_are_listed_by_kind_with_who_caught_them() -> None:
     caught = Made(number=1, kind="neighbour", guard="named click")
-    done = Made(number=2, kind="neighbour")
+    done = Made(number=2, kind="neighbour", reported="typed read-back")
     one = episode("plain", 1, right=True, errors=(caught,))
     two = episode("plain", 2, errors=(done,), wrong=("filed another",))
     row = next(row for row in by_kind([one, two], "plain").rows if row[0] == "neighbour")
-    assert row[2:] == ("2", "1", "named click 1", "0", "0", "1", "1 of 1")
+    assert row[2:] == ("2", "1", "named click 1", "1", "0", "0", "1", "1 of 1")
+    shared = two.model_copy(update={"rate": 0.05, "run_at": 0.1})
+    assert by_kind([one, two, shared], "plain").rows == by_kind([one, two], "plain").rows
 
 
 def test_a_run_counts_at_a_rate_at_which_the_model_makes_the_same_errors() -> None:

@@ -60,8 +60,8 @@ def by_rate(episodes: Sequence[Episode]) -> Table:
                 continue
             rows.append((f"{rate:.0%}", arm, *_cells(mine)))
     columns = (
-        *("errors a step", "arm", "tasks", "calls", "done right", "silently wrong", "of these a wrong effect"),
-        *("of these none", "handed over", "withheld without need", "USD"),
+        *("errors a step", "arm", "tasks", "run at this rate", "calls", "done right", "silently wrong"),
+        *("of these a wrong effect", "of these none", "handed over", "withheld without need", "USD"),
     )
     return Table("Outcomes of the tasks", columns, rows)
 
@@ -73,6 +73,7 @@ def _cells(mine: Sequence[Episode]) -> Cells:
     left = sum(bool(one.wrong) for one in mine if one.word == OVER)
     return (
         str(len(mine)),
+        str(sum(one.run_at is None for one in mine)),
         str(steps_of(mine)),
         share(words[RIGHT], len(mine)),
         share(words[SILENT], len(mine)),
@@ -85,12 +86,14 @@ def _cells(mine: Sequence[Episode]) -> Cells:
 
 
 def by_task(episodes: Sequence[Episode]) -> Table:
-    """Return a line for each task, with its outcomes in each arm at all rates above 0."""
+    """Return a line for each task, with its outcomes in each arm at all rates above 0. Shared runs count once."""
     rows = []
     for task in dict.fromkeys(one.task for one in episodes if one.rate):
         cells = [task]
         for arm in ARMS:
-            mine = Counter(one.word for one in episodes if (one.arm, one.task) == (arm, task) and one.rate)
+            mine = Counter(
+                one.word for one in episodes if (one.arm, one.task) == (arm, task) and one.rate and one.run_at is None
+            )
             cells.append(" / ".join(str(mine[word]) for word in (RIGHT, SILENT, OVER)))
         rows.append(cells)
     return Table("By task, at all rates above 0: right / silently wrong / handed over", ("task", *ARMS), rows)
@@ -98,7 +101,8 @@ def by_task(episodes: Sequence[Episode]) -> Table:
 
 def by_kind(episodes: Sequence[Episode], arm: str) -> Table:
     """Return a line for each kind of error: its number, the guards that withheld it, and the outcomes of its tasks."""
-    made: list[tuple[Episode, Made]] = [(one, each) for one in episodes if one.arm == arm for each in one.errors]
+    runs = [one for one in episodes if one.arm == arm and one.run_at is None]
+    made: list[tuple[Episode, Made]] = [(one, each) for one in runs for each in one.errors]
     rows = []
     for kind in KINDS:
         mine = [(one, each) for one, each in made if each.kind == kind]
@@ -106,16 +110,17 @@ def by_kind(episodes: Sequence[Episode], arm: str) -> Table:
         through = [one for one, each in mine if not each.guard]
         words = Counter(one.word for one in through)
         caught = ", ".join(f"{name} {count}" for name, count in guards.most_common()) or "–"
+        reported = sum(bool(each.reported) for _, each in mine if not each.guard)
         alone = [one for one in through if {each.kind for each in one.errors if not each.guard} == {kind}]
         wrong = sum(one.word == SILENT for one in alone)
         rows.append(
             (
-                *(kind.replace("_", " "), ABOUT[kind], str(len(mine)), str(guards.total()), caught),
+                *(kind.replace("_", " "), ABOUT[kind], str(len(mine)), str(guards.total()), caught, str(reported)),
                 *(str(words[RIGHT]), str(words[OVER]), str(words[SILENT]), f"{wrong} of {len(alone)}"),
             )
         )
     columns = (
-        *("kind", "", "made", "withheld", "by which guard"),
+        *("kind", "", "made", "withheld", "by which guard", "reported by the read-back"),
         *(
             "went through, right in the end",
             "handed over",
@@ -141,7 +146,7 @@ class Aim:
 
 def aims(episodes: Sequence[Episode]) -> list[Aim]:
     """Return the aims of the benchmark."""
-    erring = [one for one in episodes if one.rate]
+    erring = [one for one in episodes if one.rate and one.run_at is None]
     found = [_fewer("", erring), _fewer(" by a click or a key", _without(erring, NO_ACTION))]
     declared = [one for one in erring if one.arm == "declared" and one.task in PROBED]
     wrong = [one for one in declared if one.wrong]
@@ -160,6 +165,13 @@ def aims(episodes: Sequence[Episode]) -> list[Aim]:
     return found
 
 
+def _paired(episodes: Iterable[Episode], *arms: str) -> list[list[Episode]]:
+    """Return the episodes of some arms whose rate, task and seed all these arms have done."""
+    by_arm = {arm: {one.key[1:]: one for one in episodes if one.arm == arm} for arm in arms}
+    both = set.intersection(*(set(mine) for mine in by_arm.values()))
+    return [[one for key, one in mine.items() if key in both] for mine in by_arm.values()]
+
+
 def _without(episodes: Iterable[Episode], kinds: Sequence[str]) -> list[Episode]:
     """Return the tasks in which the model has not made an error of these kinds in any arm."""
     every = list(episodes)
@@ -168,8 +180,11 @@ def _without(episodes: Iterable[Episode], kinds: Sequence[str]) -> list[Episode]
 
 
 def _fewer(of: str, episodes: Sequence[Episode]) -> Aim:
-    """Say whether the plain arm is silently wrong at most 1 in 20 times as often as the naive one."""
-    naive, plain = ([one for one in episodes if one.arm == arm] for arm in ("naive", "plain"))
+    """Say whether the plain arm is silently wrong at most 1 in 20 times as often as the naive one.
+
+    Only tasks and seeds that both arms have done count.
+    """
+    naive, plain = _paired(episodes, "naive", "plain")
     shares = [Share(sum(one.word == SILENT for one in mine), len(mine)) for mine in (naive, plain)]
     met = None
     if shares[1].of and shares[0].count:  # of a naive loop that is never wrong, nothing is 1 in 20
