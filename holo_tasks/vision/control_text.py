@@ -32,6 +32,8 @@ REACH = 400
 """Pixels above and below a point that are searched for a field. The search covers the whole width of the screen."""
 MOST_LINES = 12
 """An area with more lines than this is a page or a terminal. Then only lines near the point count."""
+SLACK = 8
+"""Pixels by which OCR reports a line too large on each side."""
 _OFF_SCREEN = Box(0, 0, 1, 1)
 """Region that is read when a box lies outside the screen."""
 _CONTROL = 64
@@ -54,7 +56,10 @@ class ScreenText:
         return await asyncio.to_thread(self._read, frame, where)
 
     async def on_target(self, frame: Frame, at: Point) -> str:
-        """Return only the text on the control at a point."""
+        """Return only the text on the control at a point.
+
+        Texts with a smaller outline of their own, such as those of buttons on a panel, belong to other controls.
+        """
         return await asyncio.to_thread(self._read_control, frame, at)
 
     async def unread_at(self, frame: Frame, at: Point) -> bool:
@@ -92,12 +97,17 @@ class ScreenText:
 
     def _read_control(self, frame: Frame, at: Point) -> str:
         screen = _image(frame)
-        box = _pressed(screen, at)
-        return "" if box is None else self._texts(screen, [box], at)
+        areas = _areas(screen)
+        box = _pressed(areas, at)
+        if box is None:
+            return ""
+        inside = (area for area in areas if box.encloses(area) and not area.contains(at))
+        others = [area for area in inside if 2 * area.area < box.area]  # a larger one is the control inside its frame
+        return self._texts(screen, [box], at, others if box.height > HIGHEST else ())
 
     def _is_unread(self, frame: Frame, at: Point) -> bool:
         screen = _image(frame)
-        box = _pressed(screen, at)
+        box = _pressed(_areas(screen), at)
         if box is None or box.width > WIDEST or box.height > HIGHEST or self._read_field(frame, at) is not None:
             return False
         return not self._texts(screen, [box], at).strip()
@@ -106,11 +116,16 @@ class ScreenText:
         screen = _image(frame)
         if isinstance(where, Box):
             return self._texts(screen, [where])
-        box = _pressed(screen, where)
+        box = _pressed(_areas(screen), where)
         return self._texts(screen, [*([] if box is None else [box]), Box.near(where, BESIDE, ABOVE)], where)
 
-    def _texts(self, screen: Image.Image, boxes: Sequence[Box], at: Point | None = None) -> str:
-        """Return the lines that touch one of the boxes as one text; if they are many, only those near ``at``."""
+    def _texts(
+        self, screen: Image.Image, boxes: Sequence[Box], at: Point | None = None, others: Sequence[Box] = ()
+    ) -> str:
+        """Return the lines that touch one of the boxes as one text; if they are many, only those near ``at``.
+
+        Lines in the boxes of ``others`` are left out.
+        """
         whole, margin = Box.around(boxes), HIGHEST if at else 0
         wide, high = whole.width + 2 * margin, whole.height + 2 * margin
         part = Box(whole.left - margin, whole.top - margin, wide, high).clipped(Size(*screen.size)) or _OFF_SCREEN
@@ -119,15 +134,15 @@ class ScreenText:
         found = [line for box in inside for line in lines if line.box.intersects(box)]
         if at is not None and len(found) > MOST_LINES:
             found = [line for line in found if abs(line.box.center.y + part.top - at.y) <= HIGHEST]
-        return " ".join(line.text for line in found)
+        outlines = [box.moved(-part.left, -part.top) for box in others]
+        return " ".join(line.text for line in found if not any(box.encloses(line.box, slack=SLACK) for box in outlines))
 
 
-def _pressed(screen: Image.Image, at: Point) -> Box | None:
+def _pressed(areas: Sequence[Box], at: Point) -> Box | None:
     """Return the control that a press at a point would hit: the smallest even area with an edge, of any size.
 
     A background taller than a row of buttons with other controls on it is not a control: then return ``None``.
     """
-    areas = _areas(screen)
     box = _smallest(areas, at)
     if box is None:
         return None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.erring import model
+from benchmarks.erring.episodes import OFFICE
 from benchmarks.erring.errors import Call, Erring, Kind, Meant, Slip
 from benchmarks.erring.work import why_not, worked
 
@@ -63,3 +64,26 @@ async def test_with_nothing_declared_a_right_model_is_right_and_nothing_is_withh
     assert came.word == "done right", came
     assert (came.errors, came.needless) == ((), {})
     assert came.actions >= 7
+
+
+async def test_one_digit_in_a_field_is_no_press_of_a_declared_button(tmp_path: Path, prefect: str) -> None:
+    if why := why_not("form-sequence-2"):
+        pytest.skip(why)
+    came = await worked("declared", 0.0, "form-sequence-2", 0, tmp_path / "one")
+    assert came.word == "done right", came
+    assert came.needless == {}
+
+
+@pytest.mark.parametrize("errs", [False, True])
+@pytest.mark.parametrize("task", OFFICE)
+async def test_a_wrong_digit_in_a_file_or_a_letter_is_found_by_its_judge(
+    task: str, errs: bool, tmp_path: Path, prefect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why := why_not(task):
+        pytest.skip(why)
+    if errs:
+        once("wrong_value", monkeypatch)
+    came = await worked("plain", 0.0, task, 0, tmp_path / "one")
+    assert came.word == ("silently wrong" if errs else "done right"), came
+    assert [each.kind for each in came.errors] == (["wrong_value"] if errs else [])
+    assert (bool(came.wrong), came.needless) == (errs, {})

@@ -104,6 +104,33 @@ async def test_a_background_with_controls_is_not_a_control(text: ScreenText) -> 
     assert "Submit" in await text(frame, Point(330, 545))
 
 
+@pytest.mark.parametrize("outlined", [True, False])
+async def test_the_text_of_a_button_on_a_small_panel_is_not_read_elsewhere_on_it(
+    text: ScreenText, outlined: bool
+) -> None:
+    panel, button = Box(300, 300, 160, 140), Box(330, 400, 60, 24)
+    image = Image.frombytes("RGB", (1280, 800), pressed(panel, "").rgb)
+    draw = ImageDraw.Draw(image)
+    if outlined:
+        draw.rectangle(
+            (button.left, button.top, button.right - 1, button.bottom - 1), outline=(90, 90, 90), fill="#ddd"
+        )
+    draw.text((button.center.x, button.center.y), "Submit", fill="black", font=FONT, anchor="mm")
+    frame = Frame(image.tobytes(), Size(1280, 800), ":0")
+    # Without an outline of its own, the text is that of the panel, which may be a large button.
+    assert (await text.on_target(frame, Point(340, 330))).strip() == ("" if outlined else "Submit")
+    assert (await text.on_target(frame, button.center)).strip() == "Submit"
+    assert "Submit" in await text(frame, Point(340, 330))  # a rule about texts asks rather too often
+
+
+async def test_a_large_button_inside_its_frame_is_read_also_on_the_frame(text: ScreenText) -> None:
+    image = Image.frombytes("RGB", (1280, 800), pressed(Box(300, 300, 200, 120), "").rgb)
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((312, 312, 487, 407), outline=(90, 90, 90), fill="#ddd")
+    draw.text((400, 360), "Submit payment", fill="black", font=FONT, anchor="mm")
+    assert "Submit payment" in await text.on_target(Frame(image.tobytes(), Size(1280, 800), ":0"), Point(306, 360))
+
+
 @pytest.mark.parametrize(("lines", "whole"), [(6, True), (25, False)])
 async def test_only_the_lines_near_a_point_of_a_page_are_read(text: ScreenText, lines: int, whole: bool) -> None:
     frame = pressed(Box(50, 100, 900, 600), "")
