@@ -33,7 +33,7 @@ from benchmarks.erring.guards import calls_of
 from benchmarks.erring.model import NAIVE, ErringModel, erring_model
 from benchmarks.erring.place import Started, Verdict, answer
 from benchmarks.erring.tables import aims, by_kind, by_rate
-from benchmarks.erring.work import Came, needless_of
+from benchmarks.erring.work import Ended, needless_of
 from holo_tasks.core import events
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.desktop import VirtualDesktop
@@ -133,7 +133,7 @@ def test_nothing_is_done_wrong_in_an_answer_or_a_wait() -> None:
 class Buttons:
     """A place with two buttons: Save is meant until it was asked for as often as there are steps, then it is done."""
 
-    goal = told = "Save."
+    goal = goal_with_password = "Save."
     started = Started(("true",))
 
     def __init__(self, steps: int) -> None:
@@ -195,7 +195,7 @@ def test_a_right_step_is_withheld_without_need_only_if_the_controls_have_stayed(
     for moved in (0, 0, 30, 30):
         place.moved = moved
         model.next_call()
-    came = Came("answered", guards={0: "named click", 1: "screen changed", 3: "named click"})
+    came = Ended("answered", guards={0: "named click", 1: "screen changed", 3: "named click"})
     assert needless_of(model, came) == {"named click": 2}  # at the second call the program moved its controls
     model.log[3] = model.log[3].model_copy(update={"kind": "offset"})
     assert needless_of(model, came) == {"named click": 1}  # and one of the two was an error

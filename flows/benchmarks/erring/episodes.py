@@ -116,7 +116,7 @@ def same_at(rate: float, arm: str, task: str, seed: int, done: Iterable[Episode]
     """Return the outcome at a rate, from a run of this arm at another rate in which the model made the same errors.
 
     Whether the model errs at a call depends on the task, the seed and the number of the call alone. So two rates have
-    the same run if they draw the same errors up to its last call. Returns ``None`` if there is no such run.
+    the same run if they draw the same errors up to its last call. Returns ``None`` without such a run.
     """
     for one in done:
         asked = max(one.asked, one.calls)

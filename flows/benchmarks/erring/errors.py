@@ -82,7 +82,7 @@ class Mind:
 
 
 def drawn(task: str, seed: int, number: int, rate: float) -> random.Random | None:
-    """Return the source of an error's details if a model errs at its so-many-th call; ``None`` if it does not."""
+    """Return the random source of an error's details if a model errs at a call; ``None`` if it does not."""
     draw = random.Random(f"{task} {seed} {number}")
     return draw if draw.random() < rate else None
 
@@ -115,7 +115,7 @@ def offset(call: Mapping[str, Any], draw: random.Random, size: Size) -> Call:
 
 
 def neighbour(call: Mapping[str, Any], controls: Sequence[Control], draw: random.Random, size: Size) -> Call | None:
-    """Return a call that points on a control nearby; ``None`` if there is no other control."""
+    """Return a call that points on a control nearby; ``None`` if the screen has one control only."""
     at = point_of(call)
     others = [one for one in controls if not one.box.contains(at)]
     near = sorted(others, key=lambda one: _far(one.box.center, at))[:NEAREST]

@@ -60,15 +60,15 @@ class StateFile:
         end = time.monotonic() + PATIENCE_S
         while True:
             try:
-                told = json.loads(self.path.read_text(encoding="utf-8"))
+                state = json.loads(self.path.read_text(encoding="utf-8"))
                 break
             except FileNotFoundError:
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.02)
-        boxes = {name: Box(*box) for name, box in told["widgets"].items()}
+        boxes = {name: Box(*box) for name, box in state["widgets"].items()}
         names = ("screen", "popup", "busy", "status", "focus", "values")
-        return Shown(**{name: told[name] for name in names}, widgets=boxes)
+        return Shown(**{name: state[name] for name in names}, widgets=boxes)
 
 
 class Form:
@@ -170,7 +170,7 @@ class LedgerFlag(Form):
             f"and note “{self.note}”. Do not file it twice: if a flag with this reason is on file already, leave it "
             "so. If the program asks you to sign on, the user is auditor and the password is {}."
         )
-        self.goal, self.told = goal.format("{{secret:portal_password}}"), goal.format(self.password)
+        self.goal, self.goal_with_password = goal.format("{{secret:portal_password}}"), goal.format(self.password)
         self.secret_name = "{{secret:portal_password}}"
 
     def mind(self) -> Mind:
@@ -277,7 +277,7 @@ class Entry(Form):
             f"Please file the entry {self.entry.reference}, {self.entry.amount}, {self.entry.reason} in the cashbook, "
             "once. If the program asks you to sign on, the user is clerk and the password is {}."
         )
-        self.goal, self.told = goal.format("{{secret:cashbook}}"), goal.format(self.password)
+        self.goal, self.goal_with_password = goal.format("{{secret:cashbook}}"), goal.format(self.password)
         self.secret_name = "{{secret:cashbook}}"
         saves = self.kind in ("lookalike", "shift")
         self.words = {**self.words, "submit": "Save button" if saves else "Submit button"}  # type: ignore[misc]

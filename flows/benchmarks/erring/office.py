@@ -49,7 +49,7 @@ class OfficePlace:
         self.name, self.people = drawn(self.item)
         home = {"HOME": str(self.work.parent), "LC_ALL": "C.UTF-8", "SAL_USE_VCLPLUGIN": "gtk3"}
         self.started = Started(self.prepare(), home)
-        self.goal = self.told = f"{self.asked()} When it is done, answer with the word done."
+        self.goal = self.goal_with_password = f"{self.asked()} When it is done, answer with the word done."
         self.tree = ElementTree((), ())
         self._key = f"{self.item.name}/{folder.name}"
 
@@ -64,6 +64,10 @@ class OfficePlace:
 
     def asked(self) -> str:
         """Return the task in words."""
+        raise NotImplementedError
+
+    def mind(self) -> Mind:
+        """Return the mind of a model that has just read the task."""
         raise NotImplementedError
 
     def next_step(self, mind: Mind) -> Meant:
@@ -143,8 +147,8 @@ class CalcPlace(OfficePlace):
         return {person: str(draw.randrange(10, 1000)) for person in self.people}
 
     def asked(self) -> str:
-        told = ", ".join(f"{amount} for {name}" for name, amount in self.amounts.items())
-        return f"In the sheet, put these amounts beside the names: {told}. Save the file, and keep its format."
+        pairs = ", ".join(f"{amount} for {name}" for name, amount in self.amounts.items())
+        return f"In the sheet, put these amounts beside the names: {pairs}. Save the file, and keep its format."
 
     def mind(self) -> Mind:
         return Mind.of(self.amounts)

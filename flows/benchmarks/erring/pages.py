@@ -35,7 +35,7 @@ class Page:
         flags = [f"--{flag}" for flag in FLAGS.split()]
         words = ["chromium", f"--user-data-dir={self.profile}", *flags, "about:blank"]
         self.started = Started(words, {"HOME": str(folder)}, size=Size(WIDTH, HEIGHT))
-        self.goal = self.told = ""
+        self.goal = self.goal_with_password = ""
         self._tab: Tab | None = None
         self._key = f"{task}/{seed}/{folder.name}"
 
@@ -51,7 +51,7 @@ class Page:
         assert folder is not None, "miniwob is not installed"
         url = (folder / f"{self.task}.html").as_uri()
         goal = await asyncio.to_thread(begun, self.tab, url, f"{self.task}-{self.seed}", clock=False)
-        self.goal = self.told = f"{goal} When it is done, answer with the word done."
+        self.goal = self.goal_with_password = f"{goal} When it is done, answer with the word done."
 
     def mind(self) -> Mind:
         return Mind.of({})

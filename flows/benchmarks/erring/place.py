@@ -41,7 +41,7 @@ class Place(Protocol):
 
     goal: str
     """The task in words, for the library."""
-    told: str
+    goal_with_password: str
     """The task in words, for the naive loop. It holds the password itself."""
     started: Started
 

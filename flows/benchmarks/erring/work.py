@@ -52,7 +52,7 @@ def why_not(task: str) -> str:
 
 
 @dataclass
-class Came:
+class Ended:
     """End of the work on an episode, before the judge looks."""
 
     status: str
@@ -87,9 +87,9 @@ async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path, trac
         await place.ready(desktop)
         with erring_model(place, task, seed, rate) as (model, base_url):
             if arm == "naive":
-                came = await _naively(desktop, place, base_url)
+                ended = await _naively(desktop, place, base_url)
             else:
-                came = await _by_library(arm, desktop, place, base_url, folder)
+                ended = await _by_library(arm, desktop, place, base_url, folder)
         verdict = await place.judged()
     finally:
         await desktop.close()
@@ -98,42 +98,44 @@ async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path, trac
         rate=rate,
         task=task,
         seed=seed,
-        status=came.status,
-        reason=came.reason[:300],
+        status=ended.status,
+        reason=ended.reason[:300],
         right=verdict.right,
         wrong=verdict.wrong,
-        calls=came.calls,
+        calls=ended.calls,
         asked=len(model.log),
-        actions=came.actions,
-        micro_usd=came.micro_usd,
+        actions=ended.actions,
+        micro_usd=ended.micro_usd,
         seconds=round(time.monotonic() - began, 2),
-        errors=tuple(_made(one, came) for one in model.log if one.kind),
-        needless=needless_of(model, came),
-        refusals=tuple(f"{number}: {came.guards[number]}: {came.reasons[number]}" for number in _needless(model, came)),
-        trace=_keep_trace(came, model, verdict, traces or folder),
+        errors=tuple(_made(one, ended) for one in model.log if one.kind),
+        needless=needless_of(model, ended),
+        refusals=tuple(
+            f"{number}: {ended.guards[number]}: {ended.reasons[number]}" for number in _needless(model, ended)
+        ),
+        trace=_keep_trace(ended, model, verdict, traces or folder),
     )
 
 
-def _keep_trace(came: Came, model: ErringModel, verdict: Verdict, traces: Path) -> str:
+def _keep_trace(ended: Ended, model: ErringModel, verdict: Verdict, traces: Path) -> str:
     """Store the trace of an episode without its pictures, and return its name.
 
     Returns an empty string if the model made no error, the task is right and no step was withheld.
     """
-    usual = verdict.right and came.status == "answered" and not came.guards
-    if not came.lines or (usual and not any(one.kind for one in model.log)):
+    usual = verdict.right and ended.status == "answered" and not ended.guards
+    if not ended.lines or (usual and not any(one.kind for one in model.log)):
         return ""
     name = f"{model.task}-{model.seed}-{model.rate:g}-{time.time_ns() // 1_000_000}.jsonl"
-    (fresh(traces) / name).write_bytes(b"\n".join(line.rstrip() for line in came.lines))
+    (fresh(traces) / name).write_bytes(b"\n".join(line.rstrip() for line in ended.lines))
     return name
 
 
-def _made(one: Answered, came: Came) -> Made:
+def _made(one: Answered, ended: Ended) -> Made:
     return Made(
         number=one.number,
         kind=one.kind,
-        guard=came.guards.get(one.number, ""),
-        reason=came.reasons.get(one.number, ""),
-        reported=came.reported.get(one.number, ""),
+        guard=ended.guards.get(one.number, ""),
+        reason=ended.reasons.get(one.number, ""),
+        reported=ended.reported.get(one.number, ""),
         meant=_in_short(one.meant),
         given=_in_short(one.given),
     )
@@ -144,21 +146,21 @@ def _in_short(call: Call) -> str:
     return f"{call['tool_name']} {json.dumps(shown, ensure_ascii=False)}"[:160]
 
 
-def needless_of(model: ErringModel, came: Came) -> dict[str, int]:
+def needless_of(model: ErringModel, ended: Ended) -> dict[str, int]:
     """Count the right steps that were withheld without need, by guard.
 
     There was need if the screen was another one by the next call: the program had moved its controls meanwhile.
     """
-    return dict(Counter(came.guards[number] for number in _needless(model, came)))
+    return dict(Counter(ended.guards[number] for number in _needless(model, ended)))
 
 
-def _needless(model: ErringModel, came: Came) -> list[int]:
+def _needless(model: ErringModel, ended: Ended) -> list[int]:
     """Return the numbers of the calls whose right steps were withheld without need."""
     erred = {one.number for one in model.log if one.kind}
-    return [number for number in came.guards if number not in erred and model.stayed(number)]
+    return [number for number in ended.guards if number not in erred and model.stayed(number)]
 
 
-async def _naively(desktop: VirtualDesktop, place: Place, base_url: str) -> Came:
+async def _naively(desktop: VirtualDesktop, place: Place, base_url: str) -> Ended:
     """Have the naive loop work in a process of its own, as pyautogui knows one display only."""
     environment = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
     process = await asyncio.create_subprocess_exec(
@@ -170,21 +172,21 @@ async def _naively(desktop: VirtualDesktop, place: Place, base_url: str) -> Came
     )
     try:
         async with asyncio.timeout(TIME_S):
-            out, err = await process.communicate(place.told.encode())
+            out, err = await process.communicate(place.goal_with_password.encode())
     except TimeoutError:
         process.kill()
         await process.wait()
-        return Came("limit", f"still at work after {TIME_S:.0f} s")
+        return Ended("limit", f"still at work after {TIME_S:.0f} s")
     if process.returncode:
-        return Came("error", " ".join(err.decode(errors="replace").split())[-300:])
-    told: dict[str, Any] = json.loads(out.decode().splitlines()[-1])
+        return Ended("error", " ".join(err.decode(errors="replace").split())[-300:])
+    result: dict[str, Any] = json.loads(out.decode().splitlines()[-1])
     price = PROFILE.price.price() if PROFILE.price else None
-    bill = price.of(Usage(told["prompt_tokens"], told["completion_tokens"])) if price else 0
-    calls = told["calls"]
-    return Came(told["status"], told["said"] if told["status"] != "answered" else "", calls, calls, bill)
+    bill = price.of(Usage(result["prompt_tokens"], result["completion_tokens"])) if price else 0
+    calls = result["calls"]
+    return Ended(result["status"], result["said"] if result["status"] != "answered" else "", calls, calls, bill)
 
 
-async def _by_library(arm: Arm, desktop: VirtualDesktop, place: Place, base_url: str, folder: Path) -> Came:
+async def _by_library(arm: Arm, desktop: VirtualDesktop, place: Place, base_url: str, folder: Path) -> Ended:
     """Have an agent of the library work, and read its trace."""
     endpoint = ModelEndpoint(base_url, None)
     status, reason, trace = "answered", "", ""
@@ -216,4 +218,4 @@ async def _by_library(arm: Arm, desktop: VirtualDesktop, place: Place, base_url:
     reported = {number: one.reported for number, one in enumerate(calls) if one.reported}
     actions = sum(one.sent for one in calls) + len(guards)
     bill = money_of(every)
-    return Came(status, reason, len(calls), actions, bill, guards, reasons, reported, trace, lines)
+    return Ended(status, reason, len(calls), actions, bill, guards, reasons, reported, trace, lines)
