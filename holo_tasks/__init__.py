@@ -27,7 +27,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holo_tasks.machine.moved_modules import MovedModules
+from holo_tasks.core.moved_modules import MovedModules
 
 if TYPE_CHECKING:
     from holo_tasks.agent.agent_step import agent_step

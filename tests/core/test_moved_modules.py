@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from holo_tasks.machine.moved_modules import RENAMED, place_of
+from holo_tasks.core.moved_modules import RENAMED, place_of
 
 
 @pytest.mark.parametrize(
