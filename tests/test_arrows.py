@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import gc
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+BOX = re.compile(r'(\w+)\["([^"]*)"\]')
 HOUSE = ROOT / "holo_tasks"
 BELOW = ["core", "machine", "loop"]
 LEAVES = ["models", "desktop", "safety", "audit", "office", "vision"]
@@ -32,7 +34,6 @@ MAY_IMPORT = {
     "compiler": [*BELOW, "vision", "audit", "contract", "scripts"],
     "healing": [*BELOW, "vision", "contract", "scripts", "compiler"],
     "by_hand": [*BELOW, "vision", "compiler"],
-    "playbooks": ["rehearsal"],
     "telemetry": BELOW,
     "prefect_server": [*BELOW, *LEAVES, "telemetry"],
     "kill": [*BELOW, *LEAVES],

@@ -10,5 +10,5 @@ has a window of the same process. The tree is never used to act on a program.
 Three modules matter most. `bus` starts the bus. `reader` reads the trees of all programs within a time limit.
 `application` reads and updates the tree of one program, and `placement` finds its elements on the screen.
 
-This package may import core. The process that owns a desktop uses it.
+May import `core` and `machine`. The process that owns a desktop uses it.
 """

@@ -13,5 +13,7 @@ futures field by field. A replayed playbook is one task; a Python script's steps
 `Run` for each desktop, with its own doors, redactor and lock.
 
 `open_agent` opens a run on a desktop. `subgoal` makes a function a sub-goal. `pursue` works on a goal, layer by layer
-(`layers`). This room imports every other room but `cli`, and `cli` is the only room that imports it.
+(`layers`). May import `core`, `machine`, `loop`, `models`, `desktop`, `safety`, `audit`, `office`, `vision`,
+`set_of_mark`, `contract`, `scripts`, `compiler`, `healing`, `telemetry`, `prefect_server`, `kill`, `run` and
+`handoff`.
 """

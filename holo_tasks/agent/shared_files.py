@@ -151,7 +151,7 @@ async def shared_files(
 
     Each file is copied under a safe form of its name. With ``read_only`` the program cannot write to the copy.
     Inside the block `pursue` gives the model the folder's path and the names of the given files, as data. The contents
-    of files never go to a model. Programs find the path in ``HOLO_FILES``. A closed-in program also has the folder as
+    of files never go to a model. Programs find the path in ``HOLO_FILES``. A sandboxed program also has the folder as
     ``Downloads`` in its home.
 
     At the end of the block all new files are deleted from the folder; the files that were waited for are copies

@@ -1,7 +1,11 @@
 """`holo-tasks`, the command line.
 
 `parser` declares the commands and their options. `commands` dispatches to a module per command, named after it. `run`
-starts the goal of one run. The commands may import every other room of the package.
+starts the goal of one run.
+
+May import `core`, `machine`, `loop`, `models`, `desktop`, `safety`, `audit`, `office`, `vision`, `set_of_mark`,
+`contract`, `scripts`, `compiler`, `healing`, `by_hand`, `live_view`, `prefect_server`, `kill`, `run`, `handoff` and
+`agent`.
 """
 
 from __future__ import annotations

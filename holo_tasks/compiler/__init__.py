@@ -7,5 +7,5 @@ run.
 `recording` reads the steps of a trace, and `sights` reads its pictures by OCR. `probes` makes the probe of a goal.
 `shelves` and `versions` store learned playbooks, and `shadow` compares one with the model.
 
-This package may import core, machine, audit, contract, scripts and vision.
+May import `core`, `machine`, `loop`, `vision`, `audit`, `contract` and `scripts`.
 """

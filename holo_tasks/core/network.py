@@ -26,7 +26,7 @@ LOCALHOST = "localhost"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One host and port that an isolated program may reach, by the name or IPv4 address that the program uses."""
+    """One host and port that a sandboxed program may reach, by the name or IPv4 address that the program uses."""
 
     host: str
     port: int
@@ -54,7 +54,7 @@ class Grant:
 
 
 def granted(network: Network) -> tuple[Grant, ...] | None:
-    """Return the hosts that a program may reach, or ``None`` if it is not isolated.
+    """Return the hosts that a program may reach, or ``None`` if it is not sandboxed.
 
     Raises `InvalidUsage` for an invalid option.
     """

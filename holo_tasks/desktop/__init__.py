@@ -5,7 +5,7 @@
         await desktop.do(Click(Point(640, 400)))
         frame = await desktop.look(after_action=True)
 
-A process of its own (`host`) owns each desktop, because pyautogui serves one display per process.
+A process of its own (`session.host`) owns each desktop, because pyautogui serves one display per process.
 
 The most important modules:
 
@@ -14,8 +14,8 @@ The most important modules:
 * `host` answers the requests. It takes pictures through `settled_screen` and carries out gestures through
   `gesture_player`.
 
-`readiness` finds work in flight, `profiles` gives programs a profile of their own, and `sandbox` isolates programs. The
-package may import `core`, `machine` and `accessibility`.
+`readiness` finds work in flight, `profiles` gives programs a profile of their own, and `sandbox` runs programs in
+sandboxes. May import `core`, `machine`, `loop` and `accessibility`.
 """
 
 from __future__ import annotations

@@ -471,7 +471,7 @@ class VirtualDesktop(Desktop):
         office program or a browser. A ``new`` profile is deleted with the desktop. A ``kept`` one (``kept:NAME``) is
         used again by the next desktop with its name. A command that names a profile itself is not changed.
 
-        ``network`` isolates the program by bubblewrap, unless it is "host". The program then reaches no host ("none"),
+        ``network`` runs the program in a sandbox of bubblewrap, unless it is "host". It then reaches no host ("none"),
         or only the listed ones (``["portal.example:443"]``). It sees only its own processes. It can read the system's
         files, the files that its command names, and ``folders``, each granted to "read" or to "write". Its home is
         empty and deleted with the desktop. ``memory_mb`` and ``cpus`` limit it by control groups; without control

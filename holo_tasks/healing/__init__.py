@@ -3,5 +3,6 @@
 Three modules matter most. `proposal` makes a `Proposal` from a step that the model did. `keep` stores proposals and
 counts of a run next to the playbook. `apply` writes an accepted proposal into the playbook's file.
 
-This package may import core, machine, loop, vision, contract, scripts and compiler. The packages agent and cli use it.
+May import `core`, `machine`, `loop`, `vision`, `contract`, `scripts` and `compiler`. The packages agent and cli use
+it.
 """

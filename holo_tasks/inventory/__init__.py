@@ -3,5 +3,5 @@
 The modules are `desktop_files` (startable programs), `menus` (menu entries by version of a program) and `recent_files`.
 `bounded` reads files of other programs within limits.
 
-This package may import core and machine. `run.desktops.discovery` uses it.
+May import `core` and `machine`. `run.desktops.discovery` uses it.
 """

@@ -9,5 +9,5 @@ The three most important modules:
 * `patience` retries work while Prefect, the database or the trace storage is unavailable.
 * `proc` reads `/proc`.
 
-The package may import `core`.
+May import `core`.
 """

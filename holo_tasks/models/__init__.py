@@ -12,5 +12,5 @@ The three most important modules:
 * `profile` describes a model: its dialect, limits and prices.
 * `dialects` writes conversations in the format of a model family, and parses the replies.
 
-`build_model` combines them. The package may import `core`, `machine` and `loop`.
+`build_model` combines them. May import `core`, `machine` and `loop`.
 """

@@ -6,6 +6,5 @@ The three most important modules:
 * `local_only` makes sure that a run in local-only mode connects to this machine only.
 * `database` creates the temporary server's database without running all migrations.
 
-The package may import `core`, `machine`, `loop`, `models`, `desktop`, `safety`, `audit`, `office`, `vision` and
-`telemetry`.
+May import `core`, `machine`, `loop`, `models`, `desktop`, `safety`, `audit`, `office`, `vision` and `telemetry`.
 """

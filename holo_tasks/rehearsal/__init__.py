@@ -5,5 +5,6 @@ It is not a language model.
 Three modules matter most. `server` answers HTTP requests. `conversations` remembers requests, to check the next ones.
 `reply` writes a step of the playbook in the form of the dialect.
 
-`point_finder` answers questions for a point. This package may import core, machine, contract, scripts and vision.
+`point_finder` answers questions for a point. May import `core`, `machine`, `loop`, `vision`, `set_of_mark`, `contract`
+and `scripts`.
 """

@@ -3,5 +3,5 @@
 Three modules matter most. `marker` marks a screen and turns a chosen number into a point. `marks` decides which things
 get a mark. `drawing` draws the marks. `elements` finds the things on a picture.
 
-This package may import core and vision.
+May import `core`, `machine`, `loop` and `vision`.
 """

@@ -8,5 +8,5 @@ bands of a screen, which gives the same result as reading all.
 Three modules matter most. `ocr_reader` reads a screenshot and reuses earlier results. `screen_text` holds the result as
 a `Sight` and answers where a text is. `state_recognizer` tells which state a program's screen is in.
 
-This package may import core, machine and loop. Other packages pass pixels in and get boxes and texts back.
+May import `core`, `machine` and `loop`. Other packages pass pixels in and get boxes and texts back.
 """

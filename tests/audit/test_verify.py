@@ -420,7 +420,8 @@ def test_the_verifier_imports_only_the_schema_of_the_writer(trace: Spoiled) -> N
     assert verdict == "VALID"
     assert {name.removeprefix("holo_tasks.") for name in loaded.split()} == {
         "audit", "audit.verifier", "audit.verifier.verify", "audit.verifier.bundle", "audit.verifier.heads",
-        "audit.verifier.public_key", "audit.errors", "core", "core.errors", "core.events", "core.moved_modules", "core.paths",
+        "audit.verifier.public_key", "audit.errors", "core", "core.errors", "core.events", "core.moved_modules",
+        "core.paths",
     }  # fmt: skip
 
 

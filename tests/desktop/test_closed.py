@@ -310,10 +310,22 @@ async def test_a_thousand_sandboxed_desktops_leave_nothing_behind(until):
     ("words", "network", "said"),
     few(
         [
-            ("bwrap: No permissions to create new namespace", "none", "does not let bubblewrap close the program in"),
-            ("late bwrap: Can't bind /x: Permission denied", "localhost:9", "in: Can't bind /x: Permission denied"),
-            ("late bwrap: setting up uid map: Permission denied", "none", "does not let bubblewrap close the program"),
-            ("bwrap: Can't find source path /x", "none", "cannot close the program in: Can't find source path /x"),
+            (
+                "bwrap: No permissions to create new namespace",
+                "none",
+                "does not let bubblewrap run the program",
+            ),
+            (
+                "late bwrap: Can't bind /x: Permission denied",
+                "localhost:9",
+                "sandbox: Can't bind /x: Permission denied",
+            ),
+            ("late bwrap: setting up uid map: Permission denied", "none", "does not let bubblewrap run the program"),
+            (
+                "bwrap: Can't find source path /x",
+                "none",
+                "run the program in a sandbox: Can't find source path /x",
+            ),
         ],
         2,
     ),

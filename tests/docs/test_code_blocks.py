@@ -14,6 +14,8 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -31,6 +33,8 @@ BEFORE = {
 }
 """Code that the blocks of a page assume: a reader has it already."""
 NOT_OURS = {"tkinter": "the tutorial's program, which the system's Python runs"}
+GUIDE = ROOT / "CONTRIBUTING.md"
+GUIDE_WORDS = (".venv/bin/python", "grep", "git")
 PAGES_WITH_PYTHON = [page for page in PAGES if blocks("python", pages=[page])]
 
 
@@ -56,7 +60,8 @@ def modules(folder: Path) -> list[Path]:
 
 
 def test_every_block_is_in_a_tested_language() -> None:
-    assert languages() == {"python", "sh", "toml", "yaml"}
+    inert = {"diff", "text"}  # an example of a change, and commands of other programs
+    assert languages() - inert == {"python", "sh", "toml", "yaml"}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,9 @@ def test_the_parser_of_a_command_accepts_it(block: Block, line: str) -> None:
         if words[0] != "export":
             check_variable(words[0].partition("=")[0])
         words.pop(0)
-    if words:
+    if words and block.page == GUIDE and words[0] in GUIDE_WORDS:
+        check_guide(words, block)
+    elif words:
         check_command(words, block)
 
 
@@ -149,6 +156,39 @@ def check_command(words: list[str], block: Block) -> None:
             pass  # the tutorial's beginning: a person follows it in an empty folder before each release
         case _:
             pytest.fail(f"{block.where}: no test covers {shlex.join(words)}")
+
+
+def check_guide(words: list[str], block: Block) -> None:
+    """A person runs the commands on their change. The folders and the tests that they name exist."""
+    match words:
+        case [".venv/bin/python", "-m", "pytest", *rest]:
+            assert all((ROOT / name).exists() for name in rest if name.startswith("tests"))
+        case ["grep", "-rn" | "-rln", _, *folders]:
+            assert all((ROOT / name).is_dir() for name in folders)
+        case [".venv/bin/python", "-m", "ruff" | "mypy", *_] | ["git", "switch" | "commit", *_]:
+            pass
+        case _:
+            pytest.fail(f"{block.where}: nobody tries {shlex.join(words)}")
+
+
+def test_the_change_of_the_guide_makes_its_test_pass(tmp_path: Path) -> None:
+    test, change = (blocks(language, pages=[GUIDE])[0].text for language in ("python", "diff"))
+    names: dict[str, Any] = {}
+    exec(compile(test, GUIDE.name, "exec"), names)
+    with pytest.raises(AssertionError):
+        names["test_print_a_long_time_in_days_and_hours"]()
+
+    changed = tmp_path / "holo_tasks/audit/pages/formatting.py"
+    changed.parent.mkdir(parents=True)
+    shutil.copy(ROOT / changed.relative_to(tmp_path), changed)
+    subprocess.run(["git", "apply"], cwd=tmp_path, input=change, text=True, check=True)
+    spec = importlib.util.spec_from_file_location("formatting", changed)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    names["duration"] = module.duration
+    names["test_print_a_long_time_in_days_and_hours"]()
 
 
 def check_docker(words: list[str], block: Block) -> None:

@@ -9,6 +9,10 @@ from pathlib import Path
 
 from tests.support.doc_pages import DOCS, PAGES, ROOT
 
+sys.path.append(str(ROOT / "deployments"))
+
+NAMESPACES = {"http://www.w3.org/1999/xlink", "http://www.w3.org/2000/svg"}
+
 
 def test_the_site_builds_and_loads_no_file_from_another_host(tmp_path: Path) -> None:
     built = subprocess.run(

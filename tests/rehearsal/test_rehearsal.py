@@ -269,7 +269,7 @@ async def test_an_answer_takes_at_least_the_configured_latency(body: Any) -> Non
 
 
 def run(*options: str, **more: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "holo_tasks.playbooks.rehearsal", *options]
+    command = [sys.executable, "-m", "holo_tasks.rehearsal", *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 

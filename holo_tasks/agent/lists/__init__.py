@@ -1,5 +1,4 @@
 """Lists of business items, worked on by several flow runs or machines.
 
-`work_list` is the shared list, `fan_out` starts the flow runs. The package imports `audit`, `core`, `kill`,
-`machine`, `run`, `safety` and `agent`.
+`work_list` is the shared list, `fan_out` starts the flow runs.
 """

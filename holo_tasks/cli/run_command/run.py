@@ -243,7 +243,7 @@ def profiles_of(options: argparse.Namespace) -> str:
 
 
 def _folders(options: argparse.Namespace) -> dict[str, Access]:
-    """Return the folders for a closed-in program, with the access to each."""
+    """Return the folders for a sandboxed program, with the access to each."""
     given = options.network.strip() != "host" or options.folder or options.memory_mb or options.cpus
     if options.app is None and given:
         raise InvalidUsage(

@@ -15,6 +15,5 @@ On a borrowed display `repaint_memory` saves the learned areas for the next proc
 repaint.
 
 `settled_screen` waits and takes the picture, `settle` decides when the screen has settled, `recent_frames` compares
-the screen with earlier pictures. The package imports `core`, `machine`, `desktop`, `desktop.input`,
-`desktop.programs`, `desktop.stop` and `desktop.x11`.
+the screen with earlier pictures.
 """

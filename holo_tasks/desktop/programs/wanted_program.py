@@ -37,7 +37,7 @@ class Wanted:
 
     @classmethod
     def of(cls, app: Sequence[str] | str | Remote | None, environ: Mapping[str, str], *, alone: bool) -> Wanted:
-        """Read ``app``. ``alone`` is true if no option asks to isolate the program.
+        """Read ``app``. ``alone`` is true if no option asks for a sandbox.
 
         Raises `InvalidUsage` for values of other types, for a remote screen with such options, and for one on another
         machine in local-only mode.

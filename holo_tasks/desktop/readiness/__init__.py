@@ -13,5 +13,5 @@ The most important modules:
 * `sense` builds the detector of one desktop.
 
 `cpu_use` follows CPU time, `programs` and `process_tree` list the processes of the programs, and `pointer_name` reads
-the name of the pointer. The package may import `core`, `machine` and `desktop`.
+the name of the pointer.
 """

@@ -30,7 +30,7 @@ def sense(
     ``steady`` returns the areas that repaint at a pace of their own. ``helpers`` returns the processes that the desktop
     itself needs, and ``bus`` is the process of the message bus. ``alone`` is true for a screen that no other programs
     use. All programs are watched there, and on other screens only the one that got the last input. ``own_network`` is
-    false for an isolated program.
+    false for a sandboxed program.
     """
     programs = Programs(helpers, bus, None if alone else lambda at: owner_of(link, at).pid)
     busy, shown = (lambda: elements.busy), (lambda: clients(link))

@@ -1,5 +1,4 @@
 """Screens of other machines through VNC and RDP clients, and the VNC server for a live view.
 
-`remote_session` keeps the client connected, `remote_client` builds its command, `vnc` serves a screen. The package
-imports `core`, `desktop`, `desktop.capture`, `desktop.input`, `desktop.programs`, `desktop.stop` and `desktop.x11`.
+`remote_session` keeps the client connected, `remote_client` builds its command, `vnc` serves a screen.
 """

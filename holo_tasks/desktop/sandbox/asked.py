@@ -1,4 +1,4 @@
-"""Read the grants and limits of a closed program from the options of a desktop. `Closed` is the main class."""
+"""Read the grants and limits of a sandboxed program from the options of a desktop. `Closed` is the main class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holo_tasks.desktop.sandbox.folders import Access, checked
 
 @dataclass(frozen=True)
 class Closed:
-    """The hosts and folders that a closed program reaches, and the memory and processors that it may use."""
+    """The hosts and folders that a sandboxed program reaches, and the memory and processors that it may use."""
 
     grants: tuple[Grant, ...]
     folders: Mapping[str, Access]
@@ -25,7 +25,7 @@ class Closed:
     def asked_for(
         cls, network: Network, folders: Mapping[str, Access], bounds: Bounds, *, starts: bool
     ) -> Closed | None:
-        """Return the grants, or ``None`` if the program is not closed. ``starts`` is true if the desktop has a program.
+        """Return the grants, or ``None`` without a sandbox. ``starts`` is true if the desktop has a program.
 
         Raises `InvalidUsage` for options that contradict each other or cannot be granted. Raises `DesktopFailed` if
         bubblewrap is not installed.
@@ -34,8 +34,8 @@ class Closed:
         if grants is None:
             if folders or bounds:
                 raise InvalidUsage(
-                    "folders, memory_mb and cpus limit a closed program, and with network='host' nothing is closed: "
-                    "give network='none', or the hosts that the program needs."
+                    "folders, memory_mb and cpus limit a sandboxed program, and there is no sandbox with "
+                    "network='host': give network='none', or the hosts that the program needs."
                 )
             return None
         if not starts:

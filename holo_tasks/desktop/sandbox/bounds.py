@@ -1,4 +1,4 @@
-"""Limit the memory and the processors of a closed program with control groups (cgroups) of the kernel.
+"""Limit the memory and the processors of a sandboxed program with control groups (cgroups) of the kernel.
 
 Both versions work. Version 2 has one tree: a group is created below the nearest group that we may divide. Version 1 has
 one tree for each resource. If neither is possible, the program does not start.

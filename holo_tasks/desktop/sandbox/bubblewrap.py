@@ -1,4 +1,4 @@
-"""Find bubblewrap, which isolates closed programs, and explain its errors."""
+"""Find bubblewrap, which isolates sandboxed programs, and explain its errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def require() -> str:
     found = shutil.which(PROGRAM)
     if found is None:
         raise DesktopFailed(
-            "A closed desktop (network other than 'host') needs bubblewrap, which is not installed: run `apt-get "
+            "A sandbox (network other than 'host') needs bubblewrap, which is not installed: run `apt-get "
             f"install {PACKAGE}`."
         )
     return found
@@ -32,9 +32,9 @@ def why(words: str) -> str:
     words = words.removeprefix(SAYS) or "it says nothing"
     if FORBIDDEN.search(words) and not OF_A_FILE.match(words):
         return (
-            f"This machine does not let bubblewrap close the program in ({words}): allow user namespaces to this user "
+            f"This machine does not let bubblewrap run the program in a sandbox ({words}): allow user namespaces "
             "(sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns and "
-            "user.max_user_namespaces; in a container, its seccomp profile), or give network='host', which closes "
-            "nothing."
+            "user.max_user_namespaces; in a container, its seccomp profile), or give network='host', which uses no "
+            "sandbox."
         )
-    return f"bubblewrap cannot close the program in: {words}."
+    return f"bubblewrap cannot run the program in a sandbox: {words}."

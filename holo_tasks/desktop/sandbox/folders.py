@@ -1,4 +1,4 @@
-"""Check the folders that a closed program is granted. Some folders are never granted."""
+"""Check the folders that a sandboxed program is granted. Some folders are never granted."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_evidence(folders: Iterable[str], evidence: Path) -> None:
 
 
 def is_kept(path: Path) -> bool:
-    """Return whether a path is hidden from every closed program.
+    """Return whether a path is hidden from every sandboxed program.
 
     Hidden are the agent's own state, the folders of desktops, and the folders in ``NEVER``.
     """
@@ -66,7 +66,7 @@ def is_kept(path: Path) -> bool:
 
 def _refusal(folder: Path) -> str | None:
     if is_kept(folder):
-        return "it is hidden from every closed program"
+        return "it is hidden from every sandboxed program"
     inside = next((place for place in (*_kept(), Path(tempfile.gettempdir())) if place.is_relative_to(folder)), None)
     return f"{inside} lies in it" if inside is not None else None
 

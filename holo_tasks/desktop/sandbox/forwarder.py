@@ -1,4 +1,4 @@
-"""Forward the connections of a closed program to the hosts that it was granted, and to no others.
+"""Forward the connections of a sandboxed program to the hosts that it was granted, and to no others.
 
 This process runs outside of the sandbox. Its sockets listen inside the program's network, and each stands for one host
 and port. It resolves a host's name at each connection, as the program would have done. `Sandbox.start` starts it.
@@ -22,7 +22,7 @@ RESET = struct.pack("=ii", 1, 0)
 
 
 def main() -> None:
-    """Serve one closed program.
+    """Serve one sandboxed program.
 
     The arguments are the descriptor of its network namespace, the descriptor of the pipe that gets ``READY`` or an
     error, and ADDRESS=HOST:PORT for each granted host.

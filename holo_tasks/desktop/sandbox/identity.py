@@ -1,4 +1,4 @@
-"""Choose the user of a closed program: the same as outside, but without root's capabilities."""
+"""Choose the user of a sandboxed program: the same as outside, but without root's capabilities."""
 
 from __future__ import annotations
 

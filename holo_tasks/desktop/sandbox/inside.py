@@ -1,4 +1,4 @@
-"""Open sockets that listen inside the network of a closed program but belong to a process outside."""
+"""Open sockets that listen inside the network of a sandboxed program but belong to a process outside."""
 
 from __future__ import annotations
 

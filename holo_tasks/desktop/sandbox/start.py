@@ -128,7 +128,7 @@ class Sandbox:
                     process.wait(A_MOMENT_S)
                 if process.poll() is not None:
                     raise DesktopFailed(why(processes.last_words(log))) from None
-                raise DesktopFailed(f"The program cannot be closed in: {error}") from None
+                raise DesktopFailed(f"The program cannot be sandboxed: {error}") from None
         return process
 
     def _identity(self, stack: contextlib.ExitStack) -> tuple[Sequence[str], list[int]]:

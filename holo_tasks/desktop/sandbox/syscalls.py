@@ -54,8 +54,7 @@ def filtered() -> bytes:
     machines = MACHINES.get(platform.machine())
     if machines is None:
         raise DesktopFailed(
-            f"Closed desktops are for x86_64 and aarch64, not for {platform.machine()}: give network='host', which "
-            "closes nothing."
+            f"Sandboxes are for x86_64 and aarch64, not for {platform.machine()}: give network='host', which uses none."
         )
     words = [(LOAD, 0, 0, MACHINE)]
     for machine in machines:

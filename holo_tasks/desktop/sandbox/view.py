@@ -1,4 +1,4 @@
-"""List the files that a closed program sees, as options for bubblewrap. `view` is the main function.
+"""List the files that a sandboxed program sees, as options for bubblewrap. `view` is the main function.
 
 It sees the system's folders, read-only, but below /etc only files that every user may read. It sees its own file and
 the files that its command names, read-only. Its home and the folders for temporary files start empty. The home gets a
@@ -32,7 +32,7 @@ READ_BY_OTHERS = stat.S_IROTH
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The parts of a desktop that its closed program sees.
+    """The parts of a desktop that its sandboxed program sees.
 
     ``home`` and ``runtime`` are folders that start empty, and ``start`` is the working folder. ``sockets`` and
     ``cookie`` are files from outside. ``shared`` is the folder outside that the program shares with the agent.

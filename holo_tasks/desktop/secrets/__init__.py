@@ -5,5 +5,5 @@ has grabbed the keyboard. `secret_windows` follows the windows that draw a typed
 with every answer of the host, also if the typing failed or was cancelled.
 
 `secret_store` holds the values, `secret_binding` decides on a window, `secret_windows` tracks windows that may show a
-value. The package imports `core`, `machine`, `desktop.programs` and `desktop.x11`.
+value. The package imports `core`, `desktop.programs`, `desktop.x11` and `machine`.
 """

@@ -48,7 +48,7 @@ def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool
     """Start a server on a free display number; `listening` waits for it.
 
     ``shares_memory`` turns on MIT-SHM. With it, clients name shared memory by a number, and the server attaches any
-    memory of this machine, whoever owns it. So it must be off for an isolated program.
+    memory of this machine, whoever owns it. So it must be off for a sandboxed program.
     """
     number = _free_number()
     authority = folder / "Xauthority"

@@ -5,5 +5,5 @@ background, with a time limit, so that a slow Prefect server does not delay inpu
 killed run a state that says so.
 
 `final_states` sets the last state of a flow run, `artifacts` publishes pages, `unreported_runs` repeats reports that
-failed. The package imports `core`, `kill`, `machine`, `models`, `prefect_server`, `safety`, `run` and `run.items`.
+failed.
 """

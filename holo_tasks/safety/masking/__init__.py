@@ -6,7 +6,6 @@ The three most important modules:
 * `kinds` holds the formats of private text, such as card numbers.
 * `settings` holds the user's redaction settings.
 
-`places` masks regions and windows by program, and `wireframe` draws the screen without any of its pixels.
-
-The package may import `core`, `machine` and `loop`, and other modules of `safety`.
+`places` masks regions and windows by program, and `wireframe` draws the screen without any of its pixels. The package
+imports `core` and `safety`.
 """

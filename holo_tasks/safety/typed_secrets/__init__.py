@@ -4,5 +4,5 @@
 field is lost, the program's windows are masked, or `typed_field_ocr` searches the frame for the value.
 
 `typed_fields` places the masks, `typed_field_pixels` and `typed_field_ocr` find the text again. The package imports
-`core` and `safety`.
+`core` and `safety.masking`.
 """

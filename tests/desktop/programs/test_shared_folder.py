@@ -34,10 +34,10 @@ def names(shared: SharedFolder) -> set[str]:
     "how",
     [
         pytest.param({}, id="as it is"),
-        pytest.param({"network": "none"}, id="closed in", marks=needs_walls),
+        pytest.param({"network": "none"}, id="sandboxed", marks=needs_walls),
         pytest.param({"run_as": str(UID)}, id="another user", marks=needs_root),
         pytest.param(
-            {"run_as": str(UID), "network": "none"}, id="another user, closed in", marks=[needs_root, needs_walls]
+            {"run_as": str(UID), "network": "none"}, id="another user, sandboxed", marks=[needs_root, needs_walls]
         ),
     ],
 )

@@ -89,7 +89,7 @@ def test_granted_folders_may_not_contain_the_agents_data(tmp_path, monkeypatch):
 def test_sandbox_options_without_a_sandbox_are_refused_before_the_start(monkeypatch, tmp_path):
     with pytest.raises(InvalidUsage, match="starts none"):
         VirtualDesktop(network="none")
-    with pytest.raises(InvalidUsage, match="nothing is closed"):
+    with pytest.raises(InvalidUsage, match="there is no sandbox"):
         VirtualDesktop(app="xterm", folders={"/usr": "read"})
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DesktopFailed, match="apt-get install bubblewrap"):
@@ -161,7 +161,7 @@ def test_files_that_other_users_may_not_read_are_hidden(tmp_path):
 def test_an_invalid_limit_is_refused(given):
     with pytest.raises(InvalidUsage, match="no bound, or"):
         VirtualDesktop(app="xterm", network="none", **given)
-    with pytest.raises(InvalidUsage, match="nothing is closed"):
+    with pytest.raises(InvalidUsage, match="there is no sandbox"):
         VirtualDesktop(app="xterm", memory_mb=100)
 
 
@@ -202,11 +202,14 @@ def test_a_limit_without_a_divisible_group_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("bwrap: No permissions to create new namespace", "does not let bubblewrap close the program in"),
-        ("bwrap: setting up uid map: Permission denied", "does not let bubblewrap close the program in"),
-        ("bwrap: Can't bind /x: Permission denied", "cannot close the program in: Can't bind /x: Permission denied"),
-        ("bwrap: Can't find source path /x", "cannot close the program in: Can't find source path /x"),
-        ("", "cannot close the program in: it says nothing"),
+        ("bwrap: No permissions to create new namespace", "does not let bubblewrap run the program in a sandbox"),
+        ("bwrap: setting up uid map: Permission denied", "does not let bubblewrap run the program in a sandbox"),
+        (
+            "bwrap: Can't bind /x: Permission denied",
+            "in a sandbox: Can't bind /x: Permission denied",
+        ),
+        ("bwrap: Can't find source path /x", "cannot run the program in a sandbox: Can't find source path /x"),
+        ("", "cannot run the program in a sandbox: it says nothing"),
     ],
 )
 def test_bubblewraps_errors_are_explained_with_a_remedy(words, said):
