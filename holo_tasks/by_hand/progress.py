@@ -11,7 +11,6 @@ from collections.abc import Callable
 from holo_tasks.by_hand.hidden import read
 from holo_tasks.by_hand.sitting import HandStep
 from holo_tasks.by_hand.told import in_no_playbook
-from holo_tasks.compiler.steps import in_words
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
 from holo_tasks.core.input.pressed_elements import hit_by
@@ -68,7 +67,7 @@ class Teller:
             named = " ".join(element.name.split())[:NAME_CHARACTERS]
             return f"the field {named}" if element.role in ("text field", "password field") else named
         target = target_at(at, read(step.before, self.reader), {})
-        return "" if target is None else in_words(target)
+        return "" if target is None else target.words
 
 
 def _said(gesture: Gesture, words: str, field: str) -> str:

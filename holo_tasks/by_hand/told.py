@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from holo_tasks.by_hand.sitting import HandStep, Shown
 from holo_tasks.core import events
 from holo_tasks.core.attachment import Attachment
+from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.known_elements import Tell, known_element
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Event
@@ -209,9 +210,8 @@ class _Writer:
         element = hit_by(tree, step.gesture)
         if element is None:
             return {}
-        told = known_element(tree, element, masks, self._tell)
-        words = {"role": told.role, "name": told.name, "application": told.application}
-        return {word: text[:NAME_CHARACTERS] for word, text in words.items()}
+        facts = anchors_of(tree, element, lambda each: known_element(tree, each, masks, self._tell))
+        return {fact: text[:NAME_CHARACTERS] for fact, text in facts.items()}
 
 
 def call_of(gesture: Gesture, size: Size, words: str) -> AnyCall:

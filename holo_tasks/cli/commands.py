@@ -233,7 +233,7 @@ def _compile(options: argparse.Namespace) -> int:
     from holo_tasks.machine.home import holo_home
 
     given = options.trace, options.out, options.goal, options.param, options.public_key
-    said = compile_traces(*given, holo_home(), as_json=options.json, probes=options.probe)
+    said = compile_traces(*given, holo_home(), as_json=options.json, probes=options.probe, strict=options.strict)
     return put(said, 0)
 
 

@@ -35,11 +35,13 @@ def compile_traces(
     ask: Ask | None = None,
     reader: Reader | None = None,
     probes: Sequence[str] = (),
+    strict: bool = False,
 ) -> str:
     """Write a playbook from traces and return the text for stdout.
 
     ``ask`` names the parameters. ``reader`` may have pictures in its cache. ``probes`` are traces of runs that looked
-    for the effect. An existing playbook with other contents is kept as ``FILE.before``.
+    for the effect. An existing playbook with other contents is kept as ``FILE.before``. ``strict`` refuses runs with a
+    step that the model would have to do.
 
     Raises `InvalidUsage` without writing anything, for example if a trace is not valid.
     """
@@ -57,7 +59,7 @@ def compile_traces(
         verified[uri] = _verified(uri, key, home)
     runs, looks = ([verified[uri] for uri in dict.fromkeys(each)] for each in (traces, probes))
     with TemporaryDirectory() as scratch:
-        made = compiled(runs, reader or Reader(), goal, named, ask, Path(scratch), looks)
+        made = compiled(runs, reader or Reader(), goal, named, ask, Path(scratch), looks, strict=strict)
         kept = _written(out, made.text, [Path(scratch, name) for name in made.pictures])
     for line in _advice(made, kept):
         say(line)
@@ -117,6 +119,7 @@ def _advice(made: Compiled, kept: Path | None) -> list[str]:
     said = [f"{made.steps} steps; parameters: {', '.join(made.parameters) or 'none'}"]
     if made.probe:
         said.append(f"its probe {made.probe} looks for the effect")
+    said += [f"step {one.step} takes the model: {one.why}" for one in made.by_model]
     if made.left_out:
         said.append(f"{made.left_out} steps of the runs were detours and are left out")
     if made.astray:
@@ -141,6 +144,7 @@ def _as_json(made: Compiled, out: Path, verified: Sequence[tuple[Trace, str]]) -
             "astray": made.astray,
             "ask_model": list(made.unread),
             "probe": made.probe or None,
+            "by_model": [{"step": one.step, "words": one.words, "why": one.why} for one in made.by_model],
             "runs": [{"trace": trace.uri, "sha256": digest} for trace, digest in verified],
         }
     )

@@ -239,11 +239,11 @@ def _add_compile(commands: Commands) -> None:
     compiler = commands.add_parser(
         "compile",
         help="make a playbook from finished runs, which repeats their work without the model",
-        description="Make a playbook of one goal from traces of runs that answered it. Targets are words on the "
-        "screen, never coordinates. Values that differ between runs become parameters; the playbook contains no value "
+        description="Make a playbook of one goal from traces of runs that answered it. Targets are names and words on "
+        "the screen, never coordinates. A step that cannot be described safely is left to the model. Values that differ between runs become parameters; the playbook contains no value "
         "of a run. Each trace is verified first.",
         epilog="exit codes: 0 written; 2 nothing was written: a trace was tampered with or did not end as answered, "
-        "a target has no words on the screen, or no probe can be made",
+        "no probe can be made, or with --strict a step would be left to the model",
     )
     compiler.add_argument("trace", metavar="TRACE", nargs="+", help="a run's folder or s3:// URI")
     compiler.add_argument("--out", metavar="FILE.yaml", type=Path, required=True, help="the playbook to write")
@@ -260,6 +260,8 @@ def _add_compile(commands: Commands) -> None:
     compiler.add_argument("--probe", metavar="TRACE", action="append", default=[], help=text)
     text = "the key of the machine that recorded the runs (this machine's)"
     compiler.add_argument("--public-key", metavar="FILE", type=Path, help=text)
+    text = "write nothing if a step would be left to the model"
+    compiler.add_argument("--strict", action="store_true", help=text)
     compiler.add_argument("--json", action="store_true", help=JSON_LAST)
 
 

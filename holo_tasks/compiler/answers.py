@@ -6,15 +6,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from holo_tasks.compiler.targets import is_of_item, templated
+from holo_tasks.compiler.targets import is_of_item, is_readable, templated
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.values import Value, convert, read_values
 from holo_tasks.vision.screen_text import Sight
 
 KINDS = ("int", "money", "date", "text")
 PATTERNS = {"int": r"(-?\d+)", "money": r"(-?[\d,.' ]*\d)", "date": r"(\d{4}.?\d\d.?\d\d)", "text": "(.+?)"}
+_PARAMETER = re.compile(r"\{[a-z_][a-z0-9_]*\}")
 LEAST_WORDS = 3
 """The fewest letters of the text before a value. Shorter texts do not identify the value."""
 
@@ -49,8 +51,10 @@ def value_of(answer: str) -> Any:
         return answer
 
 
-def answer_of(given: Sequence[Given], others: Sequence[Given] = ()) -> Answer:
+def answer_of(given: Sequence[Given], others: Sequence[Given] = (), befores: Sequence[Sight] = ()) -> Answer:
     """Return how to read the answers of recordings that ended on the same screen of the program.
+
+    ``befores`` are the screens before the last steps. A message that they do not show may be an answer as it is.
 
     A value such as ``true`` or ``null`` cannot be read as text, so the screen itself has to imply it. That is
     only accepted if ``others``, which ended on another screen, all have a different value there.
@@ -59,7 +63,7 @@ def answer_of(given: Sequence[Given], others: Sequence[Given] = ()) -> Answer:
     if all(value == "" for value in values):
         return Answer("", {})  # the goal asked for no value
     if not all(isinstance(value, dict) for value in values):
-        read = next(_reads("answer", values, given), None)
+        read = next(_reads("answer", values, given, befores), None)
         return Answer("{answer}", {"answer": read}) if read else Answer(None, {}, ("answer",))
     reads: dict[str, Read] = {}
     content: dict[str, Any] = {}
@@ -71,7 +75,7 @@ def answer_of(given: Sequence[Given], others: Sequence[Given] = ()) -> Answer:
             content[name] = leaves[0]
             if not _is_implied_by_screen(name, leaves, others):
                 unread.append(name)
-        elif read := next(_reads(place, leaves, given), None):
+        elif read := next(_reads(place, leaves, given, befores), None):
             reads[place], content[name] = read, f"{{{place}}}"
         else:
             unread.append(name)
@@ -85,11 +89,11 @@ def _is_implied_by_screen(name: str, leaves: Sequence[Any], others: Sequence[Giv
     return same and bool(elsewhere) and all(value is not leaves[0] for value in elsewhere)
 
 
-def _reads(place: str, leaves: Sequence[Any], given: Sequence[Given]) -> Iterator[Read]:
+def _reads(place: str, leaves: Sequence[Any], given: Sequence[Given], befores: Sequence[Sight]) -> Iterator[Read]:
     """Yield the ways to read a value that return the recorded answer on every screen."""
     if not all(isinstance(leaf, str | int) and not isinstance(leaf, bool) and str(leaf).strip() for leaf in leaves):
         return
-    for read in _candidates(leaves[0], given[0]):
+    for read in chain(_candidates(leaves[0], given[0]), _messages(leaves[0], given[0], befores)):
         if all(_is_read(place, read, leaf, one.sight) for leaf, one in zip(leaves, given, strict=True)):
             yield read
 
@@ -125,6 +129,52 @@ def _possible_reads(leaf: Any, one: Given) -> Iterator[Read]:
                 yield Read.model_validate({"line": pattern, "as": kind})
 
 
+def _messages(leaf: Any, one: Given, befores: Sequence[Sight]) -> Iterator[Read]:
+    """Yield ways to read an answer that is a message of the program, such as ``Stored as S-1234``.
+
+    Numbers and values of the item may differ. A message without them must not be visible before the last step.
+    """
+    if not isinstance(leaf, str):
+        return
+    text = templated(leaf.strip(), one.values)
+    fixed = _VARIES.sub("", text)
+    is_constant = fixed == text
+    if sum(map(str.isalpha, fixed)) < LEAST_WORDS or not is_readable(fixed) or (is_constant and not is_message(text)):
+        return
+    if is_constant and (not befores or any(sight.has(text) for sight in befores)):
+        return
+    for line in one.sight.lines:
+        said = line.text.strip()
+        start = said.find(leaf.strip())
+        if start >= 0 and not any(map(str.isdigit, said[:start])):
+            before, after = ("" if not piece.strip() else ".*" for piece in (said[:start], said[start + len(leaf) :]))
+            yield Read.model_validate({"line": f"{before}({_varying(text)}){after}", "as": "text"})
+
+
+_VARIES = re.compile(r"\{[a-z_][a-z0-9_]*\}|\d(?:[\d.,' ]*\d)?")
+"""A value of the item, or a number."""
+
+
+def _varying(text: str) -> str:
+    """Return a pattern for a text whose values and numbers may differ."""
+    found, end = "", 0
+    for varying in _VARIES.finditer(text):
+        found += _loosely(text[end : varying.start()]) + (".+?" if varying[0].startswith("{") else r"\d[\d.,' ]*")
+        end = varying.end()
+    return found + _loosely(text[end:])
+
+
+def is_message(text: str) -> bool:
+    """Return whether a text looks like a message of the program, and not like a value: its later words are small."""
+    words = [word for word in text.replace(":", " ").split() if word[:1].isalpha()]
+    if len(words) == 1:
+        return words[0].endswith("ed") or words[0].casefold().strip(".!") in _DONE
+    return len(words) > 1 and words[0][0].isupper() and all(word.islower() for word in words[1:])
+
+
+_DONE = frozenset({"done", "ok", "ready", "success", "fertig", "gespeichert"})
+
+
 def _pattern(text: str, kind: str, leaf: Any, values: Mapping[str, Value]) -> str:
     """Return a pattern for a line with a value after fixed words.
 
@@ -133,10 +183,17 @@ def _pattern(text: str, kind: str, leaf: Any, values: Mapping[str, Value]) -> st
     looked_for = f"({re.escape(str(leaf))})" if kind == "text" else PATTERNS[kind]
     for found in re.finditer(looked_for, text):
         before, after = text[: found.start()], text[found.end() :]
-        fixed = templated(before, values) == before and not any(map(str.isdigit, before))
-        if convert(found[1], kind) == leaf and fixed and sum(map(str.isalpha, before)) >= LEAST_WORDS:
+        words = _PARAMETER.split(templated(before, values))
+        fixed = "".join(words)
+        is_fixed = not any(map(str.isdigit, fixed)) and sum(map(str.isalpha, fixed)) >= LEAST_WORDS
+        if convert(found[1], kind) == leaf and is_fixed:
             rest = _loosely(after) if after and after.replace(" ", "").isalpha() else ".*" if after else ""
-            return _loosely(before) + PATTERNS[kind] + (r"\b" if rest == ".*" and kind == "int" else "") + rest
+            return (
+                ".+?".join(map(_loosely, words))
+                + PATTERNS[kind]
+                + (r"\b" if rest == ".*" and kind == "int" else "")
+                + rest
+            )
     return ""
 
 

@@ -32,7 +32,21 @@ TYPED_AGAIN, COMES_AGAIN = 2, 3
 
 The first number holds for typing that did not show. The second holds for screens that came up in some runs only.
 """
-NO_TARGET = ("thought", "then", "write", "hotkey", "hold_and_tap_key")
+NO_TARGET = frozenset(
+    {
+        "thought",
+        "then",
+        "write",
+        "hotkey",
+        "hold_and_tap_key",
+        "before",
+        "after",
+        "patience",
+        "opens",
+        "by_model",
+        "why",
+    }
+)
 """Keys of an action that do not name its target."""
 MOST_SIGNS = 2
 """The most texts used as evidence that the work is done, on a screen that does not change otherwise."""
@@ -51,6 +65,16 @@ class Built:
 
     goal: Mapping[str, Any]
     unread: tuple[str, ...] = ()
+    by_model: tuple[ByModel, ...] = ()
+
+
+@dataclass(frozen=True)
+class ByModel:
+    """A step that the model does: its number in the list, its words, and the reason."""
+
+    step: int
+    words: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -253,7 +277,7 @@ class Builder:
         They do not identify the screen, because they may move while the screen stays the same.
         """
         found = [action for step in part for done in self._done(visit, step) for action in actions_of(*done)]
-        return [text for text in _target_texts(found) if len(text) > 1]
+        return [text for text in target_texts(found) if len(text) > 1]
 
     def _check_values(self, do: Sequence[Mapping[str, Any]], number: int) -> None:
         """Raise `InvalidUsage` if a target is a value of the item, because the next item has another value."""
@@ -264,7 +288,7 @@ class Builder:
             )
 
     def _names_item(self, do: Sequence[Mapping[str, Any]]) -> bool:
-        return any(is_of_item(text, self._private) for text in _target_texts(do))
+        return any(is_of_item(text, self._private) for text in target_texts(do))
 
     def _shown(self, visit: Visit, step: Done) -> Shown:
         """Return the pictures before a step in all recordings that did it. That of the visit itself comes first."""
@@ -349,7 +373,7 @@ def _short_description(do: Sequence[Mapping[str, Any]]) -> str:
     return f"Fill in {pressed[-1]}" if pressed and "write" in do[-1] else str(do[-1]["thought"])
 
 
-def _target_texts(do: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def target_texts(do: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the texts of the targets of some actions."""
     for action in do:
         for what in (what for kind, what in action.items() if kind not in NO_TARGET):

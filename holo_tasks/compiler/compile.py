@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holo_tasks.audit.reader import Trace
-from holo_tasks.compiler.build import Builder
+from holo_tasks.compiler.build import Builder, ByModel
 from holo_tasks.compiler.dry_run import Astray, check_dry_run
 from holo_tasks.compiler.goals import chosen_of, looks_of
 from holo_tasks.compiler.parameters import Ask, Parameters, is_spoken_of, parameters_of
@@ -28,6 +28,7 @@ from holo_tasks.compiler.probes import (
 )
 from holo_tasks.compiler.recording import Done, Picture, Recording, recordings
 from holo_tasks.compiler.sights import Seen, opened, read, told_apart, told_apart_by_targets, told_apart_roughly
+from holo_tasks.compiler.step_list import NOT_AGAIN, StepsBuilder, is_linear
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.compiler.variants import variants
 from holo_tasks.compiler.written import Made, written
@@ -62,6 +63,8 @@ class Compiled:
     """The names of the picture files that the playbook needs in its folder."""
     probe: str = ""
     """The goal that looks whether the effect exists. Empty if the playbook has no probe."""
+    by_model: tuple[ByModel, ...] = ()
+    """The steps that the model does."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Wanted:
 
     ``name`` is the name of the goal. ``named`` are pairs of a parameter and a literal of the runs. ``ask`` returns
     the names for all parameters. Pictures are written to ``folder``. ``probe_of`` describes the goal that a probe
-    belongs to.
+    belongs to. If ``strict`` is set, recordings are refused if a step would be left to the model.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Wanted:
     ask: Ask | None = None
     folder: Path | None = None
     probe_of: ProbeOf | None = None
+    strict: bool = True
 
     def builder(
         self, chosen: Sequence[Recording], seen: Mapping[str, Seen], parameters: Parameters, mines: bool, stays: bool
@@ -106,6 +110,8 @@ def compiled(
     ask: Ask | None = None,
     folder: Path | None = None,
     probes: Sequence[tuple[Trace, str]] = (),
+    *,
+    strict: bool = False,
 ) -> Compiled:
     """Return the playbook of one goal, compiled from its runs.
 
@@ -116,18 +122,18 @@ def compiled(
     parameters. Pictures of controls without text are written to ``folder``. Without a folder, no pictures are written.
     ``probes`` are traces of runs that only looked for the effect; a second goal, the probe, is made from them.
 
-    Raises `InvalidUsage` if no playbook repeats the runs.
+    A step that cannot be described safely is left to the model. Raises `InvalidUsage` instead if ``strict`` is set.
     """
     chosen, name = chosen_of([one for trace, digest in verified for one in recordings(trace, digest)], goal)
     traces = [trace for trace, _ in verified]
     if not probes:
-        return compiled_of(traces, chosen, reader, name, named, ask, folder)
+        return _made_from_traces(traces, chosen, reader, Wanted(name, named, ask, folder, strict=strict)).told
     found = [one for trace, digest in probes for one in recordings(trace, digest, idle=True)]
     looks, called = looks_of(found, chosen, goal, name)
     check_answers(looks)
     # A literal that only the probes contain is not for the goal. One that no run contains is refused below.
     mine = [one for one in named if is_spoken_of(chosen, one[1]) or not is_spoken_of(looks, one[1])]
-    main = _made_from_traces(traces, chosen, reader, Wanted(name, mine, ask, folder))
+    main = _made_from_traces(traces, chosen, reader, Wanted(name, mine, ask, folder, strict=strict))
     return _with_probe(main, [trace for trace, _ in probes], looks, reader, Wanted(called, named, None, folder))
 
 
@@ -140,7 +146,10 @@ def compiled_of(
     ask: Ask | None = None,
     folder: Path | None = None,
 ) -> Compiled:
-    """Return the playbook of recordings of one goal, from verified traces. The parameters are those of `compiled`."""
+    """Return the playbook of recordings of one goal, from verified traces. The parameters are those of `compiled`.
+
+    Raises `InvalidUsage` if a step would be left to the model.
+    """
     return _made_from_traces(traces, chosen, reader, Wanted(name, named, ask, folder)).told
 
 
@@ -218,11 +227,66 @@ def _once(ask: Ask) -> Ask:
 def _made_somehow(wanted: Wanted, chosen: Sequence[Recording], pictures: Mapping[Picture, Sight]) -> _Goal:
     """Return the goal of recordings whose pictures have been read.
 
-    Tries finer and coarser ways to distinguish the screens if the first one fails. Raises `Astray` for a recording
-    that the playbook would not repeat.
+    Recordings that did the same become a list of steps, and others become rules for screens. If no rules repeat them,
+    and the settings are not strict, the shortest recording becomes a list. Raises `Astray` for a recording that the
+    playbook would not repeat.
     """
     shown = {picture.sha256: (picture, pictures[picture]) for one in chosen for picture in one.pictures}
     seen = told_apart(list(shown.values()))
+    try:
+        if wanted.probe_of is None and (goal := _made_of_steps(wanted, chosen, seen)) is not None:
+            return goal
+        return _made_of_rules(wanted, chosen, seen)
+    except InvalidUsage as error:
+        if (
+            wanted.strict
+            or wanted.probe_of is not None
+            or (isinstance(error, Astray) and len(chosen) > FEWEST_STRAIGHT)
+        ):
+            raise
+        shortest = min(chosen, key=lambda one: len(one.steps))
+        goal = _made_of_steps(wanted, [shortest], seen)
+        if goal is None:
+            raise
+        return replace(goal, told=replace(goal.told, astray=len(chosen) - 1))
+
+
+def _made_of_steps(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> _Goal | None:
+    """Return the goal of recordings as a list of steps; ``None`` if they did different things.
+
+    A step that the list would not repeat is left to the model. Raises `Astray` in its place if the settings are strict.
+    """
+    parameters = _parameters(wanted, chosen, seen)
+    ways = [visits(one, seen, values) for one, values in zip(chosen, parameters.values, strict=True)]
+    way = merged(ways, variants(chosen, seen, parameters.values))
+    if not is_linear(way, chosen, {seen[one.last.sha256].screen for one in chosen}):
+        return None
+    taken, left = list(_steps(way)), dict[int, str]()
+    count = sum(len(visit.steps) for visit in way)
+    while True:
+        builder = StepsBuilder(chosen, seen, parameters, mines=True, left=left)
+        made = Made(wanted.name, builder.built(way), chosen)
+        if wanted.strict and made.built.by_model:
+            first = made.built.by_model[0]
+            raise InvalidUsage(f"Step {first.step} takes the model: {first.why}.")
+        text = written(made)
+        playbook = parse_playbook(text, "the compiled playbook", wanted.folder)
+        try:
+            _check(wanted, playbook, chosen, parameters, seen, taken)
+        except Astray as error:
+            place = count if error.place is None else error.place
+            if wanted.strict or place in left:
+                raise
+            left[place] = NOT_AGAIN
+            continue
+        return _goal(made, text, playbook, parameters, seen, way)
+
+
+def _made_of_rules(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> _Goal:
+    """Return the goal of recordings as rules for screens.
+
+    Tries finer and coarser ways to distinguish the screens if the first one fails.
+    """
     try:
         return _made(wanted, chosen, seen)
     except InvalidUsage as error:
@@ -248,9 +312,7 @@ def _pressed(chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> Iterable[
 
 def _made(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen], *, stays_there: bool = False) -> _Goal:
     """Return the goal of recordings whose pictures are grouped by screen."""
-    parameters = parameters_of(chosen, seen, wanted.named)
-    if wanted.ask is not None:
-        parameters = parameters.renamed(wanted.ask(parameters.values[0]))
+    parameters = _parameters(wanted, chosen, seen)
     ways = [visits(one, seen, values) for one, values in zip(chosen, parameters.values, strict=True)]
     way = merged(ways, variants(chosen, seen, parameters.values))
     taken = list(_steps(way))
@@ -266,12 +328,34 @@ def _made(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen],
             # A text that disappeared before the next step cannot be waited for.
             if not mines:
                 raise
+    return _goal(made, text, playbook, parameters, seen, way)
+
+
+def _parameters(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> Parameters:
+    """Return the parameters of recordings, with the names that a person gives them."""
+    parameters = parameters_of(chosen, seen, wanted.named)
+    return parameters if wanted.ask is None else parameters.renamed(wanted.ask(parameters.values[0]))
+
+
+def _goal(
+    made: Made, text: str, playbook: Playbook, parameters: Parameters, seen: Mapping[str, Seen], way: Sequence[Visit]
+) -> _Goal:
+    """Return a checked goal with the facts about it."""
+    taken = list(_steps(way))
     steps = sum(len(visit.steps) for visit in way)
-    left_out = sum(step not in taken for one in chosen for step in one.steps)
-    targets = (target for rule in playbook.rules_of(wanted.name) for action in rule.do for target in action.targets)
+    left_out = sum(step not in taken for one in made.recordings for step in one.steps)
+    targets = (target for rule in playbook.rules_of(made.name) for action in rule.do for target in action.targets)
     used = {way.picture.name: None for target in targets for way in target.ways if way.picture is not None}
-    params = dict(playbook.goals[wanted.name].params)
-    told = Compiled(text, wanted.name, params, steps, left_out, built.unread, pictures=tuple(used))
+    told = Compiled(
+        text,
+        made.name,
+        dict(playbook.goals[made.name].params),
+        steps,
+        left_out,
+        made.built.unread,
+        pictures=tuple(used),
+        by_model=made.built.by_model,
+    )
     return _Goal(made, told, parameters, seen)
 
 

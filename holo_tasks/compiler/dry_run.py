@@ -10,8 +10,9 @@ from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import hits
 from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.screen.geometry import Point, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.actions import Action, Target
 from holo_tasks.scripts.playbook import Playbook
 from holo_tasks.scripts.rules import Decision, find, follow
@@ -22,9 +23,11 @@ from holo_tasks.vision.screen_text import Sight
 class Astray(InvalidUsage):
     """A recording did something else than the playbook that is made from it and others."""
 
-    def __init__(self, said: str, recording: Recording) -> None:
+    def __init__(self, said: str, recording: Recording, place: int | None = None) -> None:
         super().__init__(said)
         self.recording = recording
+        self.place = place
+        """The number of steps before the one that differs; ``None`` if the answer differs."""
 
 
 def check_dry_run(
@@ -44,8 +47,15 @@ def check_dry_run(
     """
     history: list[Turn] = []
     tells = any(picture.windows for picture in recording.pictures)
-    for step in (step for step in recording.steps if step in taken):
+    before: Done | None = None
+    for place, step in enumerate(step for step in recording.steps if step in taken):
         sight = _with_context(seen[step.before.sha256].sight, step.before, step.begun_at, tells=tells)
+        sight = replace(sight, elements=_reported(step, before, sight))
+        before = step
+        decision = follow(playbook, goal, values, history, sight, written=_pixels)
+        if decision.action is not None and decision.action.by_model is not None:
+            history.append(_turn(decision))
+            continue
         for wanted in actions_of(step, sight, values):
             decision = follow(playbook, goal, values, history, sight, written=_pixels)
             if not _is_same(decision.action, wanted, step, sight, values):
@@ -53,6 +63,7 @@ def check_dry_run(
                     f"The playbook would not do again what {recording.trace} did in step {step.number} ({step.tool}): "
                     f"there it says {_described(decision)}. Give runs that went straight to their goal.",
                     recording,
+                    place,
                 )
             history.append(_turn(decision))
     last = _with_context(seen[recording.last.sha256].sight, recording.last, recording.ended_at, tells=tells)
@@ -65,6 +76,22 @@ def check_dry_run(
         said = f"The playbook would not end where {recording.trace} was answered: it says {_described(ended)}."
         raise Astray(said, recording)
     return ended
+
+
+def _reported(step: Done, before: Done | None, sight: Sight) -> ElementTree | None:
+    """Return the elements that a recording reports for a picture: the one that was hit, and a check box set before."""
+    found: list[Element] = []
+    for one, states in ((before, frozenset({SHOWING, "checked"})), (step, frozenset({SHOWING}))):
+        is_state = one is not None and one is before and one.element.get("checked") == "no"
+        if one is None or not one.points or not one.element.get("name") or not (one is step or is_state):
+            continue
+        container = Element(
+            len(found), "panel", one.element.get("within", ""), states, Box.whole(sight.size), -1, "", 0
+        )
+        box = Box(one.points[0].x - 2, one.points[0].y - 2, 5, 5)
+        role, name = one.element.get("role", ""), one.element["name"]
+        found += [container, Element(len(found) + 1, role, name, states, box, container.id, "", 0)]
+    return ElementTree(tuple(found), complete=False) if found else None
 
 
 def _with_context(sight: Sight, picture: Picture, state: str, *, tells: bool) -> Sight:

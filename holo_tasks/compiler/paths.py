@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from holo_tasks.compiler.recording import Done, Recording
 from holo_tasks.compiler.sights import Seen
-from holo_tasks.compiler.targets import target_at
+from holo_tasks.compiler.steps import target_of
 from holo_tasks.scripts.values import Value
 
 TYPING = {"write": "content", "write_at": "content"}
@@ -98,7 +98,7 @@ def _kind(step: Done, seen: Seen, values: Mapping[str, Value]) -> tuple[object, 
     """Return the parts of a step that do not depend on the item: the tool, the keys and the targets."""
     left_out = {"x", "y", "x1", "y1", "x2", "y2", "element", TYPING.get(step.tool, "")}
     told = {name: repr(value) for name, value in step.arguments.items() if name not in left_out}
-    targets = (target_at(point, seen.sight, values) or step.picture for point in step.points)
+    targets = (target_of(step, place, seen.sight, values) for place in range(len(step.points)))
     return (step.tool, *sorted(told.items()), *targets)
 
 

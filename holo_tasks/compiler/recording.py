@@ -52,7 +52,7 @@ class Done:
     waited: int = 0
     """How often the model waited right after the step."""
     element: Mapping[str, str] = field(default_factory=dict)
-    """Role and name of the control that was hit, as the program reports them. Empty if it reports none."""
+    """Role, name and further facts of the control that was hit (`anchors_of`). Empty if its program reports none."""
     picture: Path | None = None
     """The file with a picture of the control, or of its words."""
     begun_at: str = ""
@@ -60,6 +60,8 @@ class Done:
     """The states before the step and before the next step. Empty if a state is unknown."""
     field_holds: str = ""
     """The text of the field after typing, if it differs in value from the typed text."""
+    unsure: str = ""
+    """Why a person's step cannot be repeated from its picture. Empty for any other step."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,7 @@ def _add_step(one: _Open, judged: events.Judged) -> None:
             tuple(before.on_picture(_point(at)) for at in points if isinstance(at, dict)),
             element=intended.element,
             begun_at=one.begun_at,
+            unsure=decided.unsure,
         )
     )
 

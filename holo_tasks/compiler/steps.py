@@ -2,19 +2,71 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from holo_tasks.compiler.recording import Done
-from holo_tasks.compiler.targets import Shown, is_of_words, target_at, templated
+from holo_tasks.compiler.targets import Shown, hits, is_of_words, is_readable, target_at, templated
+from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.values import Value
-from holo_tasks.vision.screen_text import Sight, matches
+from holo_tasks.vision.element_check import WRITTEN_ON
+from holo_tasks.vision.screen_text import Sight, matches, plain
 
 Action = dict[str, Any]
+ROWS = frozenset({"row", "list item", "tree item"})
+"""Roles whose name has the texts of several columns."""
+NO_TARGETS = (HOLDERS - ROWS) | {"canvas", "drawing area", "terminal", "unknown"}
+"""Roles of areas. A press on one means a place in it, so its role and name do not describe the target."""
+PLACEHOLDER = re.compile(r"\{[a-z_][a-z0-9_]*\}")
 _BUTTONS = {"left": ("click", "Click"), "right": ("right_click", "Click with the right button on")}
+
+
+def target_of(step: Done, place: int, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> Target | None:
+    """Return the best description of a step's target; ``None`` if nothing describes it.
+
+    A role and a name that find exactly one element come first, then the words on the screen, then a picture. ``also``
+    are other pictures of the same screen.
+    """
+    if place >= len(step.points):
+        return None
+    named = _named(step, sight, values) if place == 0 else None
+    if named is not None and step.element.get("alike", "") == "1":
+        return named
+    found = target_at(step.points[place], sight, values, also)
+    if named is not None and (found is None or found.field is not None or not is_readable(found.text or "")):
+        return named
+    if found is None and step.picture is not None:
+        return Target(picture=step.picture)
+    return found if found is None or place else _with_more_facts(found, step, values)
+
+
+def _named(step: Done, sight: Sight, values: Mapping[str, Value]) -> Target | None:
+    """Return the target by role and name, if the program reports a control and the picture shows no other words on it.
+
+    A name with a value of the item becomes a pattern if the control is a row, because its other columns differ.
+    """
+    role, name = step.element.get("role", ""), templated(step.element.get("name", ""), values)
+    if not role or not name or role in NO_TARGETS or step.element.get("alike", "1") != "1":
+        return None
+    pressed = [line.text for line in sight.lines if hits(line.box, step.points[0], of_field=False)]
+    words = [text for text in pressed if is_readable(text)]
+    agrees = any(matches(templated(text, values), name) for text in words)
+    if role in WRITTEN_ON and words and not any(_is_part(templated(text, values), name) for text in words):
+        return None
+    if role in ROWS and "{" in name:
+        name = "*".join(["", *PLACEHOLDER.findall(name)[:1], ""])
+    text = name if agrees and role in WRITTEN_ON and "*" not in name else None
+    return Target(role=role, name=name, within=step.element.get("within") or None, text=text)
+
+
+def _is_part(text: str, name: str) -> bool:
+    """Return whether one of two texts is a part of the other, apart from case and spaces."""
+    one, other = plain(text), plain(name)
+    return one in other or other in one
 
 
 def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> list[Action]:
@@ -25,14 +77,12 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
     """
 
     def at(place: int = 0) -> Target:
-        found = target_at(step.points[place], sight, values, also) if place < len(step.points) else None
-        if found is None and step.picture is not None:
-            return Target(picture=step.picture)
+        found = target_of(step, place, sight, values, also)
         if found is None:
             raise InvalidUsage(
                 f"Nothing is written where step {step.number} was done ({step.tool}), so its target has no text."
             )
-        return _with_more_facts(found, step, values) if place == 0 else found
+        return found
 
     arguments = step.arguments
     match step.tool:
@@ -49,15 +99,15 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
         case "scroll":
             over = at()
             turn = {"at": short(over), "direction": arguments["direction"], "notches": arguments.get("scroll_size", 3)}
-            return [{"scroll": turn, "thought": f"Scroll {arguments['direction']} over {in_words(over)}."}]
+            return [{"scroll": turn, "thought": f"Scroll {arguments['direction']} over {over.words}."}]
         case "drag_and_drop":
             start, end = at(0), at(1)
             if start == end:
                 raise InvalidUsage(
-                    f"Step {step.number} drags inside {in_words(start)} to select a text: no playbook can do that. "
+                    f"Step {step.number} drags inside {start.words} to select a text: no playbook can do that. "
                     "Select it by a double click, or all of a field by Ctrl+A."
                 )
-            thought = f"Drag {in_words(start)} to {in_words(end)}."
+            thought = f"Drag {start.words} to {end.words}."
             return [{"drag": {"start": short(start), "end": short(end)}, "thought": thought}]
         case "hotkey":
             keys = [*arguments["keys"]]
@@ -107,22 +157,17 @@ def _with_file_names(written: Any) -> Any:
     return {**made, "picture": Path(made["picture"]).name} if "picture" in made else made
 
 
-def in_words(target: Target) -> str:
-    """Return the name of a target for a sentence."""
-    if target.field is not None:
-        return f"the field {target.field}"
-    return target.text or ("what is on the picture" if target.picture is not None else "it")
-
-
 def _pointing(kind: str, thought: str, at: Callable[[], Target]) -> Action:
     target = at()
-    return {kind: short(target), "thought": thought.format(in_words(target))}
+    return {kind: short(target), "thought": thought.format(target.words)}
 
 
 def _typing(step: Done, values: Mapping[str, Value]) -> Action:
     arguments = step.arguments
     text = templated(str(arguments["content"]), values)
     how: dict[str, Any] = {name: True for name in ("overwrite", "press_enter") if arguments.get(name)}
+    if step.element.get("empty"):  # the next item may find a text in this field
+        how = {"overwrite": True} | how
     if step.field_holds:  # the program may change another item's text differently
         how["shows"] = "*" if "{" in text else step.field_holds
     return {"write": {"text": text, **how}, "thought": f"Type {text}."}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from holo_tasks.core.screen.geometry import Box, Point
@@ -20,6 +21,8 @@ TELLING, TELLING_NUMBER = 8, 3
 
 The second number holds for a value with a digit, as a word of its own.
 """
+FEWEST_LETTERS = 2
+JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 MOST_ANCHORS = 12
 """The most texts around a target that are tried as its neighbor."""
 
@@ -63,6 +66,13 @@ def _is_doubled(target: Target, shown: Shown) -> bool:
     return False
 
 
+def is_readable(text: str) -> bool:
+    """Return whether a text has words of one script, and is not an icon that OCR took for letters."""
+    letters = [character for character in text if character.isalpha()]
+    scripts = {unicodedata.name(character, "?").partition(" ")[0] for character in letters}
+    return len(letters) >= FEWEST_LETTERS and (len(scripts) == 1 or scripts <= JAPANESE)
+
+
 def is_of_words(target: Target) -> bool:
     """Return whether a target is found by its own text only."""
     return target.text is not None and not target.is_named and not target.relations
@@ -94,9 +104,11 @@ def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value]) -> It
     if field is not None and _is_button(field, near, values):
         field = None  # a light button looks like a field
     if field is not None:
-        labels = sorted(near[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
+        readable = [line for line in near if is_readable(line.text)]
+        labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
         yield from (Target(field=templated(line.text, values)) for line in labels)
-    pressed = [line for line in near if hits(line.box, point, of_field=False)]
+    there = [line for line in near if hits(line.box, point, of_field=False)]
+    pressed = [line for line in there if line.text.isascii() or is_readable(line.text)]
     for line in pressed:
         words = templated(line.text, values)
         yield Target(text=words)

@@ -15,7 +15,7 @@ from holo_tasks.compiler.recording import Recording
 
 WIDTH = 118
 _HEAD = """\
-# Compiled from {count}. It runs without a model. Targets are texts on the screen, never coordinates.
+# Compiled from {count}. {model} Targets are names and texts on the screen, never coordinates.
 # You may change this file. Its format: docs/reference/playbook.md.
 #
 # From:
@@ -25,6 +25,11 @@ _PROBE = """\
 #
 # Its probe, {name}, looks whether the effect exists. From:
 {runs}
+"""
+_BY_MODEL = """\
+#
+# These steps take the model:
+{lines}
 """
 _UNREAD = """\
 #
@@ -64,9 +69,15 @@ class Made:
 def written(made: Made, probe: Made | None = None) -> str:
     """Return the text of a playbook with one goal, and with its probe if one is given."""
     count = "a run" if len(made.recordings) == 1 else f"{len(made.recordings)} runs"
-    head = _HEAD.format(count=count, runs=_runs(made.recordings))
+    model = (
+        "Its steps run without a model, apart from those below." if made.built.by_model else "It runs without a model."
+    )
+    head = _HEAD.format(count=count, model=model, runs=_runs(made.recordings))
     if probe is not None:
         head += _PROBE.format(name=probe.name, runs=_runs(probe.recordings))
+    if made.built.by_model:
+        lines = "\n".join(f"#   step {one.step}: {one.why}" for one in made.built.by_model)
+        head += _BY_MODEL.format(lines=lines)
     if made.built.unread:
         head += _UNREAD.format(names=", ".join(made.built.unread))
     goals = {made.name: _goal(made.built, "" if probe is None else probe.name)}
@@ -85,12 +96,22 @@ def _runs(recordings: Sequence[Recording]) -> str:
 
 def _goal(built: Built, probe: str = "") -> dict[str, Any]:
     goal = dict(built.goal)
-    rules = [_rule(rule) for rule in goal.pop("rules")]
+    kind = "steps" if "steps" in goal else "rules"
+    rules = [_step(each) if kind == "steps" else _rule(each) for each in goal.pop(kind)]
     if "params" in goal:
         goal["params"] = _Flow(goal["params"])
     if "press_once" in goal:
         goal["press_once"] = _Row(goal["press_once"])
-    return {**goal, **({"probe": probe} if probe else {}), "rules": rules}
+    return {**goal, **({"probe": probe} if probe else {}), kind: rules}
+
+
+def _step(step: dict[str, Any]) -> dict[str, Any]:
+    """Return a step of a list as it is written."""
+    made = {key: _value(key, value) for key, value in step.items() if key != "read"}
+    if "read" in step:
+        reads = {name: _Flow(read) for name, read in step["read"].items()}
+        made = {key: value for key, value in made.items() if key == "before"} | {"read": reads} | made
+    return made
 
 
 def _rule(rule: dict[str, Any]) -> dict[str, Any]:
@@ -107,10 +128,10 @@ def _rule(rule: dict[str, Any]) -> dict[str, Any]:
 def _value(key: str, value: Any) -> Any:
     if key == "picture":
         return Path(value).name  # the picture is in the folder of the playbook
-    if key == "then" and len(value) == 1:
+    if key in ("then", "before", "after") and len(value) == 1:
         return _Flow(value[0]) if isinstance(value[0], dict) else value[0]
     if isinstance(value, dict) and key != "answer":
         return _Flow({inner: _value(inner, one) for inner, one in value.items()})
     if isinstance(value, list):
-        return _Row([_value("", one) for one in value] if key == "or" else value)
+        return _Row([_value("", one) for one in value] if key in ("or", "before", "after") else value)
     return value

@@ -169,6 +169,7 @@ class CallFailed(Event):
 class Decided(Event):
     """The parsed step: the model's note, its reasoning and its tool call (coordinates in thousandths of the picture).
 
+    ``unsure`` is why a step of a person cannot be repeated from its picture; empty for any other step.
     ``confidence`` is empty unless the model gave one. ``cached`` says that the model was not called, because it had
     decided on the same screen, history and goal before. ``macro`` names the macro that the model called and that this
     step belongs to.
@@ -183,6 +184,7 @@ class Decided(Event):
     confidence: str = ""
     cached: bool = False
     macro: str = ""
+    unsure: str = ""
 
 
 class Located(Event):
@@ -237,7 +239,8 @@ class ActionIntended(Event):
     """Written before the first input event of an action. ``gesture`` is in screen pixels.
 
     ``element`` is the element that the action hits, according to the accessibility tree: its role, name and
-    application, without private texts. It is empty if the tree has no such element, or was not read in time.
+    application, without private texts. It is empty if the tree has no such element, or was not read in time. Further
+    facts may follow: ``within``, ``alike``, ``checked`` and ``empty`` (`core.elements.element_anchors.anchors_of`).
     """
 
     kind: Literal["action"] = "action"

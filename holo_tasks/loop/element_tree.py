@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.elements.known_elements import Tell, as_it_is, known, known_element
 from holo_tasks.core.errors import HoloError
@@ -122,7 +123,7 @@ class Elements:
         return called
 
     async def hit(self, gesture: Gesture, masks: Sequence[Mask]) -> dict[str, str]:
-        """Return role, name and application of the element that an action hits.
+        """Return the role, name and application of the element that an action hits, and more facts to find it by.
 
         Returns an empty dict without a tree in time.
 
@@ -143,7 +144,12 @@ class Elements:
         element = hit_by(newest.tree, gesture)
         if element is None:
             return {}
-        return self._described(known_element(newest.tree, element, masks, self.tell, unseen=self.unseen))
+
+        def known(each: Element) -> Element:
+            return known_element(newest.tree, each, masks, self.tell, unseen=self.unseen)
+
+        facts = anchors_of(newest.tree, element, known)
+        return {fact: named(text, NAME_CHARACTERS) for fact, text in facts.items()}
 
     async def newest(self) -> Newest | None:
         """Return the newest tree if it is available in time, otherwise ``None``. `hit` names the next action by it."""
@@ -189,7 +195,3 @@ class Elements:
                 return await self.desktop.elements()
         except (TimeoutError, HoloError):  # the next input raises the error
             return None
-
-    def _described(self, element: Element) -> dict[str, str]:
-        words = {"role": element.role, "name": element.name, "application": element.application}
-        return {word: named(text, NAME_CHARACTERS) for word, text in words.items()}

@@ -53,6 +53,9 @@ class Named(Part):
 
     role: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="its role, such as button")
     name: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="its name; * for anything")
+    within: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="name of the window, dialog or group that contains it"
+    )
 
     @property
     def is_named(self) -> bool:
@@ -86,9 +89,13 @@ class Shown(Named):
 
 
 class ShownElement(Shown):
-    """A visible element by role and name. ``text`` must be visible instead if its program reports no elements."""
+    """A visible element by role and name. ``text`` must be visible instead if its program reports no elements.
+
+    ``checked`` is the required state of a check box, a radio button or another control with two states.
+    """
 
     picture: None = None
+    checked: bool | None = Field(default=None, description="whether it is checked")
 
     @model_validator(mode="after")
     def _is_told(self) -> ShownElement:
@@ -134,6 +141,11 @@ Condition = Annotated[
 ]
 Conditions = Annotated[tuple[Condition, ...], BeforeValidator(_listed)]
 """A text, element, window or state, or a list of them. ``*`` matches any text; ``{name}`` is a value from the task."""
+
+
+def sets_state(wanted: Condition) -> bool:
+    """Return whether a condition is about the state of a check box or a similar control."""
+    return isinstance(wanted, ShownElement) and wanted.checked is not None
 
 
 def texts_of(wanted: Condition) -> tuple[str, ...]:
@@ -186,6 +198,17 @@ class Target(Shown, Beside):
 
     field: str | None = Field(default=None, description="the label of an input field")
     or_: Annotated[tuple[Target, ...], BeforeValidator(_listed)] = Field(default=(), alias="or")
+
+    @property
+    def words(self) -> str:
+        """The name of the target for a sentence."""
+        if self.field is not None:
+            return f"the field {self.field}"
+        if self.text is not None:
+            return self.text
+        if self.is_named:
+            return f"the {self.role or 'element'} {self.name or ''}".strip()
+        return "what is on the picture"
 
     @property
     def ways(self) -> tuple[Target, ...]:
@@ -251,7 +274,10 @@ _KINDS = (
     "answer",
     "ask_human",
     "ask_model",
+    "by_model",
 )
+_NO_EFFECT = ("wait", "answer", "ask_human", "ask_model")
+"""Kinds of actions that do nothing to the program."""
 
 
 class Action(Part):
@@ -275,6 +301,7 @@ class Action(Part):
     answer: dict[str, Any] | str | None = None
     ask_human: str | None = None
     ask_model: str | None = Field(default=None, description="the part of the answer that only a model can read")
+    by_model: str | None = Field(default=None, description="a step that the model does, in words")
     thought: Annotated[str, Field(min_length=1)]
     element: str | None = Field(default=None, description="how a report names the target")
     note: str | None = Field(default=None, description="a fact to keep; {name} of values read")
@@ -286,6 +313,32 @@ class Action(Part):
     def kind(self) -> str:
         """Name of the action's kind."""
         return next(kind for kind in _KINDS if getattr(self, kind) is not None)
+
+    @property
+    def words(self) -> str:
+        """The action as a sentence, with the placeholders of its values."""
+        targets = [target.words for target in self.targets]
+        match self.kind:
+            case "click" | "double_click" | "right_click" | "move_to":
+                verb = {"double_click": "Double-click", "right_click": "Right-click", "move_to": "Move to"}
+                return f"{verb.get(self.kind, 'Click')} {targets[0]}."
+            case "drag":
+                return f"Drag {targets[0]} to {targets[1]}."
+            case "scroll" if self.scroll is not None:
+                return f"Scroll {self.scroll.direction} over {targets[0]}."
+            case "write" if self.write is not None:
+                return f"Type {self.write.text}."
+            case "hotkey" if self.hotkey is not None:
+                return f"Press {'+'.join(self.hotkey)}."
+            case "hold_and_tap_key" if self.hold_and_tap_key is not None:
+                keys = self.hold_and_tap_key
+                return f"Hold {'+'.join(keys.hold)} and press {', '.join(keys.tap)}."
+            case "wait":
+                return f"Wait {self.wait} seconds."
+            case "answer" | "ask_model":
+                return "This is the screen that it is answered from; reading the values."
+            case _:
+                return str(self.by_model or self.ask_human)
 
     @property
     def answers(self) -> bool:
@@ -305,6 +358,6 @@ class Action(Part):
         kinds = [kind for kind in _KINDS if getattr(self, kind) is not None]
         if len(kinds) != 1:
             raise ValueError(f"an action is exactly one of {', '.join(_KINDS)}, not {kinds or 'none'}")
-        if self.then and kinds[0] in ("wait", "answer", "ask_human", "ask_model"):
+        if self.then and kinds[0] in _NO_EFFECT:
             raise ValueError(f"then: is for what is done to the program, not for {kinds[0]}:")
         return self

@@ -55,7 +55,7 @@ def find_element(
     tree = sight.elements
     if tree is None:
         return None
-    found, lacking = _single(tree, _called(wanted, tree)), words_for(wanted)
+    found, lacking = tree.single(_called(wanted, tree)), words_for(wanted)
     if anchors:
         found = [each for each in found if each.role not in WRITTEN_INTO] or found
     for relation, label in relations.items():
@@ -69,6 +69,7 @@ def find_element(
         if tree.complete:
             raise NotFound(f"There is no {lacking} among the elements that the programs tell of.")
         return None
+    found = tree.in_front(found)
     if len(found) > 1:
         raise Several(f"{len(found)} elements are {words_for(wanted)}: {_places(found)}.")
     if why_not := sight.disagrees(found[0], also):
@@ -84,16 +85,24 @@ def field_of(label: str, sight: Sight) -> Box | None:
     tree = sight.elements
     if tree is None:
         return None
-    found = [each for each in _single(tree, tree.find(None, label)) if each.role in WRITTEN_INTO]
+    found = [each for each in tree.single(tree.find(None, label)) if each.role in WRITTEN_INTO]
+    found = tree.in_front(found)
     return found[0].box if len(found) == 1 and not sight.disagrees(found[0], "") else None
 
 
 def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
     """Return whether an element is visible. If its program does not report it, return whether its text is."""
-    tree = sight.elements
-    if tree is not None and any(not sight.disagrees(each, text or "") for each in _called(wanted, tree)):
+    tree, checked = sight.elements, getattr(wanted, "checked", None)
+    found = [] if tree is None else _called(wanted, tree)
+    found = [each for each in found if checked in (None, is_checked(each))]
+    if any(not sight.disagrees(each, text or "") for each in found):
         return True
-    return text is not None and not is_told(sight) and sight.has(text)
+    return text is not None and checked is None and not is_told(sight) and sight.has(text)
+
+
+def is_checked(element: Element) -> bool:
+    """Return whether a check box, a radio button or a similar control is checked."""
+    return not element.states.isdisjoint(("checked", "pressed"))
 
 
 def text_of(wanted: ElementTarget, relations: Mapping[str, str], sight: Sight) -> str | None:
@@ -116,7 +125,9 @@ def text_of(wanted: ElementTarget, relations: Mapping[str, str], sight: Sight) -
 
 def words_for(wanted: Named) -> str:
     """Return the name of an element for a sentence."""
-    return f"{wanted.role or 'element'} ‘{wanted.name}’" if wanted.name else str(wanted.role)
+    words = f"{wanted.role or 'element'} ‘{wanted.name}’" if wanted.name else str(wanted.role)
+    state = {True: " (checked)", False: " (not checked)"}.get(getattr(wanted, "checked", None), "")
+    return words + (f" in ‘{wanted.within}’" if wanted.within else "") + state
 
 
 def related(found: Sequence[Element], relation: str, anchor: Box) -> Iterator[Element]:
@@ -167,10 +178,8 @@ def _places(found: Sequence[Element]) -> str:
 def _called(wanted: Named, tree: ElementTree) -> list[Element]:
     """Return the elements of this role and name. Values in the name must match word for word."""
     found = tree.find(wanted.role, wanted.name)
-    return [each for each in found if holds_values(wanted.name or "", each.name, told=True)]
-
-
-def _single(tree: ElementTree, found: Sequence[Element]) -> list[Element]:
-    """Return the elements that contain no other of the given elements: a heading and its text are one target."""
-    around = {above.id for each in found for above in tree.ancestors(each)}
-    return [each for each in found if each.id not in around]
+    found = [each for each in found if holds_values(wanted.name or "", each.name, told=True)]
+    if wanted.within is None:
+        return found
+    around = {each.id for each in tree.find(None, wanted.within) if holds_values(wanted.within, each.name, told=True)}
+    return [each for each in found if not around.isdisjoint(above.id for above in tree.ancestors(each))]

@@ -14,7 +14,7 @@ from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.scripts.actions import Action, Condition, texts_of
 from holo_tasks.scripts.element_search import NotFound, Several
 from holo_tasks.scripts.past import Past
-from holo_tasks.scripts.playbook import Rule
+from holo_tasks.scripts.playbook import ListStep, Rule
 from holo_tasks.scripts.rules import (
     Decision,
     conditions_in_words,
@@ -30,7 +30,7 @@ from holo_tasks.scripts.rules import (
 from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Sight
 
-Cause = Literal["screen", "target", "values", "effect", "failed"]
+Cause = Literal["screen", "target", "values", "effect", "failed", "model"]
 """Reason of a misfit.
 
 * screen: the screen is not the one of the step.
@@ -38,7 +38,9 @@ Cause = Literal["screen", "target", "values", "effect", "failed"]
 * values: a value cannot be read.
 * effect: the step had no effect.
 * failed: the step failed twice.
+* model: the playbook leaves the step to the model.
 """
+LEFT_TO_MODEL = "the playbook leaves this step to the model"
 _PLACEHOLDER = re.compile(r"(?<!\{)\{[a-z_][a-z0-9_]*\}(?!\})")
 
 
@@ -100,10 +102,14 @@ def misfit_of(
 def asks_model(
     rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn], decision: Decision
 ) -> Misfit:
-    """Return the step at which a playbook leaves the answer to a model."""
+    """Return the step at which a playbook leaves the answer, or the step itself, to a model."""
     rule = next(rule for rule in rules if rule.id == decision.rule)
     place = next(number for number, action in enumerate(rule.do) if action is decision.action)
     done = tuple(each.do[at].thought for each, at in Past(rules, values, history).done)
+    action = rule.do[place]
+    if action.by_model is not None:
+        why = action.why if isinstance(action, ListStep) and action.why else LEFT_TO_MODEL
+        return Misfit(rule, place, "model", why, done=done)
     return Misfit(rule, place, "values", "nothing on the screen tells all of the answer to a playbook", done=done)
 
 

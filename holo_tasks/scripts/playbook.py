@@ -1,4 +1,4 @@
-"""The playbook's file format: goals with rules, which say what to do on which screen. Coordinates cannot be given.
+"""The playbook's file format: goals with steps in their order, or with rules for screens. Coordinates cannot be given.
 
 A person writes it as YAML. The models in this module and in `actions` define the format. `load_playbook` reads a file,
 and its errors name the file and the line.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -68,6 +70,7 @@ class Read(Part):
     line: str | None = Field(default=None, description="a regular expression with one group")
     as_: Literal["text", "money", "int", "date"] = Field(default="text", alias="as")
     optional: bool = False
+    new: bool = Field(default=False, description="the value of before the last step does not count")
 
     @model_validator(mode="after")
     def _one(self) -> Read:
@@ -102,6 +105,7 @@ class Rule(Part):
     max: Annotated[int, Field(ge=1)] = 6
     once: bool = False
     anytime: bool = Field(default=False, description="also during the wait for another step's effect")
+    opens: bool = Field(default=False, description="may also be the first rule that is followed, whatever done says")
     patience: Annotated[int, Field(ge=0, le=120)] = 4
     pause: Annotated[float, Field(gt=0, le=10)] = Field(default=0.5, description="seconds of each wait")
     read: dict[str, Read] = Field(default_factory=dict)
@@ -128,6 +132,57 @@ class Rule(Part):
         return 1 if self.once else self.max
 
 
+class ListStep(Action):
+    """One step of a list. It begins when the steps before it are done, and it is done once.
+
+    ``before`` are conditions that must hold before it, and ``after`` those after it. Without a thought it gets one.
+    """
+
+    thought: str = ""
+    before: Conditions = Field(default=(), description="conditions that must all hold before it")
+    then: Conditions = Field(default=(), alias="after", description="conditions that must all hold after it")
+    opens: bool = Field(default=False, description="the list may also begin here, if its conditions hold")
+    read: dict[str, Read] = Field(default_factory=dict)
+    why: str = Field(default="", description="the reason why the model does this step")
+    patience: Annotated[int, Field(ge=0, le=120)] = 6
+    pause: Annotated[float, Field(gt=0, le=10)] = 0.5
+
+    @model_validator(mode="after")
+    def _is_seen(self) -> ListStep:
+        if self.opens and not self.before:
+            raise ValueError("opens: needs conditions before: the step, by which the program's state is recognized")
+        return self
+
+
+def rules_of_steps(steps: Sequence[ListStep]) -> tuple[Rule, ...]:
+    """Return the rules that do steps in their order, each once. Later steps come first.
+
+    A rule begins when the rule of the previous step is done. So the rules know the place in the list by the steps that
+    were done, and need no text that other screens lack.
+    """
+    rules: list[Rule] = []
+    said = Counter[str]()
+    for number, step in enumerate(steps, start=1):
+        words = step.thought or step.words
+        said[words] += 1
+        # Steps are recognized by their thoughts.
+        thought = words if step.thought or said[words] == 1 else f"{words} ({said[words]})"
+        rules.append(
+            Rule.model_construct(
+                id=f"step-{number}",
+                screen=step.before,
+                done=(rules[-1].id,) if rules else (),
+                opens=step.opens,
+                once=True,
+                patience=step.patience,
+                pause=step.pause,
+                read=step.read,
+                do=(step.model_copy(update={"thought": thought}),),
+            )
+        )
+    return tuple(reversed(rules))
+
+
 def states_in(rules: Iterable[Rule]) -> dict[str, None]:
     """Return the names of the states in the rules' conditions, in order."""
     return {one.state: None for rule in rules for one in rule.conditions if isinstance(one, AtState)}
@@ -147,7 +202,7 @@ Entry = Annotated[Annotated[Rule, Tag("Rule")] | Annotated[Include, Tag("Include
 
 
 class Goal(Part):
-    """A goal that the playbook can reach.
+    """A goal that the playbook can reach, by steps in their order, by rules, or by both: rules come first.
 
     ``when`` is searched in a task's text, and its named groups become values. A goal without it is only done by its
     name, as a script. ``params`` are the types of the values that a script needs. ``probe`` is another goal of the
@@ -157,7 +212,8 @@ class Goal(Part):
     when: str | None = None
     params: dict[Name, Kind] = Field(default_factory=dict, description="values by type: text, int, money, date, bool")
     values: dict[str, str] = Field(default_factory=dict, description="values the task may leave out")
-    rules: Annotated[tuple[Entry, ...], Field(min_length=1)]
+    rules: tuple[Entry, ...] = ()
+    steps: tuple[ListStep, ...] = Field(default=(), description="steps in their order, each done once")
     probe: str | None = Field(
         default=None,
         description="goal that checks the effect before the answer; it answers done if the effect is there",
@@ -167,6 +223,17 @@ class Goal(Part):
         default="The rehearsal model was stopped before it was done.",
         description="the answer at the step limit",
     )
+
+    @model_validator(mode="after")
+    def _does_something(self) -> Goal:
+        if not (self.rules or self.steps):
+            raise ValueError("a goal needs steps: or rules:")
+        return self
+
+    @cached_property
+    def rules_of_steps(self) -> tuple[Rule, ...]:
+        """The rules that do the steps in their order."""
+        return rules_of_steps(self.steps)
 
     @field_validator("when")
     @classmethod
@@ -224,7 +291,7 @@ class Playbook(Part):
             raise ValueError(f"goal {name}: its probe {goal.probe} has a probe itself")
 
     def rules_of(self, goal: str) -> tuple[Rule, ...]:
-        """Return a goal's rules in order, with the shared rules inserted."""
+        """Return a goal's rules in order, with the shared rules inserted, then the rules of its steps."""
         rules: list[Rule] = []
         for entry in self.goals[goal].rules:
             if isinstance(entry, Rule):
@@ -233,7 +300,7 @@ class Playbook(Part):
                 rules.extend(self.shared[entry.include])
             else:
                 raise ValueError(f"goal {goal} includes {entry.include!r}, which is not under shared:")
-        return tuple(rules)
+        return (*rules, *self.goals[goal].rules_of_steps)
 
 
 def load_playbook(path: Path) -> Playbook:

@@ -9,6 +9,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import GaveUp, NeedsPerson
@@ -18,21 +19,23 @@ from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.rest import Rest
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
-from holo_tasks.scripts.actions import Action
+from holo_tasks.scripts.actions import Action, sets_state
+from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
 from holo_tasks.scripts.params import Given
 from holo_tasks.scripts.past import Past
-from holo_tasks.scripts.playbook import Playbook, Rule
+from holo_tasks.scripts.playbook import ListStep, Playbook, Rule
 from holo_tasks.scripts.resuming import Resumed, Resuming, Taken
-from holo_tasks.scripts.rules import Decision, follow
+from holo_tasks.scripts.rules import Decision, follow, is_visible
 from holo_tasks.scripts.script_view import PLAYBOOK, Ears, Eyes, Needs, exactly, needs_for, needs_of_condition
 from holo_tasks.scripts.step_outcome import StepOutcome
-from holo_tasks.scripts.values import fill
+from holo_tasks.scripts.values import Value, fill, read_values
 from holo_tasks.vision.screen_text import Sight
 
 UNDECIDED = ("wait", "ask_human", "ask_model")
 """Kinds of actions that do nothing to the program. Before such an action is chosen, the whole screen is read."""
+NOT_TYPED = "Nothing changed on the screen."
 DONE = "done"
 """Answer of a probe that found the effect."""
 
@@ -71,6 +74,8 @@ class PlaybookBrain:
         """Digest of the frame that the last action was decided on."""
         self._acted_s: float | None = None
         """Time of the last action; ``None`` if it must not be judged as having had no effect."""
+        self._old: Mapping[str, Value] = {}
+        """Values that were readable before the last action, for reads that need a new value."""
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
@@ -107,6 +112,7 @@ class PlaybookBrain:
         self.given = decision
         if action is not None and action.wait is None:
             self._before, self._acted_s = _picture(walk), None
+            self._old = await asyncio.to_thread(self._read_before, decision, sight)
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
         self._ears.gave(step, walk)
@@ -121,6 +127,16 @@ class PlaybookBrain:
         rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
         return () if rule is None else item_boxes(rule, self.values, sight)
 
+    def _read_before(self, decision: Decision, sight: Sight) -> Mapping[str, Value]:
+        """Return the values that the next rules need new, as far as the screen shows them before the action."""
+        following = [rule for rule in self.rules if decision.rule in (*rule.after, *rule.done)]
+        wanted = {name: each for rule in following for name, each in rule.read.items() if each.new}
+        found: dict[str, Value] = {}
+        for name, each in wanted.items():
+            with suppress(NotFound):
+                found |= read_values({name: each}, sight.shown or sight, self.values) or {}
+        return found
+
     async def _decided(self, walk: Walk) -> tuple[Sight, Decision]:
         """Return the sight and the decision of the rules.
 
@@ -129,12 +145,23 @@ class PlaybookBrain:
         """
         if Needs.TEXT | Needs.ELEMENTS in self._needs:
             sight = await self._eyes.sight(walk, self._needs, told=True)
-            decision = await asyncio.to_thread(self._follow(sight), self._past)
+            decision = await asyncio.to_thread(self._without_needless_clicks, sight)
             if not (decision.lost or decision.unmet) and decision.action and decision.action.kind not in UNDECIDED:
                 return sight, decision
         sight = await self.look(walk)
-        # The rules may run OCR on an element.
-        return sight, await asyncio.to_thread(self._follow(sight), self._past)
+        return sight, await asyncio.to_thread(self._without_needless_clicks, sight)  # it may run OCR on an element
+
+    def _without_needless_clicks(self, sight: Sight) -> Decision:
+        """Return the decision on a screen. A click on a control that is checked as wanted counts as done already."""
+        while True:
+            decision = self._follow(sight)(self._past)
+            action = decision.action
+            states = [] if action is None or action.click is None else [one for one in action.then if sets_state(one)]
+            if not states or not all(is_visible(one, self.values, sight) for one in states):
+                return decision
+            call = dict(decision.step["tool_call"])
+            self._past.append(Turn("click", decision.step["thought"], call, "It is so already."))
+            self._met = _steps(self._past)
 
     async def _probed(self, walk: Walk, probe: PlaybookBrain, answer: tuple[Step, Decision]) -> Step:
         """Return the next step of the probe, or the answer if the probe has found the effect.
@@ -208,7 +235,8 @@ class PlaybookBrain:
 
         def follows(history: Sequence[Turn]) -> Decision:
             met = self._met == _steps(history)
-            return follow(self.playbook, self.goal, self.values, history, sight, written=exactly, met=met)
+            values, old = self.values, self._old
+            return follow(self.playbook, self.goal, values, history, sight, written=exactly, met=met, old=old)
 
         return follows
 
@@ -223,12 +251,21 @@ class PlaybookBrain:
         if given is not None and given.action is None and walk.seen is not None and walk.seen.frame.activity.works:
             return  # the rules limit the number of waits on a program that does not work
         call = step.tool_call.model_dump(mode="json")
-        self._past.append(Turn(step.tool_call.tool_name, step.thought, call, told.text, told.is_error))
-        if given is not None and not told.is_error:
+        is_missing = given is not None and self._is_missing(given, walk)
+        said = f"{told.text} {NOT_TYPED}" if is_missing else told.text
+        self._past.append(Turn(step.tool_call.tool_name, step.thought, call, said, told.is_error or is_missing))
+        if given is not None and not told.is_error and not is_missing:
             self._check_field(given, walk)
             self._note_fitted(given)
             if step.tool_call.tool_name != "wait":
                 self._acted_s = walk.doors.now_s()
+
+    def _is_missing(self, given: Decision, walk: Walk) -> bool:
+        """Return whether a step of a list typed a text that left no trace: no pixel changed, and no field has it."""
+        read = walk.typed.result
+        if not isinstance(given.action, ListStep) or given.action.write is None or _picture(walk) != self._before:
+            return False
+        return read is None or read.kind in ("unread", "lost", "empty")
 
     def _check_field(self, given: Decision, walk: Walk) -> None:
         """Raise `GaveUp` if the step typed a text and its field holds another text than the playbook expects.
@@ -288,7 +325,7 @@ class PlaybookBrain:
     async def _stop(self, step: Step, decision: Decision, sight: Sight) -> GaveUp:
         """Return the exception for a screen without a step. It has the next step if that is known."""
         question = str(getattr(step.tool_call, "question", "")) or "The playbook has no rule for this screen."
-        if decision.action is not None and decision.action.ask_model is None:  # the playbook itself asks a person
+        if decision.action is not None and decision.action.ask_human is not None:
             return GaveUp(question, layer=PLAYBOOK)
         if decision.action is not None:
             return DoesNotFit(question, asks_model(self.rules, self.values, self._past, decision))

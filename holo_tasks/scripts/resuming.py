@@ -79,6 +79,8 @@ class Resuming:
     def resumed(self, history: Sequence[Turn]) -> Resumed | None:
         """Return where the playbook continues; ``None`` while it does not fit."""
         before = tuple(_without_end(history, self.misfit.cause == "failed"))
+        if self.misfit.cause == "model":
+            return self._left_to_model(before)
         again = self.follow(before)
         as_it_was = Resumed(before, False) if again.action is not None else None
         if self.misfit.cause == "effect":
@@ -98,6 +100,20 @@ class Resuming:
             return as_it_was  # the missing target is there now, because of the press
         done = self._counted(before, times)
         return Resumed(done, True) if self._is_new(self.follow(done)) else goes_on
+
+    def _left_to_model(self, before: Sequence[Turn]) -> Resumed | None:
+        """Return where the playbook continues after a step of the model; ``None`` while the step is not done.
+
+        The step is done if the model says so, if its effect is visible, or if the next target has appeared.
+        """
+        done = self._counted(before, 1)
+        after = self.follow(done)
+        is_next = after.action is not None and not after.lost
+        appeared = is_next and self.taken is not None and after.action is not None
+        appeared = appeared and any(_lacks(each, self.values, self.taken.sight) for each in after.action.targets)
+        if self.said_done or self._came_about() or (appeared and not self.misfit.action.then):
+            return Resumed(done, True)
+        return None
 
     def _was_keyed(self) -> bool:
         """Return whether keys were pressed. They may have done the step, so it is not repeated after them."""

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from holo_tasks.contract.wire_messages import Turn
@@ -94,10 +95,12 @@ def follow(
     answer_only: bool = False,
     written: Written | None = None,
     met: bool = False,
+    old: Mapping[str, Value] = MappingProxyType({}),
 ) -> Decision:
     """Return the next step of a goal. ``written`` converts pixels to the coordinates of the step.
 
-    ``met`` is whether the required effect of the last step was seen.
+    ``met`` is whether the required effect of the last step was seen. ``old`` are values that were read before the last
+    step, for reads that need a new value.
     """
     rules = playbook.rules_of(goal)
     past = Past(rules, values, history)
@@ -108,7 +111,7 @@ def follow(
     lacking: list[str] = []
     for rule in rules if waiting is None else [rule for rule in rules if rule.anytime]:
         try:
-            facts = _holding(rule, values, past, sight)
+            facts = _holding(rule, values, past, sight, old)
             if facts is None or (answer_only and rule.do[-1].answer is None):
                 continue
             found = _follow(rule, past, sight, facts, written or to_thousandths)
@@ -188,12 +191,16 @@ def _in_words(wanted: Condition) -> str:
             return words_for(wanted)
 
 
-def _holding(rule: Rule, values: Mapping[str, Value], past: Past, sight: Sight) -> dict[str, Value] | None:
+def _holding(
+    rule: Rule, values: Mapping[str, Value], past: Past, sight: Sight, old: Mapping[str, Value]
+) -> dict[str, Value] | None:
     """Return the values that a rule may use if it holds, otherwise ``None``."""
-    if not (is_meant(rule, values) and is_shown(rule, values, sight) and _is_its_turn(rule, past)):
+    if not (is_meant(rule, values) and _is_its_turn(rule, past) and is_shown(rule, values, sight)):
         return None
     read = read_values(rule.read, sight.shown or sight, values)
-    return None if read is None else {**values, **read}
+    if read is None or any(each.new and read[name] == old.get(name) for name, each in rule.read.items() if old):
+        return None
+    return {**values, **read}
 
 
 def is_meant(rule: Rule, values: Mapping[str, Value]) -> bool:
@@ -258,6 +265,8 @@ def may_begin(rule: Rule, past: Past, *, late: bool = False) -> bool:
     """Return whether a rule may begin after the earlier steps. With ``late``, the waits are ignored."""
     if (past.waits < rule.waited and not late) or past.times(rule.id, rule.since) >= rule.limit:
         return False
+    if rule.opens and not past.done:
+        return True
     if rule.after and not past.last_finished(rule.after):
         return False
     if not all(past.times(other, rule.since) for other in rule.done):
@@ -317,7 +326,8 @@ def write_step(action: Action, values: Mapping[str, Value], sight: Sight, writte
         case "answer":
             return _answer(_given(action.answer), thought, values, note)
         case _:  # without a model, a person is asked
-            question = action.ask_human if action.ask_human is not None else _given(action.ask_model)
+            asked = (action.ask_human, action.ask_model, action.by_model)
+            question = next(each for each in asked if each is not None)
             return _step("ask_human", thought, note, question=fill(question, values))
 
 

@@ -55,6 +55,17 @@ If the step is done, answer: {word}. If it cannot be done on this screen, or wou
 task's, do nothing and answer with the reason.
 
 The task, of which you do only that step: {goal}"""
+_LEFT = """\
+A playbook does the task below without you, and leaves one of its steps to you. Do only that one step, with as few \
+actions as you can: the playbook goes on by itself afterwards.
+
+The step: {step}
+Why you do it: {why}.
+{expected}{done}
+As soon as the step is done, answer: {word}. If it cannot be done on this screen, or would be done to another item than \
+the task's, do nothing and answer with the reason.
+
+The task, of which you do only that step: {goal}"""
 _EFFECT = """\
 A playbook does the task below without you. One of its steps was done, and what must come of it is not to be seen. \
 Never do that step again: nobody knows what came of it. If something is in the way, such as a message, clear it, with \
@@ -282,7 +293,7 @@ class OneStep:
     def _outcome(self, help_: _Help) -> StepOutcome:
         misfit = help_.misfit
         said, why = misfit.action.thought, misfit.why
-        as_planned = misfit.action.ask_model is not None
+        as_planned = misfit.action.ask_model is not None or misfit.action.by_model is not None
         outcome: Outcome = "fitted" if as_planned else "healed"
         return StepOutcome(misfit.rule.id, misfit.place, said, outcome, "model", help_.calls, "" if as_planned else why)
 
@@ -293,7 +304,7 @@ class OneStep:
             return _ANSWER.format(goal=lent.task, why=misfit.why)
         then = f"What must come of it: the screen shows {conditions_in_words(misfit.action.then)}.\n"
         done = f"Done before, never to be done again: {' '.join(misfit.done)}\n"
-        told = (_EFFECT if misfit.cause == "effect" else _TASK).format(
+        told = {"effect": _EFFECT, "model": _LEFT}.get(misfit.cause, _TASK).format(
             step=misfit.action.thought,
             why=misfit.why,
             expected=then if misfit.action.then else "",

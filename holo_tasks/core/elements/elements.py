@@ -7,7 +7,7 @@ clips boxes to the screen. An element is only a candidate: its place is verified
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -78,6 +78,9 @@ ROLES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Role names of toolkits, ARIA and users, and the names used here. All other roles keep their AT-SPI names."""
+
+DIALOGS = frozenset({"dialog", "alert", "alert dialog", "file chooser", "color chooser"})
+"""Roles of windows, and of parts of a page, that lie over the rest of their program."""
 
 How = Literal["cache", "walk", "none"]
 
@@ -225,6 +228,20 @@ class ElementTree:
     def window_of(self, element: Element) -> Element:
         """Return the window of an element; a window returns itself."""
         return self.elements[self._tops[element.id]]
+
+    def single(self, found: Sequence[Element]) -> list[Element]:
+        """Return the elements that contain no other of the given elements: a heading and its text are one target."""
+        around = {above.id for each in found for above in self.ancestors(each)}
+        return [each for each in found if each.id not in around]
+
+    def in_front(self, found: Sequence[Element]) -> list[Element]:
+        """Return the given elements in the topmost of their windows. In one window, those in the last dialog count."""
+        if len(found) < 2:
+            return list(found)
+        tops = [self._tops[each.id] for each in found]
+        there = [each for each, top in zip(found, tops, strict=True) if top == max(tops)]
+        dialogs = [next((above.id for above in self.ancestors(each) if above.role in DIALOGS), -1) for each in there]
+        return [each for each, dialog in zip(there, dialogs, strict=True) if dialog == max(dialogs)]
 
     def _within(self, within: Box | Element | None) -> Iterator[Element]:
         match within:

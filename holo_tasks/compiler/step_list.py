@@ -1,0 +1,245 @@
+"""Build the goal of a playbook from a linear run: its steps in their order. Rules for screens are not needed.
+
+A step requires only what tells the right screen from a wrong one. A step that cannot be described safely is left to
+the model, in words and with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from holo_tasks.compiler.answers import Answer, Given, answer_of, is_message
+from holo_tasks.compiler.build import (
+    MOST_PATIENCE,
+    MOST_SIGNS,
+    PATIENCE,
+    PATIENCE_A_WAIT,
+    UNREAD,
+    Builder,
+    Built,
+    ByModel,
+    target_texts,
+)
+from holo_tasks.compiler.marks import identity_of, is_label, marks_of
+from holo_tasks.compiler.paths import TYPING, Visit
+from holo_tasks.compiler.recording import Done, Recording
+from holo_tasks.compiler.steps import target_of
+from holo_tasks.compiler.targets import is_of_item, is_readable, templated
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.scripts.element_search import NotFound
+from holo_tasks.scripts.rules import find
+from holo_tasks.scripts.values import Value, fill, read_values
+from holo_tasks.vision.screen_text import Line, Sight
+
+TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
+"""Roles of controls that a second press sets back."""
+NO_WORDS = "nothing describes its target: no name, no words and no picture of its own"
+OF_ITEM = "its target is a value of the recorded item"
+NOT_AGAIN = "its target was not found with certainty on a recorded picture"
+VERBS = {
+    "click": "Click",
+    "double_click": "Double-click",
+    "move_to": "Move to",
+    "scroll": "Scroll over",
+    "drag_and_drop": "Drag",
+    "write": "Type",
+    "write_at": "Type",
+}
+
+
+@dataclass
+class StepsBuilder(Builder):
+    """Builds the steps of a linear run. ``left`` are the reasons of the steps that are left to the model, by place."""
+
+    left: Mapping[int, str] = field(default_factory=dict)
+    by_model: list[ByModel] = field(default_factory=list)
+
+    def built(self, way: Sequence[Visit]) -> Built:
+        """Return the goal for a path that all recordings took."""
+        path = [(visit, step) for visit in way for step in visit.steps]
+        every: list[list[dict[str, Any]]] = []
+        for place, (visit, step) in enumerate(path):
+            following = path[place + 1][1] if place + 1 < len(path) else None
+            before = path[place - 1] if place else None
+            try:
+                if why := self.left.get(place) or step.unsure:
+                    raise _Left(why)
+                every.append([*self._steps(visit, step, before, following)])
+            except InvalidUsage as error:
+                why = str(error) if isinstance(error, _Left) else _reason(step)
+                words = self._in_words(step)
+                self.by_model.append(ByModel(sum(map(len, every)) + 1, words, why))
+                every.append([{"by_model": words, "why": why}])
+        self._let_begin_later(path, every)
+        answer, unread = self._answer_step(path)
+        steps = [*chain.from_iterable(every), answer]
+        once = self._effect_labels()
+        used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr([steps, once])}
+        told = {"params": used, "press_once": once}
+        return Built(
+            {**{key: value for key, value in told.items() if value}, "steps": steps}, unread, (*self.by_model,)
+        )
+
+    def _steps(
+        self, visit: Visit, step: Done, before: tuple[Visit, Done] | None, following: Done | None
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the steps for one recorded step. It is one step, apart from keys that are pressed repeatedly."""
+        do = self._actions(visit, step)
+        if self._names_item(do):
+            raise _Left(OF_ITEM)
+        waited = min(MOST_PATIENCE, PATIENCE + PATIENCE_A_WAIT * step.waited)
+        for action in do:
+            then = action.pop("then", [])
+            del action["thought"]
+            if action is do[-1]:
+                then = [*then, *self._state_after(step)] if self._needs_effect(visit, step, following) else []
+                then = then or self._state_after(step)
+            if then:
+                action["after"] = then
+            if waited > PATIENCE and action is do[-1]:
+                action["patience"] = waited
+            if action is do[0] and before is not None and before[0] is not visit and (item := self._item(visit, step)):
+                action = {"before": item, **action}
+            yield action
+
+    def _needs_effect(self, visit: Visit, step: Done, following: Done | None) -> bool:
+        """Return whether the effect of a step is required. Of one run, only if the next target was there before it."""
+        if len(self.recordings) > 1 or following is None:
+            return True
+        _, sight, values = self._done(visit, step)[0]
+        after = self.seen[following.before.sha256].sight
+        target = target_of(following, 0, after, values)
+        try:
+            return target is None or target.text is None or bool(find(target, values, sight))
+        except NotFound:
+            return False
+
+    def _item(self, visit: Visit, step: Done) -> list[str]:
+        """Return the texts by which a new screen names the item, without those that were typed on it."""
+        return list(identity_of(self._shown(visit, step), self._names))
+
+    def _state_after(self, step: Done) -> list[Any]:
+        """Return the condition that a check box or a similar control has the state that the recording gave it."""
+        element = step.element
+        if step.tool != "click" or not element.get("name") or element.get("alike", "1") != "1":
+            return []
+        is_checked = element.get("checked", "")
+        wanted = is_checked == "no" or element.get("role") not in TOGGLES
+        if not is_checked or element.get("role") not in TOGGLES | {"radio button", "radio menu item"}:
+            return []
+        values = next(
+            told for one, told in zip(self.recordings, self.parameters.values, strict=True) if step in one.steps
+        )
+        name = templated(element["name"], values)
+        within = {"within": element["within"]} if element.get("within") else {}
+        return [{"role": element["role"], "name": name, **within, "checked": wanted}]
+
+    def _let_begin_later(self, path: Sequence[tuple[Visit, Done]], every: Sequence[list[dict[str, Any]]]) -> None:
+        """Allow the list to begin on a later screen, if only clicks led there and texts distinguish the screen."""
+        known: set[int] = set()
+        once = self._effect_labels()
+        for (visit, step), do in zip(path, every, strict=True):
+            if known and visit.screen not in known and "by_model" not in do[0]:
+                others = [one.sight for one in self.seen.values() if one.screen != visit.screen]
+                marks = [*marks_of(self._shown(visit, step), others, self._private)]
+                if marks and all(map(is_readable, marks)):
+                    do[0] = {"before": [*dict.fromkeys([*marks, *do[0].pop("before", [])])], "opens": True, **do[0]}
+            known.add(visit.screen)
+            texts = [*target_texts(do)]
+            if step.tool != "click" or step.element.get("checked") or not texts or {*texts} & {*once}:
+                return
+            if any("{" in text for text in texts):
+                return
+
+    def _answer_step(self, path: Sequence[tuple[Visit, Done]]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Return the step that answers, and the names of the values that the model reads.
+
+        It requires evidence that the work is done, if a recorded screen has any.
+        """
+        every = list(zip(self.recordings, self.parameters.values, strict=True))
+        given = [Given(one.answer, self.seen[one.last.sha256].sight, values) for one, values in every]
+        befores = [self.seen[one.steps[-1].before.sha256].sight for one in self.recordings]
+        answer = answer_of(given, befores=befores)
+        shown = [(one.sight, one.values) for one in given]
+        told: dict[str, Any] = {}
+        if signs := self._signs(path, given, befores, answer):
+            told["before"] = signs
+        if item := [text for text in identity_of(shown, self._names) if text not in signs]:
+            screens = {self.seen[one.last.sha256].screen for one in self.recordings}
+            typed_on = {visit.screen for visit, step in path if step.tool in TYPING}
+            if not screens & typed_on:
+                told["before"] = [*signs, *item]
+        if self.left.get(len(path)) is not None:
+            return {"ask_model": self.left[len(path)]}, ("answer",)
+        if answer.unread:
+            told["ask_model"] = UNREAD.format(", ".join(answer.unread))
+            return told, answer.unread
+        reads = {name: read.model_dump(by_alias=True, exclude_defaults=True) for name, read in answer.reads.items()}
+        for name, read in answer.reads.items():
+            if all((read_values({name: read}, sight) or {}).get(name) is None for sight in befores):
+                reads[name]["new"] = True
+        return {**told, **({"read": reads} if reads else {}), "answer": answer.content}, ()
+
+    def _signs(
+        self, path: Sequence[tuple[Visit, Done]], given: Sequence[Given], befores: Sequence[Sight], answer: Answer
+    ) -> list[str]:
+        """Return texts of the last screen that show that the work is done."""
+        screen = self.seen[self.recordings[0].last.sha256].screen
+        shown = [(one.sight, one.values) for one in given]
+        if all(visit.screen != screen for visit, _ in path):
+            others = [one.sight for one in self.seen.values() if one.screen != screen]
+            marks = [text for text in marks_of(shown, others, self._private) if is_readable(text)]
+            if marks:
+                return marks
+        if answer.reads:
+            return []
+        first, values = shown[0]
+        come = [line for line in first.lines if not any(sight.has(line.text) for sight in befores)]
+        labels = [line.text for line in come if is_label(line, first, values, self._private)]
+        if len(given) == 1:
+            labels = [text for text in labels if is_message(text)]
+        labels = [text for text in labels if is_readable(text) and all(sight.has(text) for sight, _ in shown)]
+        messages = [text for line in come if (text := self._message_of_item(line, shown))]
+        return [*dict.fromkeys([*messages, *labels])][:MOST_SIGNS]
+
+    def _message_of_item(self, line: Line, shown: Sequence[tuple[Sight, Mapping[str, Value]]]) -> str:
+        """Return a message with parameters in place of the item's values. Returns an empty string for another text."""
+        text = templated(line.text, shown[0][1])
+        rest = text.replace("{", "").replace("}", "")
+        if "{" not in text or not is_message(text) or any(map(str.isdigit, rest)) or is_of_item(text, self._private):
+            return ""
+        return text if all(sight.has(fill(text, values)) for sight, values in shown) else ""
+
+    def _in_words(self, step: Done) -> str:
+        """Return a step in words for the model, without a value of the recorded item."""
+        values = next(
+            told for one, told in zip(self.recordings, self.parameters.values, strict=True) if step in one.steps
+        )
+        verb = VERBS.get(step.tool, f"Do what the task says ({step.tool}):")
+        target = str(step.arguments.get("element") or step.element.get("name") or "")
+        typed = str(step.arguments.get("content", ""))
+        keys = "+".join(map(str, step.arguments.get("keys") or ()))
+        what = " into ".join(filter(None, [templated(typed, values), templated(target, values)])) or keys
+        if not what or is_of_item(what, self._private) or target == ANYTHING:
+            return f"{verb} what the task needs at this step."
+        return f"{verb} {what}."
+
+
+ANYTHING = "what is there"
+"""Description of a target that was recorded by hand and has no words."""
+
+
+class _Left(InvalidUsage):
+    """A step is left to the model for this reason."""
+
+
+def _reason(step: Done) -> str:
+    return NO_WORDS if step.points else f"no playbook action does the same ({step.tool})"
+
+
+def is_linear(way: Sequence[Visit], recordings: Sequence[Recording], screens: set[int]) -> bool:
+    """Return whether all recordings did the same steps, and answered on the same screen."""
+    return bool(way) and len(screens) == 1 and all(len(visit.alike) == len(recordings) - 1 for visit in way)

@@ -1,0 +1,43 @@
+"""Describe an element of an accessibility tree by the facts that find it again, for the trace of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holo_tasks.core.elements.elements import DIALOGS, Element, ElementTree
+
+TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
+"""Roles of controls that are checked or not."""
+FIELDS = frozenset({"text field", "spin button", "combo box", "date editor"})
+YES, NO = "yes", "no"
+
+
+def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    """Return the role, name and application of an element, and the facts that tell it from others.
+
+    ``within`` is the name of its dialog, or of another container in which no other element has its role and name.
+    ``alike`` is the number of elements that these facts find in front. ``checked`` is the state of a check box
+    or a similar control. ``empty`` is set for a field without text. ``known`` removes the hidden texts of an element.
+    """
+    told = known(element)
+    facts = {"role": told.role, "name": told.name, "application": told.application}
+    if told.name:
+        facts |= _place(tree, element, known)
+    if element.role in TWO_STATES:
+        facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES
+    if element.role in FIELDS and not (element.value or element.protected):
+        facts["empty"] = YES
+    return {name: text for name, text in facts.items() if text or name in ("role", "name", "application")}
+
+
+def _place(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    found = tree.single(tree.find(element.role, element.name))
+    named = [above for above in tree.ancestors(element) if known(above).name]
+    dialog = next((above for above in named if above.role in DIALOGS), None)
+    containers = [dialog, *named] if dialog is not None else named if tree.in_front(found) != [element] else []
+    for container in containers:
+        around = {each.id for each in tree.find(None, container.name)}
+        inside = [each for each in found if not around.isdisjoint(above.id for above in tree.ancestors(each))]
+        if tree.in_front(inside) == [element]:
+            return {"within": known(container).name, "alike": "1"}
+    return {"alike": "1" if tree.in_front(found) == [element] else str(max(2, len(found)))}
