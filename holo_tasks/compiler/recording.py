@@ -37,6 +37,11 @@ class Picture:
             (point.y - self.area.top) * self.sent.height // self.area.height,
         )
 
+    def box_on_picture(self, box: Box) -> Box:
+        """Return the position of a box of the screen on the picture."""
+        start, end = self.on_picture(Point(box.left, box.top)), self.on_picture(Point(box.right, box.bottom))
+        return Box(start.x, start.y, end.x - start.x, end.y - start.y)
+
 
 @dataclass(frozen=True)
 class Done:
@@ -60,6 +65,8 @@ class Done:
     """The states before the step and before the next step. Empty if a state is unknown."""
     field_holds: str = ""
     """The text of the field after typing, if it differs in value from the typed text."""
+    changed: Box | None = None
+    """The part of the screen that the step changed, in pixels of the picture. ``None`` if nothing changed."""
     unsure: str = ""
     """Why a person's step cannot be repeated from its picture. Empty for any other step."""
 
@@ -188,6 +195,7 @@ def _add_step(one: _Open, judged: events.Judged) -> None:
             tuple(before.on_picture(_point(at)) for at in points if isinstance(at, dict)),
             element=intended.element,
             begun_at=one.begun_at,
+            changed=before.box_on_picture(Box(*judged.changed_box)) if judged.changed_box else None,
             unsure=decided.unsure,
         )
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from holo_tasks.compiler.answers import Answer, Given, answer_of, is_message
+from holo_tasks.compiler.answers import LEAST_WORDS, Answer, Given, answer_of, is_message
 from holo_tasks.compiler.build import (
     MOST_PATIENCE,
     MOST_SIGNS,
@@ -26,16 +26,20 @@ from holo_tasks.compiler.build import (
 from holo_tasks.compiler.marks import identity_of, is_label, marks_of
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Done, Recording
-from holo_tasks.compiler.steps import target_of
+from holo_tasks.compiler.steps import PLACEHOLDER, target_of
 from holo_tasks.compiler.targets import is_of_item, is_readable, templated
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find
-from holo_tasks.scripts.values import Value, fill, read_values
-from holo_tasks.vision.screen_text import Line, Sight
+from holo_tasks.scripts.values import Value, fill, label_of, read_values
+from holo_tasks.vision.screen_text import Line, Sight, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
 """Roles of controls that a second press sets back."""
+POINTING = ("click", "double_click", "write_at")
+SIGN, SMALLEST_SIGN = 26, 5
+"""Largest and smallest side of the sign of a check box, in pixels. A text caret is thinner."""
+MAY_TOGGLE = "it may be a check box, and the program does not report whether it is checked"
 NO_WORDS = "nothing describes its target: no name, no words and no picture of its own"
 OF_ITEM = "its target is a value of the recorded item"
 NOT_AGAIN = "its target was not found with certainty on a recorded picture"
@@ -90,19 +94,26 @@ class StepsBuilder(Builder):
         do = self._actions(visit, step)
         if self._names_item(do):
             raise _Left(OF_ITEM)
+        if _may_toggle(step):
+            raise _Left(MAY_TOGGLE)
         waited = min(MOST_PATIENCE, PATIENCE + PATIENCE_A_WAIT * step.waited)
         for action in do:
-            then = action.pop("then", [])
+            then = [text for text in action.pop("then", []) if not isinstance(text, str) or is_readable(text)]
             del action["thought"]
+            if "write" in action and self._was_empty(step, None if before is None else before[1]):
+                # The next item may find the text of this one in the field.
+                action["write"] = {**action["write"], "overwrite": True}
             if action is do[-1]:
-                then = [*then, *self._state_after(step)] if self._needs_effect(visit, step, following) else []
-                then = then or self._state_after(step)
+                then = then if self._needs_effect(visit, step, following) else []
+                then = [*dict.fromkeys([*self._item_after(visit, step), *then]), *self._state_after(step)]
             if then:
                 action["after"] = then
             if waited > PATIENCE and action is do[-1]:
                 action["patience"] = waited
-            if action is do[0] and before is not None and before[0] is not visit and (item := self._item(visit, step)):
-                action = {"before": item, **action}
+            if action is do[0] and before is not None and before[0] is not visit:
+                known = repr(self._item_after(*before))
+                item = [text for text in self._item(visit, step) if text.strip("*") not in known]
+                action = {"before": item, **action} if item else action
             yield action
 
     def _needs_effect(self, visit: Visit, step: Done, following: Done | None) -> bool:
@@ -117,9 +128,50 @@ class StepsBuilder(Builder):
         except NotFound:
             return False
 
+    def _was_empty(self, step: Done, before: Done | None) -> bool:
+        """Return whether a text was typed into an empty field, as far as the picture or the program tells."""
+        if step.element.get("empty"):
+            return True
+        clicked = step if step.points else before
+        if step.element.get("role") or clicked is None or not clicked.points or clicked.tool not in POINTING:
+            return False
+        sight = self.seen[step.before.sha256].sight
+        fields = [box for box in (*sight.fields, *sight.colored_fields) if box.contains(clicked.points[0])]
+        field = min(fields, key=lambda box: box.area, default=None)
+        return field is not None and not any(
+            field.contains(line.box.center) and len(plain(line.text)) > 1 for line in sight.lines
+        )
+
     def _item(self, visit: Visit, step: Done) -> list[str]:
         """Return the texts by which a new screen names the item, without those that were typed on it."""
         return list(identity_of(self._shown(visit, step), self._names))
+
+    def _item_after(self, visit: Visit, step: Done) -> list[str]:
+        """Return the labels with a value of the item that appeared after a step, such as ``Record {number}``."""
+        if step.tool in TYPING and not step.arguments.get("press_enter"):
+            return []
+        same = [(one, self.parameters.values[number]) for number, one in self._same(visit, step)]
+        shown = [(self.seen[one.before.sha256].sight, self.seen[one.after.sha256].sight, told) for one, told in same]
+        _, first, values = shown[0]
+        found = dict.fromkeys(text for line in first.lines if (text := self._label_of_item(line, values)))
+        return [
+            text
+            for text in found
+            if all(
+                after.has(label_of(text, told)) and not before.has(label_of(text, told))
+                for before, after, told in shown
+            )
+        ][:MOST_SIGNS]
+
+    def _label_of_item(self, line: Line, values: Mapping[str, Value]) -> str:
+        """Return the words before a value of the item, with its parameter. Returns an empty string without both."""
+        text = templated(line.text, values)
+        found = PLACEHOLDER.search(text)
+        words = text[: found.start()] if found else ""
+        if found is None or sum(map(str.isalpha, words)) < LEAST_WORDS or any(map(str.isdigit, words)):
+            return ""
+        said = f"{words}{found[0]}" + ("*" if text[found.end() :].strip() else "")
+        return "" if is_of_item(words, self._private) or "*" in words or not is_readable(words) else said
 
     def _state_after(self, step: Done) -> list[Any]:
         """Return the condition that a check box or a similar control has the state that the recording gave it."""
@@ -230,6 +282,17 @@ class StepsBuilder(Builder):
 
 ANYTHING = "what is there"
 """Description of a target that was recorded by hand and has no words."""
+
+
+def _may_toggle(step: Done) -> bool:
+    """Return whether a press changed only a small sign, and the program does not report the control.
+
+    A second press on a check box would set it back, and the next item may find it checked.
+    """
+    changed = step.changed
+    if step.tool != "click" or step.element.get("role") or changed is None:
+        return False
+    return max(changed.width, changed.height) <= SIGN and min(changed.width, changed.height) >= SMALLEST_SIGN
 
 
 class _Left(InvalidUsage):

@@ -166,8 +166,6 @@ def _typing(step: Done, values: Mapping[str, Value]) -> Action:
     arguments = step.arguments
     text = templated(str(arguments["content"]), values)
     how: dict[str, Any] = {name: True for name in ("overwrite", "press_enter") if arguments.get(name)}
-    if step.element.get("empty"):  # the next item may find a text in this field
-        how = {"overwrite": True} | how
     if step.field_holds:  # the program may change another item's text differently
         how["shows"] = "*" if "{" in text else step.field_holds
     return {"write": {"text": text, **how}, "thought": f"Type {text}."}

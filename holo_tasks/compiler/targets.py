@@ -10,7 +10,7 @@ from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import NotFound, Several
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import Value
-from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row
+from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, without_mark
 
 REACH, HEIGHT = 24, 8
 """Distances in pixels, across and down, up to which a text belongs to the control that was pressed."""
@@ -110,7 +110,7 @@ def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value]) -> It
     there = [line for line in near if hits(line.box, point, of_field=False)]
     pressed = [line for line in there if line.text.isascii() or is_readable(line.text)]
     for line in pressed:
-        words = templated(line.text, values)
+        words = templated(without_mark(line.text), values)
         yield Target(text=words)
         for anchor in _anchors(line, near):
             yield from _with_anchor(words, line.box, anchor, values)

@@ -58,6 +58,8 @@ class Elements:
     _misses: int = 0
     _rests: int = 0
     _ahead: asyncio.Task[tuple[ElementTree, float]] | None = field(default=None, repr=False)
+    _moving: ElementTree | None = field(default=None, repr=False)
+    """The tree of the reading that is under way, while its positions have not come to rest."""
     _newest: tuple[Newest | None, float] | None = field(default=None, repr=False)
     """The result of the last `newest` and its time; ``None`` after an action was named by it."""
 
@@ -74,7 +76,9 @@ class Elements:
     async def _settled(self) -> ElementTree:
         """Return the elements at their current positions. Programs report positions late after scrolling."""
         until = asyncio.get_running_loop().time() + MOVING_S
+        self._moving = None
         while (tree := await self.desktop.elements()).moving and asyncio.get_running_loop().time() < until:
+            self._moving = tree
             await asyncio.sleep(AGAIN_S)
         return tree
 
@@ -184,7 +188,8 @@ class Elements:
         self._asked = True
         ahead.cancel()
         await asyncio.wait([ahead])
-        return None
+        # Positions have not come to rest, but roles and names are known.
+        return None if self._moving is None else (self._moving, 0.0)
 
     async def _at_hand(self) -> ElementTree | None:
         """Return the tree if it is available within a short time limit."""

@@ -21,7 +21,7 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
-from holo_tasks.vision.screen_text import LIKENESS, Line, digits, in_reading_order, likeness, plain
+from holo_tasks.vision.screen_text import LIKENESS, Line, digits, in_reading_order, likeness, on_row, plain
 from holo_tasks.vision.template_match import pixels_of
 from holo_tasks.vision.text_row import is_empty, row_in
 
@@ -60,6 +60,10 @@ PRESSED = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "check menu item", "radio menu item", "tab"}
 )
 """Roles of controls that are about as large as the text or symbol on them."""
+SIGNS = frozenset({"check box", "radio button"})
+"""Roles of controls whose name may be written beside them."""
+FARTHEST_LABEL = 24
+"""Largest distance of this name from the control, in pixels."""
 WIDEST, HIGHEST = 400, 40
 """Largest distance of a label from its field, in pixels: to the left, and above."""
 TOO_SMALL = "it is too small there to be seen"
@@ -237,6 +241,8 @@ class ElementCheck:
             other.box for other in tree.elements if other.id != element.id and agrees(element.name, other.name)
         ]
         for line in self._reader.read(picture).sight.lines:
+            if element.role in SIGNS and _is_beside(element.box, line.box):
+                continue
             if agrees(element.name, line.text) and not any(box.contains(line.box.center) for box in known_boxes):
                 return ELSEWHERE
         return ""
@@ -268,6 +274,12 @@ def shared_check() -> ElementCheck:
 def _key(pixels: Pixels, how: object) -> bytes:
     """Return the cache key of some pixels and the way in which they were read."""
     return hashlib.blake2b(pixels.tobytes(), digest_size=16).digest() + repr((pixels.shape, how)).encode()
+
+
+def _is_beside(sign: Box, text: Box) -> bool:
+    """Return whether a text is right beside the sign of a check box or a radio button."""
+    apart = max(text.left - sign.right, sign.left - text.right)
+    return on_row(sign, text) and apart <= FARTHEST_LABEL
 
 
 def is_bare(frame: Frame, box: Box) -> bool:

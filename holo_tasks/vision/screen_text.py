@@ -26,6 +26,7 @@ ALIKE = tuple(map(frozenset, ("il1jtfr", "oc0eaqdg", "nmhru", "vwyu", "sz52", "b
 MERGED = ({"rn", "m"}, {"nn", "m"}, {"vv", "w"}, {"cl", "d"}, {"ri", "n"}, {"li", "h"}, {"ii", "u"}, {"il", "u"})
 THIN = frozenset("il1jtfr")
 """Groups of letters that OCR confuses, pairs that it merges into one letter, and thin letters that it misses."""
+_MARK = re.compile(r"^(?:[oO©®] |[○●◉◎•☐☑☒□■]+ ?)(?=[^\W\d_])")
 WORDS_APART = 0.9
 """Largest distance between words of one text, in heights of the line. Typewriter fonts have wide gaps."""
 OVERLAP = 0.5
@@ -96,13 +97,14 @@ class Sight:
         The result may be pressed or used as an anchor. So a line that is a different word does not count, however
         similar it is.
         """
-        rated = [(likeness(label, line.text), line) for line in self.lines]
+        texts = ((text, line) for line in self.lines for text in dict.fromkeys((line.text, without_mark(line.text))))
+        rated = [(likeness(label, text), text, line) for text, line in texts]
         good = [
             (score, line)
-            for score, line in rated
-            if score >= LIKENESS and may_be_misread(label, line.text) and holds_values(label, line.text)
+            for score, text, line in rated
+            if score >= LIKENESS and may_be_misread(label, text) and holds_values(label, text)
         ]
-        return [line for _, line in sorted(good, key=lambda pair: -pair[0])]
+        return [*dict.fromkeys(line for _, line in sorted(good, key=lambda pair: -pair[0]))]
 
     def has(self, label: str) -> bool:
         """Return whether a line, or neighboring words joined to a phrase, is this label."""
@@ -172,11 +174,30 @@ class Sight:
         return found[0].box if len(found) == 1 or (found and _clearly_first(label, found)) else None
 
     def field_at(self, label: str) -> Box | None:
-        """Return the input field of a label: on its row to the right, or directly below it."""
+        """Return the input field of a label: on its row to the right, or directly below it.
+
+        OCR may read the label and the text of the field as one line.
+        """
         anchor = self.anchor(label)
         if anchor is None:
-            return None
+            fields = (*self.fields, *self.colored_fields)
+            found = [box for box in fields if any(_leads_into(label, line, box) for line in self.lines)]
+            return found[0] if len(found) == 1 and not self.find(label) else None
         return _field_of(anchor, self.fields) or _field_of(anchor, self.colored_fields)
+
+
+def _leads_into(label: str, line: Line, field: Box) -> bool:
+    """Return whether a line begins with a label on the left of a field, and goes on with the text in the field."""
+    apart = field.left - line.box.left
+    if not (on_row(line.box, field) and 0 < apart < line.box.width and line.box.right <= field.right + apart):
+        return False
+    words = line.text.split()
+    heads = (" ".join(words[:count]) for count in range(1, len(words)))
+    head = next((head for head in heads if matches(label, head)), None)
+    if head is None:
+        return False
+    width = len(head) * line.box.width / len(line.text)  # letters differ in width, so this is a rough value
+    return abs(width - apart) <= max(0.25 * width, 2 * line.box.height)
 
 
 def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
@@ -191,6 +212,11 @@ def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
         if 0 <= box.top - label.bottom <= reach and box.left < label.right and label.left < box.right
     ]
     return min(below, key=lambda box: box.top, default=None)
+
+
+def without_mark(text: str) -> str:
+    """Return a text without the circle or the box of a radio button or a check box that OCR read before it."""
+    return _MARK.sub("", text)
 
 
 def matches(label: str, text: str) -> bool:
