@@ -17,7 +17,7 @@ from holo_tasks.core.input.pressed_elements import hit_by
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.vision.ocr_reader import Reader
 
-NO_PLAYBOOK = "No playbook can be made from this recording: stop it and start again."
+BY_MODEL = "In the playbook the model does this step."
 NOTHING = "something without words"
 NAME_CHARACTERS = 60
 
@@ -53,7 +53,7 @@ class Teller:
             self.words[step.number] = words
         self._say(f"step {step.number}: {_said(step.gesture, words or NOTHING, self._field)}")
         if why := in_no_playbook(step):
-            self._say(f"{why} {NO_PLAYBOOK}")
+            self._say(f"step {step.number}: {why}. {BY_MODEL}")
         is_field = isinstance(step.gesture, Click) and words.startswith("the field")
         self._field = words if is_field else "" if not isinstance(step.gesture, Hotkey) else self._field
 

@@ -1,12 +1,12 @@
 """Write a person's steps as the signed trace of a run: pictures, steps and the answer.
 
-`check_steps` rejects steps that no playbook can do, and `write_down` writes the trace. Used by the recording command.
+`unsure_steps` finds steps that no playbook can do, and `write_down` writes the trace. Used by the recording command.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from holo_tasks.by_hand.sitting import HandStep, Shown
@@ -66,8 +66,8 @@ class Story:
     display: str
     words: Mapping[int, str]
     """Words for the targets of steps, by step number."""
-    wrong: str = ""
-    """Reasons why no playbook can repeat the steps. Such a trace is not compiled."""
+    unsure: Mapping[int, str] = field(default_factory=dict)
+    """Why steps cannot be repeated from their pictures, by step number. The model does these steps."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,15 @@ class _Pictured:
     masks: tuple[Mask, ...]
 
 
-def check_steps(steps: Sequence[HandStep]) -> str:
-    """Return the reasons why no playbook can repeat the steps, as sentences. Returns an empty string without any.
+def unsure_steps(steps: Sequence[HandStep]) -> dict[int, str]:
+    """Return the steps that cannot be repeated from their pictures, by number, with the reasons.
 
     Raises `InvalidUsage` without any steps.
     """
     if not steps:
         raise InvalidUsage("Nothing was done on the screen, so no playbook can be made. Record at least one step.")
-    return " ".join(said for place, step in enumerate(steps) if (said := _wrong(step, steps[place + 1 :])))
+    found = {step.number: _wrong(step, steps[place + 1 :]) for place, step in enumerate(steps)}
+    return {number: why for number, why in found.items() if why}
 
 
 def merged(steps: Sequence[HandStep]) -> list[HandStep]:
@@ -148,8 +149,6 @@ class _Writer:
         answer: dict[str, Any] = {"content": story.answer}
         await self._decided(count + 1, "answer", answer, "answer", end)
         closed: dict[str, Any] = {"status": "answered", "answer": story.answer, "steps": count, "cost_micro_usd": 0}
-        if story.wrong:
-            closed |= {"status": "invalid", "answer": "", "reason": story.wrong}
         await self._trace.record(events.SubgoalClosed(subgoal=1, layer="person", **closed), end)
         await self._trace.record(events.RunClosed(**closed), end)
 
@@ -158,7 +157,7 @@ class _Writer:
         gesture, at = step.gesture, step.begun.at
         call = call_of(gesture, step.before.size, self._story.words.get(step.number, ""))
         arguments = call.model_dump(exclude={"tool_name"})
-        await self._decided(number, call.tool_name, arguments, label(call), at)
+        await self._decided(number, call.tool_name, arguments, label(call), at, self._story.unsure.get(step.number, ""))
         where = {"subgoal": 1, "step": number}
         await self._trace.record(
             events.ActionIntended(
@@ -185,10 +184,11 @@ class _Writer:
             after.at,
         )
 
-    async def _decided(self, number: int, tool: str, arguments: dict[str, Any], said: str, at: str) -> None:
-        decided = events.Decided(
-            subgoal=1, step=number, note=None, thought=BY_HAND, tool_name=tool, arguments=arguments, label=said
-        )
+    async def _decided(
+        self, number: int, tool: str, arguments: dict[str, Any], said: str, at: str, unsure: str = ""
+    ) -> None:
+        told = {"tool_name": tool, "arguments": arguments, "label": said, "unsure": unsure}
+        decided = events.Decided(subgoal=1, step=number, note=None, thought=BY_HAND, **told)
         await self._trace.record(decided, at)
 
     async def _show(self, number: int, shown: Shown) -> _Pictured:
@@ -245,12 +245,9 @@ def _wrong(step: HandStep, later: Sequence[HandStep]) -> str:
     number = step.number
     match step.gesture:
         case Click() | Drag() | Scroll() if step.begun.hurried:
-            return (
-                f"Step {number} was begun before the screen had come to rest after the step before it. So its target "
-                "is unknown. Record the steps again, a little slower."
-            )
+            return "it was begun before the screen had come to rest after the step before it, so its target is unknown"
         case Click(count=count) if count > 2 and not (later and isinstance(later[0].gesture, Write)):
-            return f"Step {number} is {count} presses in a row. Select a text by Ctrl+A, or a word by a double click."
+            return f"it is {count} presses in a row"
     return in_no_playbook(step)
 
 
@@ -258,9 +255,9 @@ def in_no_playbook(step: HandStep) -> str:
     """Return why a playbook cannot do a step, whatever follows it. Returns an empty string if it can."""
     match step.gesture:
         case Click(button=button) | Drag(button=button) if button == "middle":
-            return f"Step {step.number} is a press of the middle button, which a playbook cannot do."
+            return "it is a press of the middle button, which a playbook cannot do"
         case Hotkey(keys) if unknown := next(_unknown(keys), ""):
-            return f"Step {step.number} presses a key that has no name here ({unknown}). Do the step in another way."
+            return f"it presses a key that has no name here ({unknown})"
     return ""
 
 

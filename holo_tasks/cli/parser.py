@@ -272,7 +272,7 @@ def _add_record(commands: Commands) -> None:
         description="Do the work once with mouse and keyboard. The command makes a playbook that repeats it. With "
         "--app you work in a browser, on a virtual desktop with only that program. Text that you type into password "
         "fields becomes a secret and is not stored.",
-        epilog="exit codes: 0 written; 2 the work cannot be replayed, or the command was wrong; 13 discarded by "
+        epilog="exit codes: 0 written; 2 nothing was done, or the command was wrong; 13 discarded by "
         "Ctrl+C; 15 desktop_failed; 16 unavailable",
     )
     record.add_argument("--app", metavar="COMMAND", help="a program to start")

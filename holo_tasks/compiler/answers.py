@@ -93,7 +93,8 @@ def _reads(place: str, leaves: Sequence[Any], given: Sequence[Given], befores: S
     """Yield the ways to read a value that return the recorded answer on every screen."""
     if not all(isinstance(leaf, str | int) and not isinstance(leaf, bool) and str(leaf).strip() for leaf in leaves):
         return
-    for read in chain(_candidates(leaves[0], given[0]), _messages(leaves[0], given[0], befores)):
+    is_whole = leaves[0] == value_of(given[0].content)
+    for read in chain(_candidates(leaves[0], given[0]), _messages(leaves[0], given[0], befores if is_whole else ())):
         if all(_is_read(place, read, leaf, one.sight) for leaf, one in zip(leaves, given, strict=True)):
             yield read
 

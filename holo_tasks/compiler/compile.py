@@ -202,7 +202,7 @@ def _made_from_traces(traces: Sequence[Trace], chosen: Sequence[Recording], read
     while True:
         try:
             goal = _made_somehow(wanted, chosen, pictures)
-            return replace(goal, told=replace(goal.told, astray=astray))
+            return replace(goal, told=replace(goal.told, astray=goal.told.astray + astray))
         except Astray as error:
             # A run that went in circles is left out. If only two runs differ, it is unknown which of them did. The runs
             # of a probe are never left out: they show the screens that do not count as done.
@@ -275,7 +275,7 @@ def _made_of_steps(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[st
             _check(wanted, playbook, chosen, parameters, seen, taken)
         except Astray as error:
             place = count if error.place is None else error.place
-            if wanted.strict or place in left:
+            if wanted.strict or place in left or len(chosen) > 1:
                 raise
             left[place] = NOT_AGAIN
             continue

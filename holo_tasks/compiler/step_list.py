@@ -23,16 +23,16 @@ from holo_tasks.compiler.build import (
     ByModel,
     target_texts,
 )
-from holo_tasks.compiler.marks import identity_of, is_label, marks_of
+from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Done, Recording
 from holo_tasks.compiler.steps import PLACEHOLDER, target_of
-from holo_tasks.compiler.targets import is_of_item, is_readable, templated
+from holo_tasks.compiler.targets import Shown, is_of_item, is_readable, templated
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import Value, fill, label_of, read_values
-from holo_tasks.vision.screen_text import Line, Sight, plain
+from holo_tasks.vision.screen_text import Line, Sight, matches, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
 """Roles of controls that a second press sets back."""
@@ -40,8 +40,11 @@ POINTING = ("click", "double_click", "write_at")
 SIGN, SMALLEST_SIGN = 26, 5
 """Largest and smallest side of the sign of a check box, in pixels. A text caret is thinner."""
 MAY_TOGGLE = "it may be a check box, and the program does not report whether it is checked"
+NAMING = ("text", "int")
+"""Types of values that may name an item. Programs write amounts and days in their own way, and sum amounts up."""
 NO_WORDS = "nothing describes its target: no name, no words and no picture of its own"
 OF_ITEM = "its target is a value of the recorded item"
+NO_END = "nothing on the screen changed after the last press, so nothing shows that it is done"
 NOT_AGAIN = "its target was not found with certainty on a recorded picture"
 VERBS = {
     "click": "Click",
@@ -78,7 +81,7 @@ class StepsBuilder(Builder):
                 self.by_model.append(ByModel(sum(map(len, every)) + 1, words, why))
                 every.append([{"by_model": words, "why": why}])
         self._let_begin_later(path, every)
-        answer, unread = self._answer_step(path)
+        answer, unread = self._answer_step(path, sum(map(len, every)))
         steps = [*chain.from_iterable(every), answer]
         once = self._effect_labels()
         used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr([steps, once])}
@@ -105,14 +108,15 @@ class StepsBuilder(Builder):
                 action["write"] = {**action["write"], "overwrite": True}
             if action is do[-1]:
                 then = then if self._needs_effect(visit, step, following) else []
-                then = [*dict.fromkeys([*self._item_after(visit, step), *then]), *self._state_after(step)]
+                item = [text for text in self._item_after(visit, step) if text not in then]
+                then = [*item, *then, *self._state_after(step)]
             if then:
                 action["after"] = then
             if waited > PATIENCE and action is do[-1]:
                 action["patience"] = waited
-            if action is do[0] and before is not None and before[0] is not visit:
+            if action is do[0] and before is not None and before[1].tool not in TYPING:
                 known = repr(self._item_after(*before))
-                item = [text for text in self._item(visit, step) if text.strip("*") not in known]
+                item = [text for text in self._item(visit, step, before) if text.strip("*") not in known]
                 action = {"before": item, **action} if item else action
             yield action
 
@@ -120,6 +124,8 @@ class StepsBuilder(Builder):
         """Return whether the effect of a step is required. Of one run, only if the next target was there before it."""
         if len(self.recordings) > 1 or following is None:
             return True
+        if following.element.get("within") and following.element["within"] != step.element.get("within"):
+            return False  # the next target is in a window that was not there before
         _, sight, values = self._done(visit, step)[0]
         after = self.seen[following.before.sha256].sight
         target = target_of(following, 0, after, values)
@@ -142,9 +148,26 @@ class StepsBuilder(Builder):
             field.contains(line.box.center) and len(plain(line.text)) > 1 for line in sight.lines
         )
 
-    def _item(self, visit: Visit, step: Done) -> list[str]:
-        """Return the texts by which a new screen names the item, without those that were typed on it."""
-        return list(identity_of(self._shown(visit, step), self._names))
+    def _item(self, visit: Visit, step: Done, before: tuple[Visit, Done]) -> list[str]:
+        """Return the texts by which a screen names the item in a new place."""
+        earlier = [sight for _, sight, _ in self._done(*before)]
+        return self._named_newly(self._shown(visit, step), earlier)
+
+    def _named_newly(self, shown: Shown, earlier: Sequence[Sight]) -> list[str]:
+        """Return the texts by which pictures name the item, in places where earlier pictures did not name it.
+
+        A value that was just typed is no sign of the right screen. The program may write it in its own way.
+        """
+        new = [
+            name
+            for name in self._names
+            if self.parameters.kinds[name] in NAMING
+            and all(
+                _is_new(str(values.get(name, "")), sight, before)
+                for (sight, values), before in zip(shown, earlier, strict=True)
+            )
+        ]
+        return list(identity_of(shown, new))
 
     def _item_after(self, visit: Visit, step: Done) -> list[str]:
         """Return the labels with a value of the item that appeared after a step, such as ``Record {number}``."""
@@ -153,7 +176,8 @@ class StepsBuilder(Builder):
         same = [(one, self.parameters.values[number]) for number, one in self._same(visit, step)]
         shown = [(self.seen[one.before.sha256].sight, self.seen[one.after.sha256].sight, told) for one, told in same]
         _, first, values = shown[0]
-        found = dict.fromkeys(text for line in first.lines if (text := self._label_of_item(line, values)))
+        names = {name: value for name, value in values.items() if self.parameters.kinds[name] in NAMING}
+        found = dict.fromkeys(text for line in first.lines if (text := self._label_of_item(line, names)))
         return [
             text
             for text in found
@@ -194,7 +218,8 @@ class StepsBuilder(Builder):
         known: set[int] = set()
         once = self._effect_labels()
         for (visit, step), do in zip(path, every, strict=True):
-            if known and visit.screen not in known and "by_model" not in do[0]:
+            within = step.element.get("within")
+            if known and visit.screen not in known and "by_model" not in do[0] and not within:
                 others = [one.sight for one in self.seen.values() if one.screen != visit.screen]
                 marks = [*marks_of(self._shown(visit, step), others, self._private)]
                 if marks and all(map(is_readable, marks)):
@@ -206,7 +231,7 @@ class StepsBuilder(Builder):
             if any("{" in text for text in texts):
                 return
 
-    def _answer_step(self, path: Sequence[tuple[Visit, Done]]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def _answer_step(self, path: Sequence[tuple[Visit, Done]], count: int) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the step that answers, and the names of the values that the model reads.
 
         It requires evidence that the work is done, if a recorded screen has any.
@@ -219,13 +244,12 @@ class StepsBuilder(Builder):
         told: dict[str, Any] = {}
         if signs := self._signs(path, given, befores, answer):
             told["before"] = signs
-        if item := [text for text in identity_of(shown, self._names) if text not in signs]:
-            screens = {self.seen[one.last.sha256].screen for one in self.recordings}
-            typed_on = {visit.screen for visit, step in path if step.tool in TYPING}
-            if not screens & typed_on:
-                told["before"] = [*signs, *item]
-        if self.left.get(len(path)) is not None:
-            return {"ask_model": self.left[len(path)]}, ("answer",)
+        if item := [text for text in self._named_newly(shown, befores) if text not in signs]:
+            told["before"] = [*signs, *item]
+        unseen = all(one.steps[-1].before == one.steps[-1].after and one.steps[-1].points for one in self.recordings)
+        if why := self.left.get(len(path)) or (NO_END if unseen and not signs else ""):
+            self.by_model.append(ByModel(count + 1, "Look whether it is done, and answer.", why))
+            return {"ask_model": f"Whether it is done: {why}."}, ()
         if answer.unread:
             told["ask_model"] = UNREAD.format(", ".join(answer.unread))
             return told, answer.unread
@@ -282,6 +306,15 @@ class StepsBuilder(Builder):
 
 ANYTHING = "what is there"
 """Description of a target that was recorded by hand and has no words."""
+
+
+def _is_new(value: str, sight: Sight, before: Sight) -> bool:
+    """Return whether a picture shows a value in a place where an earlier picture did not show it."""
+    if len(value) < SHORTEST:
+        return False
+    label = f"*{value}*"
+    old = [line.box for line in before.lines if matches(label, line.text)]
+    return any(matches(label, line.text) and not any(map(line.box.intersects, old)) for line in sight.lines)
 
 
 def _may_toggle(step: Done) -> bool:

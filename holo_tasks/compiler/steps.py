@@ -13,7 +13,7 @@ from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.values import Value
-from holo_tasks.vision.element_check import WRITTEN_ON
+from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON
 from holo_tasks.vision.screen_text import Sight, matches, plain
 
 Action = dict[str, Any]
@@ -37,7 +37,9 @@ def target_of(step: Done, place: int, sight: Sight, values: Mapping[str, Value],
     if named is not None and step.element.get("alike", "") == "1":
         return named
     found = target_at(step.points[place], sight, values, also)
-    if named is not None and (found is None or found.field is not None or not is_readable(found.text or "")):
+    if named is not None and (found is None or not is_readable(found.field or found.text or "")):
+        return named
+    if named is not None and found is not None and found.field is not None and named.role in WRITTEN_INTO:
         return named
     if found is None and step.picture is not None:
         return Target(picture=step.picture)

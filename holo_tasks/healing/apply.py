@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import yaml
 from holo_tasks.compiler.steps import as_written
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.healing.proposal import Proposal, changed
-from holo_tasks.scripts.playbook import Playbook, Rule, load_playbook, parse_playbook
+from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_playbook, parse_playbook
 
 WIDTH = 10_000
 """Columns of YAML that is written on one line."""
@@ -88,7 +89,8 @@ def _screen_text(text: str, node: yaml.MappingNode, new: Rule) -> str:
 
 def _target_text(text: str, node: yaml.Node, new: Rule, proposal: Proposal) -> str:
     action = new.do[proposal.place]
-    at = _at(_at(node, "do").value[proposal.place], action.kind)
+    do = _at(node, "do")
+    at = _at(node if do is None else do.value[proposal.place], action.kind)  # a step is an action itself
     return _replaced(
         text, _at(at, "at") if action.scroll is not None else at, _on_one_line(as_written(action.targets[0]))
     )
@@ -128,16 +130,31 @@ def _expected(playbook: Playbook, rule: Rule, changed_rule: Rule) -> Playbook:
     def new(each: Any) -> Any:
         return changed_rule if each is rule else each
 
-    goals = {
-        name: goal.model_copy(update={"rules": tuple(map(new, goal.rules))}) for name, goal in playbook.goals.items()
-    }
+    goals = {name: _with_changed(goal, rule, changed_rule, new) for name, goal in playbook.goals.items()}
     shared = {name: tuple(map(new, rules)) for name, rules in playbook.shared.items()}
     return playbook.model_copy(update={"goals": goals, "shared": shared})
 
 
+def _with_changed(goal: Goal, rule: Rule, changed_rule: Rule, new: Callable[[Any], Any]) -> Goal:
+    """Return a goal with a changed rule, or with the changed step that the rule was made of."""
+    made = {each.id: each for each in goal.rules_of_steps}
+    if made.get(rule.id) is not rule:
+        return goal.model_copy(update={"rules": tuple(map(new, goal.rules))})
+    place, (action,) = list(reversed(made)).index(rule.id), changed_rule.do
+    kind = action.kind
+    step = goal.steps[place].model_copy(update={kind: getattr(action, kind)})
+    told = {name: getattr(goal, name) for name in type(goal).model_fields}
+    return Goal.model_construct(**{**told, "steps": (*goal.steps[:place], step, *goal.steps[place + 1 :])})
+
+
 def _rule_node(root: Any, playbook: Playbook, proposal: Proposal) -> yaml.MappingNode:
     """Return the YAML node of the proposal's rule. Raises `InvalidUsage` if the file has no such rule."""
-    lists = [_at(_at(_at(root, "goals"), proposal.goal), "rules")]
+    goal = _at(_at(root, "goals"), proposal.goal)
+    steps, numbers = _at(goal, "steps"), [each.id for each in reversed(playbook.goals[proposal.goal].rules_of_steps)]
+    if steps is not None and proposal.rule in numbers:
+        step: yaml.MappingNode = steps.value[numbers.index(proposal.rule)]
+        return step
+    lists = [rules for rules in [_at(goal, "rules")] if rules is not None]
     if (shared := _at(root, "shared")) is not None:
         lists += [value for _, value in shared.value]
     for rules in lists:

@@ -23,6 +23,7 @@ from holo_tasks.core.texts.outside import is_placeholder
 from holo_tasks.scripts.actions import Action, Target
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.misfit import Misfit
+from holo_tasks.scripts.playbook import ListStep
 from holo_tasks.scripts.resuming import is_in_field
 from holo_tasks.scripts.rules import find, is_visible
 from holo_tasks.scripts.values import Value
@@ -130,6 +131,8 @@ def screen_proposal_of(done: ModelsStep) -> Proposal | None:
     """
     rule, shown = done.misfit.rule, done.sight.shown or done.sight
     known = [wanted for wanted in rule.screen if isinstance(wanted, str)]
+    if isinstance(done.misfit.action, ListStep):  # a step has one list of conditions
+        return None
     if done.misfit.cause != "screen" or not done.counted or done.point is None or len(known) < len(rule.screen):
         return None
     visible = [wanted for wanted in known if is_visible(wanted, done.values, shown)]

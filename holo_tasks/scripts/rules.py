@@ -102,13 +102,15 @@ def follow(
     ``met`` is whether the required effect of the last step was seen. ``old`` are values that were read before the last
     step, for reads that need a new value.
     """
-    rules = playbook.rules_of(goal)
+    rules: Sequence[Rule] = playbook.rules_of(goal)
     past = Past(rules, values, history)
     if past.failed_twice and not answer_only:
         question = f"{past.turns[-1].thought} This failed twice: {past.turns[-1].told.strip()}{_read_of(sight)}"
         return _stop(STUCK, question, "failed twice", False)
     waiting = None if met or answer_only else _waits_for_effect(past, values, sight)
     lacking: list[str] = []
+    if not past.done:  # the program is mostly at the first step
+        rules = sorted(rules, key=lambda rule: rule.opens)
     for rule in rules if waiting is None else [rule for rule in rules if rule.anytime]:
         try:
             facts = _holding(rule, values, past, sight, old)

@@ -123,7 +123,9 @@ class Script:
         rules = tuple(rule.model_copy(update=anew) for rule in every if rule.is_seen)
         if not rules:
             return None
-        goal = self._source.goals[self.name].model_copy(update={"rules": rules, "probe": None})
+        told = self._source.goals[self.name]
+        kept = {name: getattr(told, name) for name in type(told).model_fields}
+        goal = Goal.model_construct(**{**kept, "rules": rules, "steps": (), "probe": None})
         made = copy(self)
         made._source = self._source.model_copy(update={"goals": {self.name: goal}})
         return made

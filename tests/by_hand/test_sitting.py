@@ -5,6 +5,7 @@ repeat.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import Sequence
@@ -19,7 +20,8 @@ from holo_tasks.audit.recorder import new_run_id, now
 from holo_tasks.by_hand.hidden import Inked, by_name, into_empty, secrets_in
 from holo_tasks.by_hand.progress import Teller
 from holo_tasks.by_hand.sitting import HandStep, Moment, Shown, Sitting, Watched
-from holo_tasks.by_hand.told import Both, Story, check_steps, merged, write_down
+from holo_tasks.by_hand.told import Both, Story, merged, unsure_steps, write_down
+from holo_tasks.cli.compile import compile_traces
 from holo_tasks.compiler.recording import recordings
 from holo_tasks.core.elements.elements import FOCUSED, PASSWORD, SHOWING, Element, ElementTree
 from holo_tasks.core.elements.known_elements import as_it_is
@@ -147,7 +149,9 @@ async def test_a_step_that_begins_before_the_screen_settles_is_marked_as_hurried
         sitting.heard(one, time.monotonic())
     await sitting.ended()
     assert [one.begun.hurried for one in sitting.done] == [False, True]
-    assert check_steps(sitting.done).startswith("Step 2 was begun before the screen had come to rest")
+    ((number, why),) = unsure_steps(sitting.done).items()
+    assert number == 2
+    assert why.startswith("it was begun before the screen had come to rest")
 
 
 async def test_a_capture_in_progress_counts_as_the_screen_before_the_next_step() -> None:
@@ -169,21 +173,21 @@ async def test_a_capture_in_progress_counts_as_the_screen_before_the_next_step()
 @pytest.mark.parametrize(
     ("gesture", "why"),
     [
-        (Click(USER, count=3), r"Step 1 is 3 presses in a row"),
-        (Click(USER, "middle"), r"Step 1 is a press of the middle button"),
-        (Hotkey(("key 0xfe51",)), r"Step 1 presses a key that has no name here \(key 0xfe51\)"),
+        (Click(USER, count=3), r"it is 3 presses in a row"),
+        (Click(USER, "middle"), r"it is a press of the middle button"),
+        (Hotkey(("key 0xfe51",)), r"it presses a key that has no name here \(key 0xfe51\)"),
     ],
 )
-def test_an_error_names_the_step_that_no_playbook_can_repeat(gesture: Gesture, why: str) -> None:
-    assert re.match(why, check_steps([step(1, gesture, shown(EMPTY))]))
+def test_what_no_playbook_does_is_said_with_the_step_s_number(gesture: Gesture, why: str) -> None:
+    assert re.match(why, unsure_steps([step(1, gesture, shown(EMPTY))])[1])
     with pytest.raises(InvalidUsage, match="Nothing was done on the screen"):
-        check_steps([])
+        unsure_steps([])
 
 
 def test_text_typed_after_a_triple_click_or_into_an_empty_field_overwrites() -> None:
     tripled = merged([step(1, Click(USER, count=3), shown(NAMED)), step(2, Write("bob"), shown(NAMED))])
     assert [one.gesture for one in tripled] == [Click(USER), Write("bob", overwrite=True)]
-    assert check_steps(tripled) == ""
+    assert unsure_steps(tripled) == {}
     reader = Reader()
     into = [step(1, Click(USER), shown(EMPTY)), step(2, Write("bob"), shown(EMPTY))]
     assert into_empty(into, reader)[1].gesture == Write("bob", overwrite=True)
@@ -291,18 +295,21 @@ async def test_the_trace_reads_like_that_of_a_run_and_contains_no_secret(tmp_pat
     assert told[-2].layer == "person"  # type: ignore[union-attr]
 
 
-async def test_steps_that_no_playbook_can_repeat_are_recorded_but_not_compiled(tmp_path: Path) -> None:
+async def test_a_step_that_no_playbook_can_do_again_is_left_to_the_model(tmp_path: Path) -> None:
     steps = [step(1, Click(USER), shown(EMPTY)), step(2, Hotkey(("key 0xff2f",)), shown(NAMED))]
-    wrong = check_steps(steps)
     recorder = Destination.parse(str(tmp_path / "runs")).open(new_run_id(), home=tmp_path)
     async with recorder:
-        story = Story(steps, shown(MENU), "sign on", "", ":0", {}, wrong)
+        story = Story(steps, shown(MENU), "sign on", "", ":0", {}, unsure_steps(steps))
         await write_down(story, recorder, NothingToRedact(), PngEncoder(), as_it_is)
     told = [record.event for record in open_trace(recorder.uri).records()]
     assert [event.kind for event in told].count("receipt") == 2
-    assert told[-1].status == "invalid"  # type: ignore[union-attr]
-    assert "key 0xff2f" in told[-1].reason  # type: ignore[union-attr]
-    assert not list(recordings(open_trace(recorder.uri), "0" * 64))
+    assert told[-1].status == "answered"  # type: ignore[union-attr]
+    (one,) = recordings(open_trace(recorder.uri), "0" * 64)
+    assert [bool(each.unsure) for each in one.steps] == [False, True]
+    made = json.loads(compile_traces([recorder.uri], tmp_path / "made.yaml", "", (), None, tmp_path, as_json=True))
+    (left,) = made["by_model"]
+    assert left["step"] == 2
+    assert "key 0xff2f" in left["why"]
 
 
 async def test_a_key_without_a_name_is_reported_at_its_step() -> None:
@@ -315,4 +322,4 @@ async def test_a_key_without_a_name_is_reported_at_its_step() -> None:
     telling.cancel()
     assert said[:2] == ["step 1: pressed tab", "step 2: pressed key 0xff2f"]
     assert len(said) == 3
-    assert said[2].startswith("Step 2 presses a key that has no name here (key 0xff2f)")
+    assert said[2].startswith("step 2: it presses a key that has no name here (key 0xff2f)")

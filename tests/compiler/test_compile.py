@@ -94,10 +94,12 @@ def run(home: Path, number: str, *, detour: bool = False, answer: Any = None, **
     return record(home, name, goal, way(number, detour=detour), last, said if answer is None else answer, **how)
 
 
-def compiled(home: Path, *traces: str, params: tuple[str, ...] = ()) -> tuple[Playbook, dict[str, Any], str]:
-    """Return the playbook of some traces, the command's JSON output, and the playbook's text."""
-    out = home / "made.yaml"
-    told = json.loads(compile_traces(traces, out, "look-up", params, None, home, as_json=True, reader=page_reader()))
+def compiled(
+    home: Path, *traces: str, params: tuple[str, ...] = (), strict: bool = False
+) -> tuple[Playbook, dict[str, Any], str]:
+    """Return the playbook of some traces, what the command says of it, and its text."""
+    out, how = home / "made.yaml", {"as_json": True, "reader": page_reader(), "strict": strict}
+    told = json.loads(compile_traces(traces, out, "look-up", params, None, home, **how))
     return load_playbook(out), told, out.read_text()
 
 
@@ -251,7 +253,8 @@ def test_a_run_with_repeated_detours_is_left_out_if_others_went_straight(home: P
     assert (told["astray"], told["params"]) == (1, {"order_number": "text"})
     assert calls(decisions(playbook, {"order_number": number}, menu(), search())) == ["click", "click"]
     with pytest.raises(InvalidUsage, match=r"would not do again what .*000092"):
-        compiled(home, straight[0], astray)
+        compiled(home, straight[0], astray, strict=True)
+    assert compiled(home, straight[0], astray)[1]["astray"] == 1, "the shorter run is enough"
 
 
 def test_a_param_value_that_no_run_contains_is_refused(home: Path) -> None:
@@ -286,12 +289,21 @@ def test_a_run_without_an_answer_is_refused(home: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_target_without_text_is_refused(home: Path, tmp_path: Path) -> None:
+def test_what_has_no_words_is_left_to_the_model_or_refused(home: Path, tmp_path: Path) -> None:
     acts = [Act(menu(), at=Point(600, 250)), *way("AB-1207")[1:]]
     last = order("AB-1207", *ORDERS["AB-1207"])
     trace = record(home, "20261123-000098-00000000", "Look it up.", acts, last, {"lines": 3})
-    with pytest.raises(InvalidUsage, match=r"Nothing is written where step 1 was done"):
-        compile_traces([trace], tmp_path / "made.yaml", "", (), None, home, as_json=False)
+    out = tmp_path / "made.yaml"
+    with pytest.raises(InvalidUsage, match=r"Step 1 takes the model: nothing describes its target"):
+        compile_traces([trace], out, "look-up", (), None, home, as_json=False, strict=True)
+    assert not out.exists()
+    said = json.loads(compile_traces([trace], out, "look-up", (), None, home, as_json=True))
+    assert [(one["step"], one["why"]) for one in said["by_model"]] == [
+        (1, "nothing describes its target: no name, no words and no picture of its own")
+    ]
+    steps = load_playbook(out).goals["look-up"].steps
+    assert [step.kind for step in steps] == ["by_model", "click", "write", "click", "answer"]
+    assert "step 1: nothing describes its target" in out.read_text()
 
 
 def test_an_icon_without_text_is_found_by_its_picture(home: Path) -> None:
@@ -350,9 +362,12 @@ def test_a_value_of_the_item_is_neither_a_target_nor_a_label(home: Path) -> None
     rows = page(*FRAME, (20, 50, "OPEN ORDERS"), (60, 120, customer), (60, 170, "Another list"))
     last = page(*FRAME, (20, 50, "ORDER DETAILS"), (20, 120, customer), (300, 120, "Ready to go"))
     trace = record(home, "20261123-000094-00000000", "Look it up.", [Act(rows, click=customer)], last, _of("AB-1207"))
-    with pytest.raises(InvalidUsage, match=r"The target of step 1 is a value of the item"):
-        compiled(home, trace)
-    answer = {"customer": customer, "status": "Ready to go", "menu": "Find"}  # also part of a label
+    with pytest.raises(InvalidUsage, match=r"its target is a value of the recorded item"):
+        compiled(home, trace, strict=True)
+    _, told, text = compiled(home, trace)
+    assert [one["step"] for one in told["by_model"]] == [1]
+    assert customer not in text
+    answer = {"customer": customer, "status": "Ready to go", "menu": "Find"}  # which stands in a label, too
     trace = record(home, "20261123-000093-00000000", "Look it up.", way("AB-1207"), last, answer)
     _, told, text = compiled(home, trace)
     assert "status" in told["ask_model"]
@@ -444,6 +459,7 @@ def test_two_different_buttons_on_one_screen_are_not_merged(home: Path) -> None:
             home,
             chose("AB-1207", "Start search", "20261123-000083-00000000"),
             chose("CD-3391", "Search archive", "20261123-000084-00000000"),
+            strict=True,
         )
 
 
@@ -477,13 +493,13 @@ def test_a_form_that_stays_open_is_done_once_it_confirms(home: Path, says: bool)
     last = form("Baker Ltd", "Leeds", "Stored") if says else filled
     trace = record(home, f"stays-{says}", "Add a supplier.", acts, last, "")
     if not says:
-        with pytest.raises(InvalidUsage):
-            compiled(home, trace)
+        with pytest.raises(InvalidUsage, match="nothing shows that it is done"):
+            compiled(home, trace, strict=True)
+        assert compiled(home, trace)[0].goals["look-up"].steps[-1].kind == "ask_model"
         return
     playbook, told, _ = compiled(home, trace)
-    answer = playbook.rules_of("look-up")[0]
-    assert (answer.id, answer.after) == ("answer", ("click-keep",))
-    assert "Stored" in answer.screen
+    *_, answer = playbook.goals["look-up"].steps
+    assert answer.before == ("Stored",)
     assert told["params"] == {"name": "text", "city": "text"}
     values = {"name": "Carter", "city": "York"}
     shown = (
@@ -514,8 +530,8 @@ def test_a_playbook_accepts_a_completed_text_in_a_field(home: Path) -> None:
     ]
     trace = record(home, "completed", "Add a supplier.", acts, form("Baker Ltd", "Leeds", "Stored"), "")
     playbook, _, _ = compiled(home, trace)
-    writes = [action.write for rule in playbook.rules_of("look-up") for action in rule.do if action.write is not None]
-    # The program's completion of another item's text is unknown.
+    writes = [step.write for step in playbook.goals["look-up"].steps if step.write is not None]
+    # Of another item's text nobody knows what the program makes.
     assert [(each.text, each.shows) for each in writes] == [("{name}", "*"), ("{city}", None)]
 
 

@@ -164,7 +164,7 @@ def test_a_button_with_a_value_of_the_item_has_no_picture(tmp_path: Path) -> Non
 
 def test_a_renamed_button_is_proposed_as_an_alternative_without_folder_names(made: Any) -> None:
     home, playbook, text = made
-    rule = next(rule for rule in playbook.rules_of("look-up") if rule.id == "click-start-search")
+    rule = next(rule for rule in playbook.rules_of("look-up") if rule.id == "step-4")
     sight = live(called("Begin"))
     misfit = Misfit(rule, 0, "target", "it is not there")
     done = ModelsStep("look-up", misfit, {"order_number": "EF-5050"}, PLACE, sight, True, True, "runs/1")

@@ -16,7 +16,7 @@ from holo_tasks.audit.recorder import TraceRecorder, new_run_id, now
 from holo_tasks.by_hand.hidden import Inked, Typed, by_name, into_empty, read, secrets_in
 from holo_tasks.by_hand.progress import Teller
 from holo_tasks.by_hand.sitting import HandStep, Shown, Sitting, Watched
-from holo_tasks.by_hand.told import Both, Story, check_steps, merged, write_down
+from holo_tasks.by_hand.told import Both, Story, merged, unsure_steps, write_down
 from holo_tasks.cli import settings as chosen
 from holo_tasks.cli.compile import compile_traces
 from holo_tasks.cli.record_command.person import Person
@@ -72,7 +72,7 @@ class Recorded:
 def record(options: argparse.Namespace) -> str:
     """Watch a person, write a playbook of the work and return the text for stdout.
 
-    Raises `InvalidUsage` without writing a playbook if the work cannot be replayed.
+    A step that cannot be repeated is left to the model. Raises `InvalidUsage` if nothing was done.
     """
     home, person = holo_home(), Person.at_hand()
     _check(options)
@@ -84,16 +84,14 @@ def record(options: argparse.Namespace) -> str:
     seen = asyncio.run(_watch(options, person, teller))
     interrupt_at_signals()
     steps = merged(seen.steps)
-    wrong = check_steps(steps)
+    unsure = unsure_steps(steps)
     params = named_values(options.param, "--param")
     secrets = _secrets(secrets_in(steps, seen.last, teller.reader, params.values()), person)
     hush_values(each.secret for each in secrets)
-    answer = "" if wrong else _answer(options.answer, seen.last, teller, person)
+    answer = _answer(options.answer, seen.last, teller, person)
     steps = into_empty(steps, teller.reader)
-    story = Story(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words, wrong)
+    story = Story(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words, unsure)
     trace = asyncio.run(_kept(story, secrets, redaction, destination, home))
-    if wrong:
-        raise InvalidUsage(f"{wrong} No playbook was made. To see the recording: `holo-tasks report {trace}`.")
     for name in dict.fromkeys(each.secret.name for each in secrets):
         say(f"your text for {name} is not kept: a run needs --secret {name} and HOLO_SECRET_{name.upper()}")
     try:
@@ -217,12 +215,13 @@ def _secrets(found: Sequence[Typed], person: Person) -> list[Typed]:
 
 
 def _answer(given: str, last: Shown, teller: Teller, person: Person) -> str:
-    """Return the answer, which must be on the last screen. Ask the person for another one if it is not."""
+    """Return the answer. Ask the person for another one if it is not on the last screen."""
     lines = [plain(line.text) for line in read(last, teller.reader).lines] if given else []
     while given and not any(plain(given) in line for line in lines):
         said = f"{given!r} was not found on the last screen."
         if not person.there:
-            raise InvalidUsage(f"{said} Give an --answer that is there, or none: nothing was written.")
+            say(f"{said} So the model will be asked for the answer.")
+            break
         given = person.ask(f"{said} Which text there is the answer? (none) ")
     return given
 
