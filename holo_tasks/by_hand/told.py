@@ -242,7 +242,6 @@ def call_of(gesture: Gesture, size: Size, words: str) -> AnyCall:
 
 def _wrong(step: HandStep, later: Sequence[HandStep]) -> str:
     """Return why a step cannot be repeated, as a sentence. Returns an empty string if it can be."""
-    number = step.number
     match step.gesture:
         case Click() | Drag() | Scroll() if step.begun.hurried:
             return "it was begun before the screen had come to rest after the step before it, so its target is unknown"

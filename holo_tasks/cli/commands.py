@@ -49,9 +49,19 @@ EMPTY: dict[str, dict[str, object]] = {
         "astray": 0,
         "ask_model": [],
         "probe": None,
+        "by_model": [],
         "runs": [],
     },
-    "record": {"file": None, "goal": None, "params": {}, "steps": 0, "ask_model": [], "runs": [], "secrets": []},
+    "record": {
+        "file": None,
+        "goal": None,
+        "params": {},
+        "steps": 0,
+        "ask_model": [],
+        "by_model": [],
+        "runs": [],
+        "secrets": [],
+    },
 }
 """The object that ``--json`` prints when a command is refused; an empty one is not printed.
 

@@ -240,8 +240,8 @@ def _add_compile(commands: Commands) -> None:
         "compile",
         help="make a playbook from finished runs, which repeats their work without the model",
         description="Make a playbook of one goal from traces of runs that answered it. Targets are names and words on "
-        "the screen, never coordinates. A step that cannot be described safely is left to the model. Values that differ between runs become parameters; the playbook contains no value "
-        "of a run. Each trace is verified first.",
+        "the screen, never coordinates. A step that cannot be described safely is left to the model. Values that "
+        "differ between runs become parameters; the playbook contains no value of a run. Each trace is verified first.",
         epilog="exit codes: 0 written; 2 nothing was written: a trace was tampered with or did not end as answered, "
         "no probe can be made, or with --strict a step would be left to the model",
     )

@@ -149,10 +149,10 @@ class Elements:
         if element is None:
             return {}
 
-        def known(each: Element) -> Element:
+        def told(each: Element) -> Element:
             return known_element(newest.tree, each, masks, self.tell, unseen=self.unseen)
 
-        facts = anchors_of(newest.tree, element, known)
+        facts = anchors_of(newest.tree, element, told)
         return {fact: named(text, NAME_CHARACTERS) for fact, text in facts.items()}
 
     async def newest(self) -> Newest | None:

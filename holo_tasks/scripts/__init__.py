@@ -1,8 +1,12 @@
 """Do goals without a model: by playbooks (YAML rules), or by async Python functions.
 
-A target is an element only if exactly one matches and the picture agrees. A text is searched only where programs
-report no elements, and values are read only from redacted pixels. Before a playbook answers, the goal that is its
-`probe` checks the effect. Without it, neither the playbook nor a model repeats the action.
+A goal has steps in their order, rules for screens, or both. `playbook.rules_of_steps` turns steps into rules of which
+each begins when the one before it is done, so one engine follows both:
+
+* The place in the list follows from the steps that were done (`past`). No text has to tell one screen from another.
+* Each step is done once. Only typing that left no trace on the screen is repeated.
+* A step waits for its `before`, its target and its values. Then the model does it, or a person is asked.
+* `by_model` steps go to the model at once. `resuming` decides when the playbook continues.
 
 Steps pass the same checks as a model's. `script.Script` is the public entry point. `playbook` defines and reads the
 file format, and `rules` decides the next step from the rules, the earlier steps and the screen. `hands.Hands` is the

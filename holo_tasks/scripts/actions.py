@@ -53,14 +53,19 @@ class Named(Part):
 
     role: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="its role, such as button")
     name: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="its name; * for anything")
-    within: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="name of the window, dialog or group that contains it"
-    )
 
     @property
     def is_named(self) -> bool:
         """Whether the accessibility tree is searched."""
         return self.role is not None or self.name is not None
+
+
+class Contained(Part):
+    """The container of an element, to choose one of several."""
+
+    within: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="name of the window, dialog or group that contains it"
+    )
 
 
 class Shown(Named):
@@ -88,7 +93,7 @@ class Shown(Named):
         return picture_file(name, info)
 
 
-class ShownElement(Shown):
+class ShownElement(Shown, Contained):
     """A visible element by role and name. ``text`` must be visible instead if its program reports no elements.
 
     ``checked`` is the required state of a check box, a radio button or another control with two states.
@@ -177,7 +182,7 @@ class Beside(Part):
         return {name: label for name in names if (label := getattr(self, name)) is not None}
 
 
-class ElementTarget(Named, Beside):
+class ElementTarget(Named, Contained, Beside):
     """An element of the accessibility tree."""
 
     @model_validator(mode="after")
@@ -187,7 +192,7 @@ class ElementTarget(Named, Beside):
         return self
 
 
-class Target(Shown, Beside):
+class Target(Shown, Contained, Beside):
     """A target on the screen: a text, an input field by its label, a small picture, or an element by role and name.
 
     A picture is a PNG file, relative to the playbook's folder, cut from a screen of the same scale. A text and a

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.scripts.actions import ElementTarget, Named, Target
+from holo_tasks.scripts.actions import Contained, ElementTarget, Named, ShownElement, Target
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, on_row, plain
 
@@ -92,7 +92,7 @@ def field_of(label: str, sight: Sight) -> Box | None:
 
 def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
     """Return whether an element is visible. If its program does not report it, return whether its text is."""
-    tree, checked = sight.elements, getattr(wanted, "checked", None)
+    tree, checked = sight.elements, wanted.checked if isinstance(wanted, ShownElement) else None
     found = [] if tree is None else _called(wanted, tree)
     found = [each for each in found if checked in (None, is_checked(each))]
     if any(not sight.disagrees(each, text or "") for each in found):
@@ -126,8 +126,10 @@ def text_of(wanted: ElementTarget, relations: Mapping[str, str], sight: Sight) -
 def words_for(wanted: Named) -> str:
     """Return the name of an element for a sentence."""
     words = f"{wanted.role or 'element'} ‘{wanted.name}’" if wanted.name else str(wanted.role)
-    state = {True: " (checked)", False: " (not checked)"}.get(getattr(wanted, "checked", None), "")
-    return words + (f" in ‘{wanted.within}’" if wanted.within else "") + state
+    within = wanted.within if isinstance(wanted, Contained) else None
+    checked = wanted.checked if isinstance(wanted, ShownElement) else None
+    state = "" if checked is None else " (checked)" if checked else " (not checked)"
+    return words + (f" in ‘{within}’" if within else "") + state
 
 
 def related(found: Sequence[Element], relation: str, anchor: Box) -> Iterator[Element]:
@@ -179,7 +181,8 @@ def _called(wanted: Named, tree: ElementTree) -> list[Element]:
     """Return the elements of this role and name. Values in the name must match word for word."""
     found = tree.find(wanted.role, wanted.name)
     found = [each for each in found if holds_values(wanted.name or "", each.name, told=True)]
-    if wanted.within is None:
+    within = wanted.within if isinstance(wanted, Contained) else None
+    if within is None:
         return found
-    around = {each.id for each in tree.find(None, wanted.within) if holds_values(wanted.within, each.name, told=True)}
+    around = {each.id for each in tree.find(None, within) if holds_values(within, each.name, told=True)}
     return [each for each in found if not around.isdisjoint(above.id for above in tree.ancestors(each))]

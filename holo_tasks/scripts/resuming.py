@@ -108,9 +108,9 @@ class Resuming:
         """
         done = self._counted(before, 1)
         after = self.follow(done)
-        is_next = after.action is not None and not after.lost
-        appeared = is_next and self.taken is not None and after.action is not None
-        appeared = appeared and any(_lacks(each, self.values, self.taken.sight) for each in after.action.targets)
+        targets = () if after.action is None or after.lost else after.action.targets
+        before_it = None if self.taken is None else self.taken.sight
+        appeared = before_it is not None and any(_lacks(each, self.values, before_it) for each in targets)
         if self.said_done or self._came_about() or (appeared and not self.misfit.action.then):
             return Resumed(done, True)
         return None

@@ -14,7 +14,6 @@ from holo_tasks.cli.compile import compile_traces
 from holo_tasks.cli.record_command import record as command
 from holo_tasks.cli.record_command.person import Person
 from holo_tasks.compiler.parameters import NO_NAME
-from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.playbook import load_playbook
 from tests.support.recorded_runs import Act, page, record
 
@@ -85,9 +84,8 @@ def test_an_answer_not_found_on_the_screen_is_asked_for_again(monkeypatch: pytes
     person = Asked("4712", "4711")
     assert command._answer("5000", last, teller, person) == "4711"
     assert [question.partition(" was not")[0] for question in person.questions] == ["'5000'", "'4712'"]
-    assert command._answer("5000", last, teller, Asked("")) == "", "an empty answer is accepted"
-    with pytest.raises(InvalidUsage, match="'5000' was not found"):
-        command._answer("5000", last, teller, Asked())
+    assert command._answer("5000", last, teller, Asked("")) == "", "none is an answer"
+    assert command._answer("5000", last, teller, Asked()) == "5000", "nobody is there: the recording is kept"
 
 
 def test_the_answered_names_are_written_to_the_playbook(tmp_path: Path) -> None:

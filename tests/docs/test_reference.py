@@ -117,8 +117,8 @@ KEYS = {
     "index": commands.EMPTY["index"].keys() | fields(Row),
     "verify": fields(Verdict),
     "models": {"default"},
-    "compile": commands.EMPTY["compile"].keys() | {"trace", "sha256"},
-    "record": commands.EMPTY["record"].keys() | {"trace", "sha256"},
+    "compile": commands.EMPTY["compile"].keys() | {"trace", "sha256", "step", "words", "why"},
+    "record": commands.EMPTY["record"].keys() | {"trace", "sha256", "step", "words", "why"},
     "playbook review": {"file", "proposals", "pictures", "steps", "at", "warnings"}
     | (Proposal.model_fields.keys() | Counts.model_fields.keys()) - {"point", "old_point"},
     "playbook apply": {"file", "applied", "proposals_left"},

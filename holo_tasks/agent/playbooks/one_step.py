@@ -62,8 +62,8 @@ actions as you can: the playbook goes on by itself afterwards.
 The step: {step}
 Why you do it: {why}.
 {expected}{done}
-As soon as the step is done, answer: {word}. If it cannot be done on this screen, or would be done to another item than \
-the task's, do nothing and answer with the reason.
+As soon as the step is done, answer: {word}. If it cannot be done on this screen, or would be done to another item \
+than the task's, do nothing and answer with the reason.
 
 The task, of which you do only that step: {goal}"""
 _EFFECT = """\

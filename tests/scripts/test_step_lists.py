@@ -1,0 +1,148 @@
+"""Steps of a list are done in their order, once each, wherever the program's texts leave the place open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.prompts.actions import ClickCall
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.scripts.actions import Target
+from holo_tasks.scripts.element_search import Several
+from holo_tasks.scripts.misfit import asks_model
+from holo_tasks.scripts.playbook import BadPlaybook, Playbook, parse_playbook
+from holo_tasks.scripts.resuming import Resuming, Taken
+from holo_tasks.scripts.rules import Decision, find, follow
+from holo_tasks.scripts.values import Value
+from holo_tasks.vision.screen_text import Sight
+from tests.support.read_runs import screen
+
+TEXT = """
+name: records
+goals:
+  store:
+    params: {number: text}
+    steps:
+      - click: {field: Number}
+      - write: {text: "{number}", overwrite: true}
+      - click: Find
+      - click: Store
+        before: "Record {number}"
+      - read: {stored: {line: 'Stored as (S-\\d+)', new: true}}
+        answer: "{stored}"
+"""
+VALUES: Mapping[str, Value] = {"number": "AB-1"}
+
+
+def form(record: str = "", said: str = "") -> Sight:
+    texts = [(20, 20, "Number"), (20, 60, "Find"), (20, 100, record), (20, 140, "Store"), (20, 180, said)]
+    return screen(*(text for text in texts if text[2]), fields=[(200, 18, "")])
+
+
+def played(text: str | Playbook, *sights: Sight, old: Mapping[str, Value] | None = None) -> list[Decision]:
+    """Return the decisions on some screens, one after the other."""
+    playbook = parse_playbook(text) if isinstance(text, str) else text
+    history, found = list[Turn](), list[Decision]()
+    for sight in sights:
+        decision = follow(playbook, "store", VALUES, history, sight, old=old or {})
+        call = dict(decision.step["tool_call"])
+        history.append(Turn(call["tool_name"], decision.step["thought"], call))
+        found.append(decision)
+    return found
+
+
+def tools(found: Sequence[Decision]) -> list[str]:
+    return [decision.step["tool_call"]["tool_name"] for decision in found]
+
+
+def test_the_place_in_the_list_follows_from_the_steps_that_were_done() -> None:
+    there = form("Record AB-1", "Stored as S-12")
+    found = played(TEXT, form(), form(), form(), form("Record AB-1"), there)
+    assert tools(found) == ["click", "write", "click", "click", "answer"]
+    assert found[-1].step["tool_call"]["content"] == "S-12"
+    assert [decision.rule for decision in found] == [f"step-{number}" for number in range(1, 6)]
+
+
+def test_an_end_that_is_not_recognized_is_waited_for_and_nothing_is_done_again() -> None:
+    found = played(TEXT, form(), form(), form(), form("Record AB-1"), *[form("Record AB-1", "Saved")] * 12)
+    assert tools(found)[:4] == ["click", "write", "click", "click"]
+    assert set(tools(found)[4:]) == {"wait", "ask_human"}
+
+
+def test_another_item_is_not_worked_on() -> None:
+    assert set(tools(played(TEXT, form(), form(), form(), *[form("Record AB-12")] * 4))[3:]) == {"wait"}
+
+
+def test_a_message_of_before_the_last_step_is_no_answer() -> None:
+    there = form("Record AB-1", "Stored as S-12")
+    pages = [form(), form(), form(), there, there]
+    assert tools(played(TEXT, *pages, old={"stored": "S-12"}))[-1] == "wait"
+    assert tools(played(TEXT, *pages, old={"stored": "S-11"}))[-1] == "answer"
+
+
+def test_a_list_begins_later_only_where_it_says_so() -> None:
+    later = TEXT.replace('before: "Record {number}"', 'before: "Record {number}"\n        opens: true')
+    there = screen((20, 100, "Record AB-1"), (20, 140, "Store"))
+    assert played(later, there)[0].rule == "step-4"
+    assert tools(played(TEXT, there)) == ["wait"]
+    with pytest.raises(BadPlaybook, match="opens: needs conditions before: the step"):
+        parse_playbook(TEXT.replace("- click: Find", "- click: Find\n        opens: true"))
+
+
+def test_equal_steps_are_told_apart_and_a_goal_does_something() -> None:
+    text = "name: x\ngoals:\n  store:\n    steps:\n      - click: Next\n      - click: Next\n      - answer: done\n"
+    page = screen((20, 20, "Next"))
+    found = played(text, page, page, page)
+    assert tools(found) == ["click", "click", "answer"]
+    assert [decision.step["thought"] for decision in found[:2]] == ["Click Next.", "Click Next. (2)"]
+    with pytest.raises(BadPlaybook, match="a goal needs steps: or rules:"):
+        parse_playbook("name: x\ngoals:\n  store: {params: {number: text}}\n")
+
+
+def test_a_step_of_the_model_is_done_when_it_says_so_or_the_next_target_has_come() -> None:
+    text = TEXT.replace("- click: Find", "- {by_model: Press the glass., why: it has no words}")
+    playbook, empty = parse_playbook(text), screen((20, 20, "Number"), fields=[(200, 18, "")])
+    *before, left = played(playbook, form(), form(), form())
+    assert tools([left]) == ["ask_human"]
+    history = [Turn("x", each.step["thought"], dict(each.step["tool_call"])) for each in before]
+    rules = playbook.rules_of("store")
+    misfit = asks_model(rules, VALUES, history, left)
+    assert (misfit.cause, misfit.why) == ("model", "it has no words")
+
+    def resumed(now: Sight, taken: Taken | None, *, said: bool = False) -> bool:
+        asked = Resuming(rules, VALUES, misfit, lambda turns: follow(playbook, "store", VALUES, turns, now), now, taken)
+        return replace(asked, said_done=said).resumed(history) is not None
+
+    pressed = Taken(ClickCall(tool_name="click", element="glass", x=1, y=1, button="left"), (Point(5, 5),), empty)
+    assert resumed(form("Record AB-1"), pressed)
+    assert not resumed(empty, pressed), "nothing has come of it"
+    assert not resumed(form("Record AB-1"), None), "nothing was done"
+    assert resumed(empty, None, said=True)
+
+
+def tree(*, dialog: bool = True, modal: str = "Add payment") -> ElementTree:
+    """Return a window with a button, and a dialog of its program with a button of the same name."""
+    states = frozenset({SHOWING})
+    found = [
+        Element(0, "window", "Book", states, Box(0, 0, 700, 400), -1, "book", 1),
+        Element(1, "button", "Add", states, Box(10, 10, 60, 24), 0, "book", 1),
+        Element(2, "button", "Add", states, Box(110, 10, 60, 24), 0, "book", 1),
+    ]
+    if dialog:
+        found[2:] = [
+            Element(2, "dialog", modal, states, Box(200, 100, 300, 200), -1, "book", 1),
+            Element(3, "button", "Add", states, Box(300, 250, 60, 24), 2, "book", 1),
+        ]
+    return ElementTree(tuple(found))
+
+
+def test_the_element_in_the_dialog_in_front_is_meant() -> None:
+    sight, target = replace(form(), elements=tree()), Target(role="button", name="Add")
+    assert find(target, {}, sight) == Box(300, 250, 60, 24)
+    assert find(target.model_copy(update={"within": "Book"}), {}, sight) == Box(10, 10, 60, 24)
+    with pytest.raises(Several):
+        find(target, {}, replace(form(), elements=tree(dialog=False)))
