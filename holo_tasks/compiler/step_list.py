@@ -151,19 +151,28 @@ class StepsBuilder(Builder):
     def _item(self, visit: Visit, step: Done, before: tuple[Visit, Done]) -> list[str]:
         """Return the texts by which a screen names the item in a new place."""
         earlier = [sight for _, sight, _ in self._done(*before)]
-        return self._named_newly(self._shown(visit, step), earlier)
+        shown = self._shown(visit, step)
+        return self._named_newly(shown, earlier, came=visit is not before[0] and self._is_known(visit.screen, shown))
 
-    def _named_newly(self, shown: Shown, earlier: Sequence[Sight]) -> list[str]:
+    def _is_known(self, screen: int, shown: Shown) -> bool:
+        """Return whether readable texts distinguish a screen from all others. Otherwise OCR may have read it badly."""
+        others = [one.sight for one in self.seen.values() if one.screen != screen]
+        marks = marks_of(shown, others, self._private)
+        return bool(marks) and all(map(is_readable, marks))
+
+    def _named_newly(self, shown: Shown, earlier: Sequence[Sight], *, came: bool) -> list[str]:
         """Return the texts by which pictures name the item, in places where earlier pictures did not name it.
 
-        A value that was just typed is no sign of the right screen. The program may write it in its own way.
+        A value that was just typed is no sign of the right screen. The program may write it in its own way. If another
+        screen ``came``, a value with a digit counts in any place, because it is a key of the item.
         """
         new = [
             name
             for name in self._names
             if self.parameters.kinds[name] in NAMING
             and all(
-                _is_new(str(values.get(name, "")), sight, before)
+                (came and any(map(str.isdigit, str(values.get(name, "")))))
+                or _is_new(str(values.get(name, "")), sight, before)
                 for (sight, values), before in zip(shown, earlier, strict=True)
             )
         ]
@@ -244,7 +253,9 @@ class StepsBuilder(Builder):
         told: dict[str, Any] = {}
         if signs := self._signs(path, given, befores, answer):
             told["before"] = signs
-        if item := [text for text in self._named_newly(shown, befores) if text not in signs]:
+        screen = self.seen[self.recordings[0].last.sha256].screen
+        came = screen != path[-1][0].screen and self._is_known(screen, shown)
+        if item := [text for text in self._named_newly(shown, befores, came=came) if text not in signs]:
             told["before"] = [*signs, *item]
         unseen = all(one.steps[-1].before == one.steps[-1].after and one.steps[-1].points for one in self.recordings)
         if why := self.left.get(len(path)) or (NO_END if unseen and not signs else ""):
