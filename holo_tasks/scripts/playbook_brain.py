@@ -20,14 +20,14 @@ from holo_tasks.core.screen.rest import Rest
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.actions import Action, sets_state
-from holo_tasks.scripts.element_search import NotFound
+from holo_tasks.scripts.element_search import FIELDS, NotFound
 from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
 from holo_tasks.scripts.params import Given
 from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import ListStep, Playbook, Rule
 from holo_tasks.scripts.resuming import Resumed, Resuming, Taken
-from holo_tasks.scripts.rules import Decision, follow, is_visible
+from holo_tasks.scripts.rules import Decision, find, follow, is_visible
 from holo_tasks.scripts.script_view import PLAYBOOK, Ears, Eyes, Needs, exactly, needs_for, needs_of_condition
 from holo_tasks.scripts.step_outcome import StepOutcome
 from holo_tasks.scripts.values import Value, fill, read_values
@@ -74,6 +74,8 @@ class PlaybookBrain:
         """Digest of the frame that the last action was decided on."""
         self._acted_s: float | None = None
         """Time of the last action; ``None`` if it must not be judged as having had no effect."""
+        self._focused_again: set[str] = set()
+        """The steps before which the click into their field was repeated."""
         self._old: Mapping[str, Value] = {}
         """Values that were readable before the last action, for reads that need a new value."""
         self._undone: Counter[str] = Counter()
@@ -151,11 +153,43 @@ class PlaybookBrain:
         sight = await self.look(walk)
         return sight, await asyncio.to_thread(self._without_needless_clicks, sight)  # it may run OCR on an element
 
+    def _has_keyboard_elsewhere(self, decision: Decision, sight: Sight) -> bool:
+        """Return whether a step of a list would type into another field than the one that the step before clicked."""
+        action, before = decision.action, self._clicked_before(decision)
+        focused = None if sight.elements is None else sight.elements.focused()
+        if not isinstance(action, ListStep) or action.write is None or before is None or focused is None:
+            return False
+        target = before.click
+        if target is None or target.role not in FIELDS or focused.role not in FIELDS or not focused.on_screen:
+            return False
+        try:
+            field = find(target, self.values, sight)
+        except NotFound:
+            return False
+        return not (field.contains(focused.box.center) or focused.box.contains(field.center))
+
+    def _clicked_before(self, decision: Decision) -> Action | None:
+        """Return the action of the previous step in the list, if it was the last action."""
+        rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
+        last = Past(self.rules, self.values, self._past).last
+        return last[0].do[0] if rule is not None and last is not None and last[0].id in rule.done else None
+
+    def _focus_again(self, decision: Decision) -> None:
+        """Let the click into a field be repeated once, because the keyboard is still in another field."""
+        if decision.rule in self._focused_again:
+            raise GaveUp(f"The keyboard is in another field than the one for {decision.rule}.", layer=PLAYBOOK)
+        self._focused_again.add(decision.rule)
+        while self._past.pop().tool == "wait":
+            pass
+
     def _without_needless_clicks(self, sight: Sight) -> Decision:
         """Return the decision on a screen. A click on a control that is checked as wanted counts as done already."""
         while True:
             decision = self._follow(sight)(self._past)
             action = decision.action
+            if self._has_keyboard_elsewhere(decision, sight):
+                self._focus_again(decision)
+                continue
             states = [] if action is None or action.click is None else [one for one in action.then if sets_state(one)]
             if not states or not all(is_visible(one, self.values, sight) for one in states):
                 return decision

@@ -9,14 +9,17 @@ import pytest
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.prompts.actions import ClickCall
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import Several
 from holo_tasks.scripts.misfit import asks_model
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.resuming import Resuming, Taken
 from holo_tasks.scripts.rules import Decision, find, follow
+from holo_tasks.scripts.script_view import Eyes
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 from tests.support.read_runs import screen
@@ -146,3 +149,37 @@ def test_the_element_in_the_dialog_in_front_is_meant() -> None:
     assert find(target.model_copy(update={"within": "Book"}), {}, sight) == Box(10, 10, 60, 24)
     with pytest.raises(Several):
         find(target, {}, replace(form(), elements=tree(dialog=False)))
+
+
+async def test_nothing_is_typed_while_the_keyboard_is_in_another_field() -> None:
+    """A list of suggestions may take a click, so the click is repeated once, and then the playbook gives up."""
+    text = """
+name: x
+goals:
+  store:
+    params: {number: text}
+    steps: [{click: {role: text field, name: Memo}}, {write: "{number}"}, {answer: done}]
+"""
+
+    def fields(focused: str) -> Sight:
+        states = {name: frozenset({SHOWING, *(["focused"] if name == focused else [])}) for name in ("Payee", "Memo")}
+        boxes = {"Payee": Box(100, 20, 200, 24), "Memo": Box(100, 60, 200, 24)}
+        window = Element(0, "window", "Book", frozenset({SHOWING}), Box(0, 0, 700, 400), -1, "book", 1)
+        found = [Element(at, "text field", name, states[name], boxes[name], 0, "book", 1) for at, name in
+                 enumerate(boxes, start=1)]  # fmt: skip
+        return replace(screen(), elements=ElementTree((window, *found)))
+
+    brain = PlaybookBrain(parse_playbook(text), "store", {"number": "AB-1"}, Eyes())
+
+    def decided(focused: str) -> str:
+        decision = brain._without_needless_clicks(fields(focused))
+        call = dict(decision.step["tool_call"])
+        brain._past.append(Turn(call["tool_name"], decision.step["thought"], call))
+        return str(call["tool_name"])
+
+    assert [decided(focused) for focused in ("Payee", "Payee")] == ["click", "click"]
+    with pytest.raises(GaveUp, match="The keyboard is in another field"):
+        decided("Payee")
+    again = PlaybookBrain(parse_playbook(text), "store", {"number": "AB-1"}, Eyes())
+    brain = again
+    assert [decided(focused) for focused in ("Payee", "Payee", "Memo", "Memo")] == ["click", "click", "write", "answer"]
