@@ -123,7 +123,6 @@ async def test_a_form_whose_labels_stay_is_done_for_other_items_from_one_run(tmp
         ]
         trace = await by_model(desktop, tmp_path, "Mark the record AB-1207 as paid, with a remark.", steps)
         compile_traces([trace], made, "mark-paid", (), None, tmp_path / "holo", as_json=False)
-        print(made.read_text())
         file.unlink()
         items = [("CD-3391", "by transfer"), ("EF-5050", "half of it"), ("GH-7713", "see letter")]
         for number, (item, remark) in enumerate(items, start=2):
@@ -178,8 +177,7 @@ async def test_icons_fields_without_labels_and_two_buttons_of_one_name_are_told_
         )
         assert Web.stored.pop() == {"number": "AB-1207", "note": "call back", "urgent": True}
         compile_traces([trace], made, "add-note", (), None, tmp_path / "holo", as_json=False)
-        print(made.read_text())
-        items = [("CD-3391", "by mail"), ("EF-5050", "is away"), ("GH-7713", "send an offer")]
+        items = [("CD-3391", "by mail"), ("EF-5050", "is away")]
         for count, (number, note) in enumerate(items, start=2):
             said = await by_playbook(desktop, tmp_path, made, number=number, note=note)
             assert said == f"Note {700 + 3 * count} added"
