@@ -311,7 +311,10 @@ def _compile(out: Path) -> None:
         return
     print(made.stderr, end="", file=sys.stderr, flush=True)
     print(f"\nplaybook  {file}  (compiled from this run's evidence in {time.monotonic() - began:.1f} s)")
-    for rule in yaml.safe_load(file.read_text(encoding="utf-8"))["goals"]["look-up"]["rules"]:
+    goal = yaml.safe_load(file.read_text(encoding="utf-8"))["goals"]["look-up"]
+    for number, step in enumerate(goal.get("steps", ()), start=1):
+        print(f"  {number}. {', '.join(f'{key}: {value}' for key, value in step.items())}")
+    for rule in goal.get("rules", ()):
         screen = rule.get("screen", [])
         shown = [screen] if isinstance(screen, str) else screen
         print(f"  {', '.join(map(str, shown))}: {' '.join(action['thought'] for action in rule['do'])}")
