@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -103,6 +104,7 @@ class Bucket:
     def __init__(self, place: Place, keys: Keys, *, connect_s: float = 5, read_s: float = 20, attempts: int = 2):
         self.place = place
         local_only = place.local_only or switched_on(os.environ)
+        _check_authorities(os.environ.get("AWS_CA_BUNDLE", ""))
         endpoint = _loopback_endpoint(place) if local_only else place.endpoint_url
         config = Config(
             proxies={} if local_only else None,
@@ -323,6 +325,14 @@ class Bucket:
                     yield found["Prefix"].removeprefix(prefix).rstrip("/")
         except (aws.ClientError, aws.BotoCoreError) as error:
             raise _explain(error, self.place) from error
+
+
+def _check_authorities(file: str) -> None:
+    """Raise `StoreRefused` if the file of trusted certificates does not exist. boto3 raises a bare error."""
+    if file and not Path(file).exists():
+        raise StoreRefused(
+            f"the environment variable AWS_CA_BUNDLE names {file}, which does not exist: correct or unset it"
+        )
 
 
 def _loopback_endpoint(place: Place) -> str:

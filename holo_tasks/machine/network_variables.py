@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from holo_tasks.core.errors import InvalidUsage
 
 PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
-CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "AWS_CA_BUNDLE", "PREFECT_API_SSL_CERT_FILE")
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "PREFECT_API_SSL_CERT_FILE")
 _SOCKS = ("socks5", "socks5h")
 
 
@@ -21,13 +21,17 @@ def check_network_variables(environ: Mapping[str, str]) -> None:
     """
     for name in CERTIFICATES:
         value = environ.get(name, "")
-        if value and not Path(value).exists():
+        # SSL_CERT_DIR is a list of folders.
+        places = value.split(os.pathsep) if name == "SSL_CERT_DIR" else [value]
+        if value and not any(Path(place).exists() for place in places):
             raise InvalidUsage(
                 f"The environment variable {name} names {value}, which does not exist: correct or unset it."
             )
+    if "*" in (environ.get("no_proxy") or environ.get("NO_PROXY", "")).replace(" ", "").split(","):
+        return  # no proxy is used
     for name in (spelling for proxy in PROXIES for spelling in (proxy, proxy.lower())):
         value = environ.get(name, "").strip()
-        scheme = urlsplit(value if "://" in value else f"http://{value}").scheme
+        scheme = value.partition("://")[0].lower() if "://" in value else "http"
         if not value or scheme in ("http", "https"):
             continue
         if scheme not in _SOCKS:

@@ -121,6 +121,17 @@ def current_content(cell: Cell, column: Column) -> Content:
     return Content(str(value).replace("\r\n", "\n"), link=link)
 
 
+def plain_value(cell: Any) -> Any:
+    """Return a cell's value as a text or a number: a day as ``2026-01-31``, and 4711.0 as 4711."""
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if (cell.hour, cell.minute, cell.second) == (0, 0, 0) else cell.isoformat()
+    if isinstance(cell, date):
+        return cell.isoformat()
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return "" if cell is None else cell if isinstance(cell, bool | int | float) else str(cell)
+
+
 def put(cell: Cell, column: Column, what: Content) -> None:
     """Write content into a cell. A person's formatting stays, except for formats that follow from the value."""
     from openpyxl.styles import Font, PatternFill

@@ -6,7 +6,9 @@ The page is parsed by Lexbor (PyPI ``selectolax``), as a browser parses it. `let
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,19 +21,36 @@ MAX_DEPTH = 2_000
 _NEW_LINE = frozenset(
     re.findall(
         r"\w+",
-        "address article aside blockquote br caption center div dl dt dd fieldset figure footer form h1 h2 h3 h4 h5 h6 "
-        "header hr legend li main nav ol option p pre section table tbody tfoot thead tr ul",
+        "address article aside blockquote br caption center details div dl dt dd fieldset figure footer form h1 h2 h3 "
+        "h4 h5 h6 header hr legend li main nav ol option p pre section summary table tbody tfoot thead tr ul",
     )
 )
 _CELLS = frozenset({"td", "th"})
 _SILENT = frozenset({"script", "style", "head", "template", "noscript", "title", "iframe", "object", "svg", "math"})
 _VOID = "area base br col embed hr img input link meta source track wbr"
-_CLOSED_BY_OTHERS = "colgroup dd dt html body li optgroup option p tbody td tfoot th thead tr"
+_CLOSED_BY_OTHERS = "colgroup html body option p tbody td tfoot th thead tr"
+_ITEMS = {"li": "li", "dd": "dd", "dt": "dd"}
+"""Tags that close an open one of their own kind, but nest in one of the other kind."""
 _TAG = re.compile(r"<(/?)([a-z][^\s/>]*)", re.I)
 _NOT_NESTED = frozenset(f"{_VOID} {_CLOSED_BY_OTHERS}".split())
-_STYLE = re.compile(r"(display|visibility|font-size)\s*:\s*([^;!]*)", re.I)
-_NO_SIZE = re.compile(r"[-+]?0*\.?0*(?:[a-z]+|%)?$", re.I)
-_RELATIVE_SIZE = re.compile(r"(?:\d*\.?\d+\s*(?:%|em|ex|ch)|larger|smaller|inherit|unset)$", re.I)
+_PREFORMATTED = frozenset({"listing", "pre", "textarea", "xmp"})
+_NOT_A_DECLARATION = re.compile(r"""/\*.*?(?:\*/|$)|"[^"]*"|'[^']*'""", re.S)
+_PROPERTIES = frozenset({"display", "font", "font-size", "visibility", "white-space"})
+_INHERITED = frozenset({"inherit", "revert", "revert-layer", "unset"})
+_VISIBILITY = {"visible": True, "initial": True, "hidden": False, "collapse": False}
+_LENGTH = re.compile(r"\+?(\d+(?:\.\d*)?|\.\d+)([a-z]+|%)?")
+_FUNCTION = re.compile(r"(?:calc|clamp|min|max|var)\(")
+_RELATIVE_UNITS = frozenset({"%", "em", "ex", "ch"})
+_RELATIVE_SIZES = frozenset({"larger", "smaller"}) | _INHERITED
+_SIZES = frozenset(
+    re.findall(
+        r"\S+",
+        "xx-small x-small small medium large x-large xx-large xxx-large initial "
+        "caption icon menu message-box small-caption status-bar",
+    )
+)
+"""Sizes by name, and the fonts of the system, which the property ``font`` accepts."""
+_MAX_VALUE = 200
 
 
 class UnreadableHtml(ValueError):
@@ -40,10 +59,11 @@ class UnreadableHtml(ValueError):
 
 @dataclass(frozen=True)
 class _Look:
-    """Inherited properties of an element: whether its font has a size, and whether it is visible."""
+    """Inherited properties of an element: whether its font has a size, it is visible, and its line ends are shown."""
 
     sized: bool = True
     visible: bool = True
+    preformatted: bool = False
 
 
 def html_to_text(html: str) -> str:
@@ -77,11 +97,19 @@ def holds_text(html: str) -> bool:
 
 def _check_depth(html: str) -> None:
     """Raise `UnreadableHtml` if more than `MAX_DEPTH` tags are open anywhere. Takes linear time."""
-    depth = 0
+    opened: Counter[str] = Counter()
+    depth, item = 0, ""
     for closing, name in _TAG.findall(html):
-        if name.lower() in _NOT_NESTED:
+        name = name.lower()
+        kind = _ITEMS.get(name, name)
+        if kind in _NOT_NESTED or (closing and not opened[kind]):
             continue
-        depth = max(0, depth - 1) if closing else depth + 1
+        if not closing and name in _ITEMS:
+            if kind == item and opened[kind]:
+                continue
+            item = kind
+        opened[kind] += -1 if closing else 1
+        depth += -1 if closing else 1
         if depth > MAX_DEPTH:
             raise UnreadableHtml
 
@@ -114,15 +142,18 @@ def _enter(node: LexborNode, look: _Look, pieces: list[str]) -> _Look | None:
     if tag == "-text":
         if look.sized and look.visible:
             text = node.text(deep=False)
-            in_pre = node.parent is not None and node.parent.tag in ("pre", "textarea")
             # Outside of preformatted text, line ends in the source are rendered as spaces.
-            pieces.append(text.replace("\t", " ") if in_pre else re.sub(r"\s+", " ", text))
+            pieces.append(text.replace("\t", " ") if look.preformatted else re.sub(r"\s+", " ", text))
         return None
     if tag.startswith("-") or tag in _SILENT:
         return None
     attributes = node.attributes
     if "hidden" in attributes:
         return None
+    if tag in _PREFORMATTED:
+        look = replace(look, preformatted=True)
+    elif tag == "font" and attributes.get("size"):
+        look = replace(look, sized=True)
     style = attributes.get("style")
     if style:
         changed = _styled(style, look)
@@ -150,15 +181,45 @@ def _styled(style: str, look: _Look) -> _Look | None:
     A font size of zero is inherited until a child sets an absolute size. Mails made with MJML set zero on every
     wrapper. A relative size of zero is still zero.
     """
-    sized, visible = look.sized, look.visible
-    for name, value in _STYLE.findall(style):
-        name, value = name.lower(), value.strip().lower()
-        if (name, value) == ("display", "none"):
-            return None
-        if name == "visibility":
-            visible = value not in ("hidden", "collapse") if value != "inherit" else visible
-        elif name == "font-size" and _NO_SIZE.match(value):
-            sized = False
-        elif name == "font-size" and not _RELATIVE_SIZE.match(value):
-            sized = True
-    return _Look(sized, visible)
+    sized, displayed = look.sized, True
+    changed = look
+    for name, value in _declarations(style):
+        if name == "display":
+            displayed = value != "none"
+        elif name == "visibility":
+            visible = look.visible if value in _INHERITED else _VISIBILITY.get(value, changed.visible)
+            changed = replace(changed, visible=visible)
+        elif name == "white-space":
+            changed = replace(changed, preformatted=value.startswith(("pre", "break")))
+        else:
+            sized = _sized(value, look.sized, sized, shorthand=name == "font")
+    return replace(changed, sized=sized) if displayed else None
+
+
+def _declarations(style: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of a ``style`` attribute in lower case, those marked as important last."""
+    important = []
+    for declaration in _NOT_A_DECLARATION.sub(" ", style).lower().split(";"):
+        name, _, value = declaration.partition(":")
+        value, mark, _ = value[:_MAX_VALUE].partition("!")
+        if name.strip() in _PROPERTIES and value.strip():
+            if mark:
+                important.append((name.strip(), value.strip()))
+            else:
+                yield name.strip(), value.strip()
+    yield from important
+
+
+def _sized(value: str, inherited: bool, present: bool, *, shorthand: bool) -> bool:
+    """Return whether a font has a size after a declaration. An invalid declaration leaves the ``present`` one."""
+    for word in re.split(r"[\s/]+", value) if shorthand else [value]:
+        length = _LENGTH.fullmatch(word)
+        if length and not float(length[1]):
+            return False
+        if length and shorthand and not length[2]:
+            continue  # the weight of the font
+        if word in _RELATIVE_SIZES or (length and length[2] in _RELATIVE_UNITS):
+            return inherited
+        if length or word in _SIZES or _FUNCTION.match(word):
+            return True
+    return present

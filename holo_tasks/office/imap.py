@@ -37,9 +37,16 @@ _INVALID_ANSWER = (ValueError, AttributeError, TypeError, IndexError, KeyError)
 _PASSING = frozenset({"UNAVAILABLE", "LIMIT", "INUSE", "SERVERBUG", "THROTTLED", "OVERQUOTA"})
 _LASTING = frozenset({"AUTHENTICATIONFAILED", "AUTHORIZATIONFAILED", "EXPIRED", "PRIVACYREQUIRED", "CONTACTADMIN"})
 """Response codes of RFC 5530, and THROTTLED of Dovecot and Gmail, that say whether a later log-in may succeed."""
+_WRONG = re.compile(
+    r"\b(invalid|incorrect|wrong|bad|unknown) (user|log-?in|password|credential|account)|password|"
+    r"\b(failed|invalid|unsuccessful|incorrect|wrong|bad) (log-?ins?|auth\w*|sign-?ins?|passwords?|attempts?)\b|"
+    r"\b(log-?in|auth\w*|sign-?in) (failures|errors)\b",
+    re.I,
+)
+"""Words about the user or the password. They count more than those about the server."""
 _BUSY = re.compile(
-    r"too many|simultaneous|try (again|later)|temporar|unavailable|not available|busy|internal (server )?error|"
-    r"rate.?limit|throttl|maximum number of connections",
+    r"too many|simultaneous|try (again )?later|try again in|temporar|unavailable|not available|busy|"
+    r"internal (server )?error|rate.?limit|throttl|maximum number of connections",
     re.I,
 )
 # IMAP requires English month names in every locale.
@@ -231,7 +238,9 @@ def _passes(answer: str) -> bool:
     code = re.match(r"\[([A-Z]+)", answer, re.I)
     if code and code[1].upper() in _LASTING:
         return False
-    return bool(code and code[1].upper() in _PASSING) or bool(_BUSY.search(answer))
+    if code and code[1].upper() in _PASSING:
+        return True
+    return not _WRONG.search(answer) and bool(_BUSY.search(answer))
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ _SEALED = {
     "application/pgp-encrypted": "an encrypted message (PGP)",
 }
 """Types that hold a whole message in a form that is not read here."""
+_INVISIBLE = "the HTML holds text, but none that is visible"
 _TYPE_BY_START = {b"%PDF-": "application/pdf", b"\x78\x9f\x3e\x22": "application/ms-tnef"}
 """Types of files that came as ``application/octet-stream``, by their first bytes."""
 _DEFECTS = {
@@ -115,14 +116,16 @@ def oversized_letter(head: bytes, size: int, *, source: str) -> Letter:
 def headed_letter(head: bytes, why: str, *, source: str) -> Letter:
     """Return a letter made from the header only, with ``why`` as its problem."""
     reading = _Reading(source)
-    reading.problem(why)
+    reading.unread[why] = None
     reading.content.append([_digest(_body_of(head)[:_SAME_BYTES])])
     return reading.letter(_header_of(head))
 
 
 def unread_letter(source: str, why: str) -> Letter:
     """Return a letter for a message whose bytes could not be fetched."""
-    return Letter(f"sha256:{_digest(source.encode('utf-8', 'replace'))}", "", "", None, "", (), (why,), source)
+    return Letter(
+        f"sha256:{_digest(source.encode('utf-8', 'replace'))}", "", "", None, "", (), (why,), source, unread=(why,)
+    )
 
 
 class _BoundedPolicy(Compat32):
@@ -153,6 +156,16 @@ def _body_of(raw: bytes) -> bytes:
     return _bare(b"".join(_HEADER_END.split(raw, maxsplit=1)[1:]))
 
 
+def _has_files(tnef: bytes) -> bool:
+    """Return whether a file of Outlook (TNEF) holds attachments, or is cut off before its end."""
+    at = 6  # after the signature and the key
+    while at < len(tnef):
+        if tnef[at] != 1 or at + 9 > len(tnef):  # 1: an attribute of the message, which repeats its text
+            return True
+        at += 9 + int.from_bytes(tnef[at + 5 : at + 9], "little") + 2
+    return at != len(tnef)
+
+
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -169,6 +182,8 @@ class _Reading:
         self.pdf_seconds_left = pdf_seconds
         self.problems: dict[str, None] = {}
         self.unread: dict[str, None] = {}
+        self.instead: dict[str, None] = {}
+        """Unread parts that repeat the text of the message in another form. They count only without other text."""
         self.attachments: list[Attachment] = []
         self.parts = 0
         self.content: list[list[str]] = []
@@ -177,6 +192,14 @@ class _Reading:
 
     def problem(self, text: str) -> None:
         self.problems[text] = None
+
+    def settle(self, text: str) -> None:
+        """Report the unread forms of a message's text if no other form was read."""
+        if not text:
+            self.unread |= self.instead
+        elif text.startswith("-----BEGIN PGP MESSAGE-----"):
+            self.unread["the text is an encrypted message (PGP), which was not read"] = None
+        self.instead = {}
 
     def letter(self, raw: bytes) -> Letter:
         try:
@@ -193,6 +216,7 @@ class _Reading:
             plain, html = "", ""
             self.content = []
             self.note_content(message, "", _body_of(raw))
+        self.settle(plain or html)
         return Letter(
             message_id=self.message_id(message),
             subject=self.header(message, "Subject"),
@@ -200,7 +224,7 @@ class _Reading:
             date=self.date(message),
             text=plain or html,
             attachments=tuple(self.attachments),
-            problems=tuple(self.problems | self.unread),
+            problems=tuple(self.unread | self.problems),
             source=self.source,
             other_text=html if plain else "",
             unread=tuple(self.unread),
@@ -233,6 +257,9 @@ class _Reading:
 
     def multipart(self, part: Message, payload: list[Message]) -> tuple[str, str]:
         # Parts are joined in order. Of alternatives, the first of each kind is taken.
+        outer = self.instead
+        is_message = part.get_content_type() == "message/rfc822"
+        self.instead = {} if is_message else outer
         children = [self.bodies(child) for child in payload]
         if part.get_content_type() == "multipart/alternative":
             plain = next((one for one, _ in children if one), "")
@@ -245,7 +272,9 @@ class _Reading:
                 plain = ""
             elif not any(two for _, two in children):
                 html = ""
-        if part.get_content_type() == "message/rfc822":
+        if is_message:
+            self.settle(plain or html)
+            self.instead = outer
             name = self.header(payload[0], "Subject") or "forwarded message"
             text = "\n".join([f"From: {self.header(payload[0], 'From')}", f"Subject: {name}", "", plain or html])
             self.attachments.append(Attachment(name, "message/rfc822", text, len(text.encode())))
@@ -276,7 +305,10 @@ class _Reading:
             start = data.lstrip()[:5]
             media_type = next((kind for first, kind in _TYPE_BY_START.items() if start.startswith(first)), media_type)
         if media_type in _SEALED:
-            self.unread[f"the content is inside {name!r}, {_SEALED[media_type]}, which was not read"] = None
+            repeats = media_type.endswith("ms-tnef") and not _has_files(data)
+            why = f"the content is inside {name!r}, {_SEALED[media_type]}, which was not read"
+            if not name.lower().endswith(".p7c"):  # certificates only
+                (self.instead if repeats else self.unread)[why] = None
         elif media_type == "application/pdf":
             text, wrong = self.pdf(data)
             if wrong:
@@ -316,7 +348,8 @@ class _Reading:
             self.problem("the HTML cannot be parsed; its tags were cut out")
             return re.sub(r"<[^<>]*>", " ", html[:MAX_HTML_CHARS])
         if not text and holds_text(html):
-            self.unread["the HTML holds text, but none that is visible"] = None
+            self.problem(_INVISIBLE)
+            self.instead[_INVISIBLE] = None
         return text
 
     def decode(self, data: bytes, part: Message) -> str:

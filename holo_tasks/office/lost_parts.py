@@ -10,7 +10,6 @@ from collections import Counter
 _KINDS = {
     "threadedComments": "threaded comments",
     "comments": "comments",
-    "drawings": "drawings",
     "charts": "charts",
     "media": "pictures",
     "embeddings": "embedded objects",
@@ -35,10 +34,11 @@ _EXTENSIONS = {
     "A8765BA9-456A-4DAB-B4F3-ACF838C121DE": "slicers",
     "3A4CF648-6AED-40F4-86FF-DC5316D8AED3": "slicers",
     "7E03D99C-DC04-49D9-9315-930204A7B6E9": "timelines",
+    "B025F937-C7B1-47D3-B67F-A62EFF666E3E": "conditional formats",
     "FC87AEE6-9EDD-4A0A-B7FB-166176984837": "protected ranges",
 }
 _EXT = re.compile(rb'<(?:\w+:)?ext\b[^>]*\buri="\{([0-9A-Fa-f-]{36})\}"')
-_ANCHOR = re.compile(rb"<(?:\w+:)?(?:twoCell|oneCell|absolute)Anchor\b")
+_ANCHOR = re.compile(rb"<(?:\w+:)?(?:twoCell|oneCell|absolute|relSize|absSize)Anchor\b")
 
 
 def lost_parts(before: bytes, after: bytes) -> list[str]:
@@ -59,10 +59,12 @@ def _contents(data: bytes) -> Counter[str]:
             if folder != "xl" or "/_rels/" in name or name.endswith("/"):
                 continue
             kind = "comments" if re.match(r"comments\d*\.xml", kind) else kind
-            if kind in _KINDS and not name.endswith(".vml"):
+            # Excel stores proposals for new elements beside a chart. The chart itself has its own style and colors.
+            if kind in _KINDS and not re.match(r"charts/(style|colors)\d*\.xml", rest):
                 found[_KINDS[kind]] += 1
+            # LibreOffice and Google Sheets write drawings without shapes, so the shapes are counted.
             if kind == "drawings" and name.endswith(".xml"):
-                found["shapes"] += len(_ANCHOR.findall(packed.read(name)))
+                found["drawings"] += len(_ANCHOR.findall(packed.read(name)))
             if kind == "worksheets":
                 for uri in set(_EXT.findall(packed.read(name))):
                     found[_EXTENSIONS.get(uri.decode().upper(), "features of a newer Excel")] += 1

@@ -6,12 +6,12 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterable
-from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.key_text import key_text
+from holo_tasks.office.columns import plain_value
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -47,7 +47,7 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
         if len(rows) == MOST_ROWS:
             raise InvalidUsage(f"{place} has more than {MOST_ROWS:,} rows; divide it.")
         cells = [*line, *[""] * (len(header) - len(line))]
-        rows.append({name: _plain(cell) for name, cell in zip(header, cells, strict=False)})
+        rows.append({name: plain_value(cell) for name, cell in zip(header, cells, strict=False)})
     return rows
 
 
@@ -58,16 +58,6 @@ def _header(place: Path, line: list[Any]) -> list[str]:
     if not all(names) or len(set(names)) < len(names):
         raise InvalidUsage(f"The first row of {place} names its columns: each needs a name, all different.")
     return names
-
-
-def _plain(cell: Any) -> Any:
-    if isinstance(cell, datetime):
-        return cell.date().isoformat() if (cell.hour, cell.minute, cell.second) == (0, 0, 0) else cell.isoformat()
-    if isinstance(cell, date):
-        return cell.isoformat()
-    if isinstance(cell, float) and cell.is_integer():
-        return int(cell)
-    return "" if cell is None else cell if isinstance(cell, bool | int | float) else str(cell)
 
 
 def _of_csv(place: Path, data: bytes) -> Iterable[list[Any]]:

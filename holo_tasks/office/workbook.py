@@ -19,7 +19,7 @@ from xml.etree.ElementTree import ParseError
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.office.atomic_file import FileBusy, FileNotWritten, naming_the_cause, replace_whole, sole_writer
-from holo_tasks.office.columns import Column, Content, clean_text, content, current_content, put
+from holo_tasks.office.columns import Column, Content, clean_text, content, current_content, plain_value, put
 from holo_tasks.office.lost_parts import lost_parts
 
 if TYPE_CHECKING:
@@ -301,8 +301,8 @@ def _cover(sheet: Worksheet) -> None:
 
 
 def _key(value: object) -> str:
-    """Return the key in a cell. Excel stores the key 4711 as the number 4711.0."""
-    return key_text(str(int(value) if isinstance(value, float) and value.is_integer() else value))
+    """Return the key in a cell as text. Excel stores the key 4711 as the number 4711.0, and a day with a time."""
+    return key_text(str(plain_value(value)))
 
 
 def _cell(sheet: Worksheet, row: int, column: int) -> Cell:

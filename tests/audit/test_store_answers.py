@@ -115,6 +115,12 @@ def test_a_real_store_keeps_one_probe_and_passes_each_check(to_s3: Any, s3: Any,
     assert [one["Key"].rpartition("/")[2] for one in kept] == [".holo-tasks-may-write-once"]
 
 
+def test_a_missing_file_of_certificates_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere.pem")
+    with pytest.raises(StoreRefused, match=r"AWS_CA_BUNDLE names /nowhere\.pem"):
+        bucket(store)
+
+
 def test_the_addressing_style_comes_from_the_block_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     def style(given: str = "") -> str:
         where: Any = Destination.parse("s3://evidence/x", addressing_style=given)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from holo_tasks.office.charsets import codec_of
 from holo_tasks.office.html_text import MAX_DEPTH, UnreadableHtml, holds_text, html_to_text
-from holo_tasks.office.letter import read_letter
+from holo_tasks.office.letter import oversized_letter, read_letter, unread_letter
 
 SEEN, NOT_SEEN = "Total: EUR 12.50", ""
 
@@ -25,6 +27,17 @@ SEEN, NOT_SEEN = "Total: EUR 12.50", ""
         ("<style>p{}</style><script>Total</script><template>no</template><p>Total: EUR 12.50", SEEN),
         ("<p>Total: <!-- no -->EUR&nbsp;12.50<span hidden>no</span>", SEEN),
         ("<b><i>Total:</b> EUR</i> 12.50", SEEN),
+        ("<div style='font-size:small'>Total: EUR 12.50</div>", SEEN),
+        ("<div style='font-size:0'><p style='font:bold 12px/1.5 Arial'>Total: EUR 12.50</p></div>", SEEN),
+        ("<div style='font-size:0'><font size=3>Total: EUR 12.50</font></div>", SEEN),
+        ("<div style='font:700 0/0 a'>Total: EUR 12.50</div>", NOT_SEEN),
+        ("<div style='font-size:/* ; */0'>Total: EUR 12.50</div>", NOT_SEEN),
+        ("<div style='font-size:0;font-size:12px'>Total: EUR 12.50</div>", SEEN),
+        ("<div style='font-size:0!important;font-size:12px'>Total: EUR 12.50</div>", NOT_SEEN),
+        ("<div style='display:none;display:block'>Total: EUR 12.50</div>", SEEN),
+        ("<div style='--display:none;background:url(\"a;display:none\")'>Total: EUR 12.50</div>", SEEN),
+        ("<div style='visibility:hidden'><p style='visibility:unset'>Total: EUR 12.50</p></div>", NOT_SEEN),
+        (f"<div style='font-size:{'1' * 200_000}x'>Total: EUR 12.50</div>", SEEN),
     ],
 )
 def test_visible_text_is_read_and_hidden_text_is_not(html: str, text: str) -> None:
@@ -34,6 +47,18 @@ def test_visible_text_is_read_and_hidden_text_is_not(html: str, text: str) -> No
 def test_cells_are_separated_by_tabs_and_rows_by_lines() -> None:
     html = "<table><tr><td>Item<td>Price<tr><td>Pen<td>1.50</table><pre>a\n  b</pre>"
     assert html_to_text(html) == "Item\tPrice\n\nPen\t1.50\n\na\nb"
+
+
+@pytest.mark.parametrize("around", ["<pre><b>{}</b></pre>", "<div style='white-space:pre-wrap'>{}</div>"])
+def test_line_ends_of_preformatted_text_are_kept(around: str) -> None:
+    assert html_to_text(around.format("a\nb")) == "a\nb"
+
+
+@pytest.mark.parametrize("tags", ["<div></b>", "<li><dd>", "<optgroup>"])
+def test_tags_that_nest_although_they_look_closed_are_counted(tags: str) -> None:
+    with pytest.raises(UnreadableHtml):
+        html_to_text(tags * (MAX_DEPTH + 1))
+    assert html_to_text("<ul><li>a<li>b</ul><dl><dt>c<dd>d</dl>" * (MAX_DEPTH // 4)).startswith("a")
 
 
 def test_a_page_that_nests_too_deeply_is_refused() -> None:
@@ -70,6 +95,37 @@ def test_a_part_that_holds_the_whole_message_is_reported_if_it_is_not_read(
     letter = read_letter(f'Content-Type: {kind}; name="{name}"\r\n\r\n'.encode() + data, source="test")
     assert [one for one in letter.unread if name in one] == ([] if read else list(letter.unread))
     assert bool(letter.unread) is not read
+
+
+def tnef(*levels: int) -> str:
+    """Return a file of Outlook with attributes of the message (1) and of attachments (2), in base64."""
+    attributes = b"".join(bytes([level]) + bytes(4) + b"\x02\0\0\0" + b"xx" + bytes(2) for level in levels)
+    return base64.b64encode(b"\x78\x9f\x3e\x22\0\0" + attributes).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "part", "unread"),
+    [
+        ("Hello", "application/ms-tnef", tnef(1, 1), False),
+        ("", "application/ms-tnef", tnef(1, 1), True),
+        ("Hello", "application/ms-tnef", tnef(1, 2), True),
+        ("Hello", "application/ms-tnef", tnef(1, 1)[:-4], True),
+        ("Hello", "text/html", base64.b64encode(b"<p hidden>Preview</p><img>").decode(), False),
+        ("", "text/html", base64.b64encode(b"<p hidden>Preview</p><img>").decode(), True),
+        ("-----BEGIN PGP MESSAGE-----", "image/png", "", True),
+    ],
+)
+def test_another_form_of_a_text_that_was_read_needs_no_person(text: str, kind: str, part: str, unread: bool) -> None:
+    raw = (
+        f"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n{text}\n"
+        f"--b\nContent-Type: {kind}\nContent-Transfer-Encoding: base64\n\n{part}\n--b--\n"
+    )
+    assert bool(read_letter(raw.encode(), source="test").unread) is unread
+
+
+def test_a_message_that_was_not_fetched_or_is_too_big_is_unread() -> None:
+    assert unread_letter("test", "gone").unread == ("gone",)
+    assert oversized_letter(b"Subject: a\n\n", 10**9, source="test").unread
 
 
 def test_a_pdf_without_a_suffix_is_read_by_its_first_bytes() -> None:

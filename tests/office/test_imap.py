@@ -198,6 +198,10 @@ def answering(log_in: bytes, exists: int = 0, search: bytes = b"* SEARCH\r\n") -
         (b"NO [AUTHENTICATIONFAILED] Invalid credentials, try again", False),
         (b"NO [ALERT] Application-specific password required", False),
         (b"NO LOGIN failed.", False),
+        (b"NO Incorrect password, try again", False),
+        (b"NO Login failed, please try again", False),
+        (b"NO Too many failed login attempts, try again later", False),
+        (b"NO [UNAVAILABLE] Temporary authentication failure", True),
     ],
 )
 def test_a_busy_server_is_not_taken_for_a_wrong_password(answer: bytes, transient: bool) -> None:

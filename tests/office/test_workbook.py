@@ -358,6 +358,30 @@ def test_contents_that_openpyxl_would_drop_are_kept_by_a_refusal(tmp_path: Path,
     assert not book.upsert({"Key": "A"}), "a row that is there is not written"
 
 
+def test_parts_without_content_are_no_reason_for_a_refusal(tmp_path: Path) -> None:
+    """LibreOffice and Google Sheets write drawings without shapes, and Excel proposals for the style of a chart."""
+    path = tmp_path / "a.xlsx"
+    book = Workbook(path, columns=[Column("Key")], key="Key")
+    book.upsert({"Key": "A"})
+    empty = {"xl/drawings/drawing1.xml": "<xdr:wsDr/>", "xl/charts/style1.xml": "<a/>", "xl/charts/colors1.xml": "<a/>"}
+    repacked(path, lambda _, data: data, **empty)
+    assert book.upsert({"Key": "B"})
+    repacked(path, lambda _, data: data, **{"xl/drawings/drawing1.xml": "<c><cdr:relSizeAnchor/></c>"})
+    with pytest.raises(InvalidUsage, match="drawings, which would be lost"):
+        book.upsert({"Key": "C"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [("date", date(2026, 1, 31)), ("money", Decimal(100)), ("money", Decimal("1e20")), ("text", "0042")],
+)
+def test_a_key_of_each_kind_is_found_again(tmp_path: Path, kind: Any, key: object) -> None:
+    book = Workbook(tmp_path / "a.xlsx", columns=[Column("Key", kind), Column("Note")], key="Key")
+    assert book.upsert({"Key": key, "Note": "a"})
+    assert not book.upsert({"Key": key, "Note": "b"})
+    assert [row["Note"] for row in book.rows()] == ["b"]
+
+
 def test_charts_pictures_and_validations_are_no_reason_for_a_refusal(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     book = Workbook(path, columns=[Column("Key"), Column("Amount", "money")], key="Key")

@@ -45,7 +45,7 @@ def of_reply(error: UnusableReply, reply: Reply, profile: Profile, dialect: Dial
 
 def of_refusal(error: HoloError, where: str) -> HoloError:
     """Return an error with a remedy if the words of the server's refusal suggest one, else ``error`` itself."""
-    advice = remedy(str(error).replace(where, "")) if error.http_status else ""
+    advice = remedy(str(error).replace(where, "")) if error.http_status not in (None, 429) else ""
     if not advice or advice in str(error):
         return error
     return ModelFailed(f"{str(error).rstrip('.')}; {advice}")
