@@ -181,6 +181,7 @@ def open_trace(
     access_key: SecretStr | None = None,
     secret_key: SecretStr | None = None,
     region: str | None = None,
+    addressing_style: str = "",
 ) -> Trace:
     """Open a run's trace: its folder, or ``s3://bucket/prefix/run_id``. The other arguments are as for a destination.
 
@@ -194,7 +195,12 @@ def open_trace(
 
     parent, _, run_id = text.rstrip("/").rpartition("/")
     where = Destination.parse(
-        parent, endpoint_url=endpoint_url, access_key=access_key, secret_key=secret_key, region=region
+        parent,
+        endpoint_url=endpoint_url,
+        access_key=access_key,
+        secret_key=secret_key,
+        region=region,
+        addressing_style=addressing_style,
     )
     if not isinstance(where, S3) or not run_id:
         raise InvalidUsage(f"{text!r} is not a run's trace: give a folder or s3://BUCKET/PREFIX/RUN")

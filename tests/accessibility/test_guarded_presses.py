@@ -77,7 +77,7 @@ async def test_space_counts_as_a_press_of_the_focused_button_only(shown: Shown) 
     assert await Confirm(text="^save$").fits(SPACE.tool_call, gesture, owner, scene)
     await walk.act(SPACE)
     assert [event.element for event in recorder.of("action")] == [
-        {"role": "button", "name": "Save", "application": save.application}
+        {"role": "button", "name": "Save", "application": save.application, "alike": "1"}
     ] * 2
     # Tab moves the focus to a neighbor, so the clicked button no longer has the focus.
     await walk.look(after_action=True)
@@ -122,7 +122,7 @@ async def test_accessible_names_extend_the_visible_text_but_do_not_replace_it_in
             assert await Confirm(text=text).fits(on_word.tool_call, gesture, owner, scene)
         assert not await Confirm(text="pay").fits(on_word.tool_call, gesture, owner, scene)
         await walk.act(on_sign)
-        assert recorder.of("action")[0].element == {"role": "button", "name": "Pay all", "application": pay.application}
+        assert recorder.of("action")[0].element == {"role": "button", "name": "Pay all", "application": pay.application, "alike": "1"}
 
 
 async def test_a_program_without_a_tree_is_recorded_without_an_element(tmp_path: Path) -> None:

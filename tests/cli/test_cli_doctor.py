@@ -105,7 +105,7 @@ def seen(number: int, body: dict[str, Any]) -> dict[str, Any]:
     parts = [
         part for message in body["messages"] if isinstance(message["content"], list) for part in message["content"]
     ]
-    (url,) = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    *_, url = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
     picture = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).convert("RGB")
     red, _, blue = picture.split()
     left, top, right, bottom = ImageChops.subtract(blue, red).point(lambda tone: 255 * (tone > 80)).getbbox()
@@ -169,7 +169,9 @@ def names_in(s3: S3Server) -> list[str]:
         region_name="us-east-1",
         config=Config(s3={"addressing_style": "path"}),
     )
-    return [entry["Key"] for entry in client.list_objects_v2(Bucket=s3.bucket).get("Contents", ())]
+    keys = [entry["Key"] for entry in client.list_objects_v2(Bucket=s3.bucket).get("Contents", ())]
+    # The check before a run leaves this one object.
+    return [key for key in keys if not key.endswith(".holo-tasks-may-write-once")]
 
 
 def test_the_endpoint_cannot_be_reached(doctor: CommandLine) -> None:
