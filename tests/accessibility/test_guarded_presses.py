@@ -122,7 +122,12 @@ async def test_accessible_names_extend_the_visible_text_but_do_not_replace_it_in
             assert await Confirm(text=text).fits(on_word.tool_call, gesture, owner, scene)
         assert not await Confirm(text="pay").fits(on_word.tool_call, gesture, owner, scene)
         await walk.act(on_sign)
-        assert recorder.of("action")[0].element == {"role": "button", "name": "Pay all", "application": pay.application, "alike": "1"}
+        assert recorder.of("action")[0].element == {
+            "role": "button",
+            "name": "Pay all",
+            "application": pay.application,
+            "alike": "1",
+        }
 
 
 async def test_a_program_without_a_tree_is_recorded_without_an_element(tmp_path: Path) -> None:
