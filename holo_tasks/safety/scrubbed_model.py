@@ -31,7 +31,7 @@ FREE_TEXT = frozenset(
     {"title", "goal", "progress", "content", "reason", "note", "thought", "arguments", "label", "description"}
     | {"question", "answer", "rule", "gesture", "element", "choice", "by"}
     | {"state", "wanted", "how", "name", "to", "told", "macro", "why", "windows", "press_once", "waiting_for", "unseen"}
-    | {"field", "held"}
+    | {"field", "held", "unsure"}
 )
 """Event fields with free text, which are scrubbed."""
 UNCHANGED = frozenset(

@@ -19,7 +19,12 @@ from holo_tasks.desktop import processes
 ROOT = Path(__file__).parents[2]
 POLITE = "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.3), sys.exit(7)))\n"
 DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-READY = "print('ready', flush=True)\nsignal.pause()\n"
+READY = """
+import time
+print("ready", flush=True)
+while True:
+    time.sleep(0.05)  # signal.pause() would miss a signal that comes just before it
+"""
 Start = Callable[[str], subprocess.Popen[bytes]]
 
 
