@@ -78,7 +78,7 @@ async def benchmark(
     left_out: list[str] = []
     with _deciding_model(decides) as (block, oracle):
         for suite in chosen:
-            if why := suite.why_not():
+            if why := suite.missing():
                 left_out.append(f"{suite.name}: {why}")
             for scale in [each for each in plan.scales if each in suite.scales]:
                 items = [Item(suite.name, task, seed, scale) for task in _tasks(suite, plan) for seed in plan.seeds]
@@ -106,16 +106,16 @@ async def _in_groups(
     groups = [list(alike) for _, alike in groupby(sorted(items, key=program), program)]
     room = asyncio.Semaphore(max(1, desktops // max(map(len, groups), default=1)))
 
-    async def worked(alike: list[Item]) -> list[Outcome]:
+    async def run_agent(alike: list[Item]) -> list[Outcome]:
         async with room:
             return await _worked_through(bench, alike, block, bucket, desktops)
 
     try:
         async with asyncio.TaskGroup() as tasks:
-            told = [tasks.create_task(worked(alike)) for alike in groups]
+            reported = [tasks.create_task(run_agent(alike)) for alike in groups]
     except ExceptionGroup as errors:  # the first error stops all items and is reported
         raise errors.exceptions[0] from None
-    return [outcome for each in told for outcome in each.result()]
+    return [outcome for each in reported for outcome in each.result()]
 
 
 async def _worked_through(
@@ -156,7 +156,7 @@ async def _publish(shelf: Shelf, kept: Kept, other: Kept | None, left_out: Seque
     whole = row("all", kept.results, fewest)
     suites = rows_by(lambda one: f"{one.outcome.suite} at {one.outcome.scale:g}", kept.results, fewest)
     await publish_table(
-        f"benchmark-{kept.name}", [each.cells for each in (*suites, whole)], f"Decided by {kept.plan.told}"
+        f"benchmark-{kept.name}", [each.cells for each in (*suites, whole)], f"Decided by {kept.plan.conditions}"
     )
     await publish_table("benchmark-history", past_rows(earlier), "Benchmarks with the same options, newest first")
     said = (

@@ -26,12 +26,12 @@ settings.load_profile("busy")
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "flows/demo"))]
 
-from holo_tasks.machine.memory import collect_seldom  # noqa: E402  they need the path
+from holo_tasks.machine.memory import collect_garbage_rarely  # noqa: E402  they need the path
 from tests.support import authorities, in_memory, prefect_client, schedule, warm  # noqa: E402
 from tests.support.compiled_once import compiled_once  # noqa: E402
 from tests.support.started import read_before  # noqa: E402
 
-collect_seldom()
+collect_garbage_rarely()
 _memory = in_memory.enter()
 _home = tempfile.TemporaryDirectory(prefix="holo-tests-")
 _recording = Path(_home.name, "recording")

@@ -26,15 +26,15 @@ from holo_tasks.core.elements.inventory import Discover
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input_digest import digest_of
 from holo_tasks.core.limits.budget import Limits
-from holo_tasks.core.network import Network, wanted_network
+from holo_tasks.core.network import Network, network_option
 from holo_tasks.core.person import HandOff
-from holo_tasks.core.renamed import renamed
-from holo_tasks.core.screen.monitors import wanted_monitor
+from holo_tasks.core.renamed_arguments import renamed
+from holo_tasks.core.screen.monitors import monitor_option
 from holo_tasks.core.screen.remote_screen import Remote
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.core.this_machine import loopback_address
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
-from holo_tasks.desktop.programs.wanted_program import Wanted
+from holo_tasks.desktop.programs.app_setting import AppSetting
 from holo_tasks.desktop.sandbox.folders import check_evidence
 from holo_tasks.live_view.view import LiveView, open_live_view
 from holo_tasks.loop.ask_model.corrections import CORRECTIONS
@@ -157,7 +157,7 @@ async def holo_agent(
         async def start() -> VirtualDesktop | AttachedDesktop:
             if wanted is not None and not taken:
                 taken.append(await seated.enter_async_context(held(wanted)))
-                run.switch.take_up(taken[0])
+                run.switch.add_claim(taken[0])
             return await made.start(views)
 
         screen = LazyDesktop(start, rebuilt=made.block.makes_its_own)
@@ -261,7 +261,7 @@ class _Prepared:
     @property
     def far(self) -> str:
         """The address of the remote screen on the desktop. Empty if the programs run on this machine."""
-        return Wanted.of(self.remote or self.block.app, os.environ, alone=True).far
+        return AppSetting.of(self.remote or self.block.app, os.environ, alone=True).far
 
     async def start(self, views: AsyncExitStack) -> VirtualDesktop | AttachedDesktop:
         """Start a desktop, and its live view if the block says "always"."""
@@ -272,7 +272,7 @@ class _Prepared:
             except BaseException:
                 await desktop.close()
                 raise
-            current_run().do_aside(_publish_live_view(view))
+            current_run().run_in_background(_publish_live_view(view))
         return desktop
 
     async def start_alone(self) -> VirtualDesktop | AttachedDesktop:
@@ -336,7 +336,7 @@ async def _prepared(
     ``instead`` are the monitor, the network and the remote screen that replace the desktop block's.
     """
     remote = instead[2]
-    monitor, network = wanted_monitor(instead[0]), wanted_network(instead[1])
+    monitor, network = monitor_option(instead[0]), network_option(instead[1])
     model, desktop = await _block(HoloModel, model), await _block(HoloDesktop, desktop)
     destination = (await _block(AuditBucket, audit)).destination()
     if isinstance(destination, Folder):

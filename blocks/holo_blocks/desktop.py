@@ -21,7 +21,7 @@ from holo_tasks.core.secrets.secret import Secret as TypedSecret
 from holo_tasks.core.secrets.secret import check_bound
 from holo_tasks.core.this_machine import check_display
 from holo_tasks.desktop import AttachedDesktop, Settle, VirtualDesktop
-from holo_tasks.desktop.profiles.asked import KEPT, NEW
+from holo_tasks.desktop.profiles.profile_setting import KEPT, NEW
 from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.run.rules.secret_sources import SecretSpec, resolved
 from holo_tasks.run.run import LiveViewing

@@ -60,7 +60,7 @@ def main() -> int:
             stack.callback(server.stop)
             server.enter(os.environ)
             server.wait()
-            return told(options)
+            return run_and_print(options)
     except HoloError as error:
         print(f"benchmark: {error.status}: {' '.join(str(error).split())}", file=sys.stderr)
         return error.exit_code
@@ -89,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
     return read
 
 
-def told(options: argparse.Namespace) -> int:
+def run_and_print(options: argparse.Namespace) -> int:
     """Run the flow with the options of the command line, and print its results."""
     from benchmark import benchmark
     from benchmarks.results import Shelf
@@ -130,7 +130,7 @@ def in_words(kept: Kept, shelf: Shelf) -> Iterator[str]:
     rows = [*rows_by(lambda one: f"{one.outcome.suite} at {one.outcome.scale:g}", kept.results, fewest)]
     rows.append(row("all", kept.results, fewest))
     cells = [each.cells for each in rows]
-    yield f"\nDecided by {kept.plan.told}."
+    yield f"\nDecided by {kept.plan.conditions}."
     wide = {name: max(len(name), *(len(each[name]) for each in cells)) for name in cells[0]}
     yield "  ".join(name.ljust(wide[name]) for name in cells[0])
     for each in cells:

@@ -42,7 +42,7 @@ class Ledger:
     def __init__(self, *, replay: bool = False) -> None:
         self.replay = replay
 
-    def why_not(self) -> str:
+    def missing(self) -> str:
         try:
             tk_python()
         except NoTkPython as error:
@@ -85,7 +85,7 @@ class LedgerTrial:
         self.note = f"Seen in benchmark {item.seed}"
         self._before = len(file.flags())
 
-    async def worked(self) -> object:
+    async def run_agent(self) -> object:
         await sign_on()
         if self.flags:
             return await file_flag(self.reference, self.reason, self.note, self.key)

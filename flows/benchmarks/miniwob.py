@@ -83,7 +83,7 @@ class MiniWob:
             self.tasks = tuple(name for name in self.tasks if name in BESIDE_A_CLOCK)
         self.quick = self.tasks
 
-    def why_not(self) -> str:
+    def missing(self) -> str:
         if not self.every:
             return "its pages are missing: pip install --no-deps miniwob"
         return "" if shutil.which("chromium") else "Chromium is missing: apt-get install chromium"
@@ -147,12 +147,12 @@ class MiniWobTrial:
             "return { act, width: innerWidth, height: innerHeight }; })()"
         )
 
-    async def worked(self) -> object:
+    async def run_agent(self) -> object:
         return await pursue(self.goal)
 
     def next_step(self, turns: Sequence[Any]) -> Mapping[str, Any] | None:
-        told = self._tab.value(self._oracle)
-        return in_thousandths(told["act"], told["width"], told["height"])
+        reported = self._tab.value(self._oracle)
+        return in_thousandths(reported["act"], reported["width"], reported["height"])
 
     async def judged(self, said: object) -> Judgement:
         done, reward, why = await asyncio.to_thread(

@@ -17,7 +17,7 @@ from benchmarks.suite import Trial
 from holo_tasks.contract.offered_tools import answer_only
 from holo_tasks.contract.rulebook import Body, Terms
 from holo_tasks.contract.wire_messages import task_of, turns_of
-from holo_tasks.rehearsal.errors import Refused
+from holo_tasks.rehearsal.errors import RequestRefused
 from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
 from holo_tasks.scripts.playbook import Playbook, load_playbook
 from holo_tasks.scripts.rules import Decision, decide, goal_for
@@ -53,7 +53,7 @@ class Oracle(Rehearsal):
             return decide(knows, task, turns_of(body), self._look(picture), answer_only=final)
         call = LAST if final else trial.next_step(turns_of(body))
         if call is None:
-            raise Refused(400, "no_next_step", f"the oracle knows no next step in {task[:200]!r}")
+            raise RequestRefused(400, "no_next_step", f"the oracle knows no next step in {task[:200]!r}")
         return Decision(step_of(call), "what the program tells")
 
 

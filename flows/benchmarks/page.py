@@ -89,7 +89,7 @@ def past_rows(earlier: Sequence[Kept]) -> list[dict[str, str]]:
 def _compared(first: Kept, second: Kept, fewest: Fewest) -> list[dict[str, str]]:
     both = {result.outcome.item for result in first.results} & {result.outcome.item for result in second.results}
     shared = [(kept, [result for result in kept.results if result.outcome.item in both]) for kept in (first, second)]
-    return [row(f"{kept.name}: {kept.plan.told}", results, fewest).cells for kept, results in shared if results]
+    return [row(f"{kept.name}: {kept.plan.conditions}", results, fewest).cells for kept, results in shared if results]
 
 
 def _failure(result: Result) -> dict[str, Any]:
@@ -114,8 +114,8 @@ def _failure(result: Result) -> dict[str, Any]:
 
 
 def _held_back(results: Sequence[Result]) -> list[dict[str, str]]:
-    told = Counter((result.outcome.item.name, why) for result in results for why in result.took.looked_again)
-    return [{"item": item, "times": str(times), "why": why} for (item, why), times in told.most_common()]
+    reported = Counter((result.outcome.item.name, why) for result in results for why in result.took.looked_again)
+    return [{"item": item, "times": str(times), "why": why} for (item, why), times in reported.most_common()]
 
 
 def _templates() -> Environment:

@@ -48,10 +48,10 @@ class Plan(BaseModel):
         seeds = f"seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else f"seed {self.seeds[0]}"
         scales = ", ".join(f"{scale:g}" for scale in self.scales)
         suites = ", ".join(self.suites)
-        return f"Suites: {suites} · {tasks} · {seeds} · scales: {scales} · decided by {self.told}"
+        return f"Suites: {suites} · {tasks} · {seeds} · scales: {scales} · decided by {self.conditions}"
 
     @property
-    def told(self) -> str:
+    def conditions(self) -> str:
         """Return the settings in which benchmarks of the same items may differ."""
         more = (", with the tree" if self.tree else "", ", by playbooks first" if self.replay else "")
         return f"{self.played}{''.join(more)}"
@@ -110,19 +110,19 @@ class Shelf:
             table = csv.DictWriter(file, COLUMNS)
             table.writeheader()
             table.writerows(map(line, results))
-        told = [result.model_dump(mode="json") for result in results]
-        (place / RESULTS).write_text(json.dumps(told, indent=1), encoding="utf-8")
+        reported = [result.model_dump(mode="json") for result in results]
+        (place / RESULTS).write_text(json.dumps(reported, indent=1), encoding="utf-8")
 
     def read(self, name: str) -> Kept:
         """Return the results of a finished benchmark."""
         place = self.place(name)
         try:
-            told = json.loads((place / RESULTS).read_text(encoding="utf-8"))
+            reported = json.loads((place / RESULTS).read_text(encoding="utf-8"))
             plan = Plan.model_validate_json((place / PLAN).read_text(encoding="utf-8"))
         except FileNotFoundError:
             known = ", ".join(kept.name for kept in self.all()) or "none yet"
             raise InvalidUsage(f"There are no results of a benchmark {name!r} in {self.folder}; of: {known}.") from None
-        return Kept(name, plan, tuple(map(Result.model_validate, told)))
+        return Kept(name, plan, tuple(map(Result.model_validate, reported)))
 
     def all(self) -> list[Kept]:
         """Return all finished benchmarks, oldest first."""
@@ -171,7 +171,7 @@ def history(kept: Sequence[Kept]) -> list[Past]:
     A regression is a success share whose interval lies below the other's, more silent wrongs, or a task whose seeds had
     all succeeded and no longer do.
     """
-    told: list[Past] = []
+    reported: list[Past] = []
     before: Kept | None = None
     for each in kept:
         worse: list[str] = []
@@ -179,12 +179,12 @@ def history(kept: Sequence[Kept]) -> list[Past]:
         if before is not None:
             if regressed(each.success, before.success):
                 worse.append("fewer succeed")
-            if told and wrongs > told[-1].silent_wrong:
+            if reported and wrongs > reported[-1].silent_wrong:
                 worse.append("more silent wrongs")
             worse += sorted(_all_good(before) - _all_good(each))
-        told.append(Past(each.name, each.success, wrongs, tuple(worse)))
+        reported.append(Past(each.name, each.success, wrongs, tuple(worse)))
         before = each
-    return told
+    return reported
 
 
 def _all_good(kept: Kept) -> set[str]:

@@ -20,7 +20,7 @@ class Trial(Protocol):
     key: str
     """Key of its evidence."""
 
-    async def worked(self) -> object:
+    async def run_agent(self) -> object:
         """Let the agent work on the item, as a flow would; return its answer."""
         ...
 
@@ -49,7 +49,7 @@ class Suite(Protocol):
     scales: tuple[float, ...]
     """The scales that make a difference. A suite that does not scale has only 1."""
 
-    def why_not(self) -> str:
+    def missing(self) -> str:
         """Return the missing requirement of this machine, or an empty string. Lists only tasks that can run here."""
         ...
 

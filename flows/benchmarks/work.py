@@ -89,7 +89,7 @@ async def attempt(key: str, suite: str, task: str, seed: int, scale: float) -> O
         status, reason = "answered", ""
         with bench.oracle.plays(trial.goal, trial) if bench.oracle else nullcontext():
             try:
-                said = await trial.worked()
+                said = await trial.run_agent()
             except HoloError as error:
                 if _not_of_it(error, run):
                     raise

@@ -166,15 +166,15 @@ def write_maildir(path: str | Path, *, one_of_each: bool = False) -> list[Expect
 
 def expected(*, one_of_each: bool = False) -> list[Expected]:
     """Return the correct results for the messages that `write_maildir` writes."""
-    return [told for _, _, told in _taken(one_of_each)]
+    return [reported for _, _, reported in _taken(one_of_each)]
 
 
 def _taken(one_of_each: bool) -> Iterator[tuple[int, bytes, Expected]]:
     outcomes = set[str]()
-    for number, (raw, told) in enumerate(messages()):
-        if not (one_of_each and told.outcome in outcomes):
-            outcomes.add(told.outcome)
-            yield number, raw, told
+    for number, (raw, reported) in enumerate(messages()):
+        if not (one_of_each and reported.outcome in outcomes):
+            outcomes.add(reported.outcome)
+            yield number, raw, reported
 
 
 def messages() -> list[tuple[bytes, Expected]]:

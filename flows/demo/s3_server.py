@@ -242,9 +242,9 @@ class S3Server:
     def _pause(self, deadline: float) -> None:
         process = self._process
         if process is None or process.poll() is not None or time.monotonic() > deadline:
-            told = (self.folder / "weed.log").read_bytes()[self._told_before :].decode(errors="replace")
-            kind = _PortTakenError if any(words in told for words in _TAKEN) else TimeoutError
-            raise kind(f"the S3 server did not start; the end of {self.folder / 'weed.log'}:\n{told[-2000:]}")
+            reported = (self.folder / "weed.log").read_bytes()[self._told_before :].decode(errors="replace")
+            kind = _PortTakenError if any(words in reported for words in _TAKEN) else TimeoutError
+            raise kind(f"the S3 server did not start; the end of {self.folder / 'weed.log'}:\n{reported[-2000:]}")
         time.sleep(0.05)
 
 

@@ -37,12 +37,12 @@ from holo_tasks.accessibility.connection import (
     properties_of,
     property_of,
 )
-from holo_tasks.accessibility.mending import Asks, Facts, Unclear, drawn_over, mended
 from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of, shown_facts
 from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import may_show_more
 from holo_tasks.accessibility.sheet_cells import filled_cells
 from holo_tasks.accessibility.swing import is_swing, may_list, visible_part
+from holo_tasks.accessibility.tree_update import Facts, ReadFunctions, UnclearChanges, drawn_over, mended
 from holo_tasks.accessibility.values import VALUE_CHARACTERS, read_choice_labels, read_shortcuts, read_values
 from holo_tasks.core.elements.elements import How
 from holo_tasks.core.screen.geometry import Box
@@ -123,7 +123,7 @@ class Application:
         began, at_ns = time.perf_counter(), view.at_ns or time.monotonic_ns()
         try:
             if connection is not None and connection.open and self.how != "none" and not self.late:
-                changes = connection.taken()
+                changes = connection.take_changes()
                 changes.keep_redrawn({node.path for node in self.nodes})
                 if not changes and anew == ():
                     if not self._has_to_confirm(at_ns):
@@ -139,7 +139,7 @@ class Application:
             if connection is None or not connection.open:
                 connection = self._connection = await self._connect()
             connection.allow()
-            connection.taken()
+            connection.take_changes()
             before = shown_facts(self.nodes)
             await self._read(connection, drawn)
             self.late, self.measured_ns, self._read_ns = False, at_ns, time.monotonic_ns()
@@ -212,14 +212,14 @@ class Application:
             # LibreOffice creates cells on request and deletes them after some seconds.
             return all(node.extents for node in self.nodes if node.cell)
         try:
-            asks = Asks(
+            asks = ReadFunctions(
                 partial(self._read_complete, connection),
                 partial(self._facts, connection),
                 partial(self._where, connection),
             )
             over = drawn_over(self.nodes, anew, hidden=self.is_swing)
             done = await mended(self.nodes, changes, over, asks, beside=anew != drawn)
-        except Unclear:
+        except UnclearChanges:
             return False
         if len(done.nodes) > MOST_ELEMENTS or (self.is_swing and done.turned):
             return False
@@ -279,7 +279,7 @@ class Application:
 
     async def _read(self, connection: Connection, drawn: tuple[Box, ...] | None) -> None:
         self.changes += 1
-        kept, told = self._unmoved_paths(drawn), {node.path: node for node in self.nodes}
+        kept, reported = self._unmoved_paths(drawn), {node.path: node for node in self.nodes}
         self.note = ""
         items = {} if self.is_swing else await self._cached(connection)
         if len(items) > 1:
@@ -294,7 +294,7 @@ class Application:
             self._add_showing()
         elsewhere = []
         for node in self.nodes:
-            if then := told.get(node.path):
+            if then := reported.get(node.path):
                 node.element, node.since_ns, node.seen = then.element, then.since_ns, then.seen
                 node.extents = then.extents if kept else None
                 node.shortcut = then.shortcut if then.name == node.name else None
@@ -340,7 +340,7 @@ class Application:
         read = {"a((so)(so)(so)iiassusau)": newer_item, "a((so)(so)(so)a(so)assusau)": older_item}.get(signature)
         if read is None:
             return {}
-        found = (read(told) for told in body[0])
+        found = (read(reported) for reported in body[0])
         return {item.node.path: item for item in found if not item.node.states & protocol.DEFUNCT}
 
     async def _complete(self, connection: Connection, items: dict[str, CachedItem]) -> None:
@@ -349,8 +349,8 @@ class Application:
         lacking = [
             path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or makes_paragraphs(item)
         ]
-        told = await self._children_of(connection, lacking)
-        below = dict(zip(lacking, told, strict=True))
+        reported = await self._children_of(connection, lacking)
+        below = dict(zip(lacking, reported, strict=True))
         for _ in range(DEEPEST):
             if not below or len(items) > MOST_ELEMENTS:
                 return
@@ -380,8 +380,8 @@ class Application:
             for above, paths in below.items()
             if above in items and len({items[path].index for path in paths if items[path].index >= 0}) < len(paths)
         ][:MOST_UNSORTED]
-        told = await self._children_of(connection, unsure)
-        for above, children in zip(unsure, told, strict=True):
+        reported = await self._children_of(connection, unsure)
+        for above, children in zip(unsure, reported, strict=True):
             places = {path: place for place, path in enumerate(children or ())}
             below[above].sort(key=lambda path: places.get(path, len(places)))
         for above, paths in below.items():
@@ -399,10 +399,10 @@ class Application:
             below: list[tuple[str, int]] = []
             for some in _batched(level):  # finished batches stay if the time ends before all have answered
                 asked = await self._read_elements(connection, [path for path, _ in some])
-                for (_, parent), told in zip(some, asked, strict=True):
-                    if told is None:
+                for (_, parent), reported in zip(some, asked, strict=True):
+                    if reported is None:
                         continue
-                    node, children = told
+                    node, children = reported
                     node.parent = parent
                     self.nodes.append(node)
                     below += ((path, len(self.nodes) - 1) for path in children)
@@ -416,10 +416,10 @@ class Application:
         ask, accessible, many = connection.all, protocol.ACCESSIBLE, len(paths)
         roles = [method(path, accessible, "GetRole", "u") for path in paths]
         states = [method(path, accessible, "GetState", "au") for path in paths]
-        told = await ask(self.bus_name, [*roles, *states, *self._about(paths)])
+        reported = await ask(self.bus_name, [*roles, *states, *self._about(paths)])
         found: dict[str, tuple[Node, list[str]]] = {}
         for path, role, bits, about in zip(
-            paths, told[:many], told[many : 2 * many], pairs_of(told[2 * many :], many), strict=True
+            paths, reported[:many], reported[many : 2 * many], pairs_of(reported[2 * many :], many), strict=True
         ):
             if role is not None and bits is not None and about is not None:
                 node = found.setdefault(path, (node_of(path, about[0], role, bits, ()), []))[0]
@@ -434,10 +434,10 @@ class Application:
         ]
         offered = [method(node.path, accessible, "GetInterfaces", "as") for node in more]
         inside = [method(node.path, accessible, "GetChildren", "a(so)") for node in above]
-        told = await ask(self.bus_name, [*offered, *inside])
-        for node, interfaces in zip(more, told, strict=False):
+        reported = await ask(self.bus_name, [*offered, *inside])
+        for node, interfaces in zip(more, reported, strict=False):
             node.offers(interfaces or ())
-        for node, below in zip(above, told[len(more) :], strict=True):
+        for node, below in zip(above, reported[len(more) :], strict=True):
             if below is None:
                 del found[node.path]
             else:
@@ -459,19 +459,21 @@ class Application:
     async def _read_complete(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
         """Read elements like `_read_elements`; ``None`` also for elements that do not list all their children."""
         return [
-            None if told is None or told[0].count > MOST_CHILDREN or told[0].states & INCOMPLETE_STATES else told
-            for told in await self._read_elements(connection, paths)
+            None
+            if reported is None or reported[0].count > MOST_CHILDREN or reported[0].states & INCOMPLETE_STATES
+            else reported
+            for reported in await self._read_elements(connection, paths)
         ]
 
     async def _facts(self, connection: Connection, paths: Sequence[str]) -> list[Facts | None]:
         """Read the values of elements that may change without a signal: name, states and number of children."""
         states = [method(path, protocol.ACCESSIBLE, "GetState", "au") for path in paths]
-        told = await connection.all(self.bus_name, [*states, *self._about(paths)])
+        reported = await connection.all(self.bus_name, [*states, *self._about(paths)])
         return [
             None
             if about is None or bits is None
             else (one_line(about[0], NAME_CHARACTERS), protocol.state_bits(bits), about[1])
-            for bits, about in zip(told[: len(paths)], pairs_of(told[len(paths) :], len(paths)), strict=True)
+            for bits, about in zip(reported[: len(paths)], pairs_of(reported[len(paths) :], len(paths)), strict=True)
         ]
 
     def _about(self, paths: Sequence[str]) -> list[Question]:
@@ -482,16 +484,16 @@ class Application:
         return names + [property_of(path, protocol.ACCESSIBLE, "ChildCount", "i") for path in paths]
 
     async def _children(self, connection: Connection, path: str) -> list[str]:
-        told = await connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetChildren", "a(so)")
-        return self._own_paths(told)
+        reported = await connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetChildren", "a(so)")
+        return self._own_paths(reported)
 
     async def _children_of(self, connection: Connection, paths: Sequence[str]) -> list[list[str] | None]:
         asked = [method(path, protocol.ACCESSIBLE, "GetChildren", "a(so)") for path in paths]
-        told = await connection.all(self.bus_name, asked)
-        return [None if each is None else self._own_paths(each) for each in told]
+        reported = await connection.all(self.bus_name, asked)
+        return [None if each is None else self._own_paths(each) for each in reported]
 
-    def _own_paths(self, told: Sequence[tuple[str, str]]) -> list[str]:
-        return [below for name, below in told[:MOST_CHILDREN] if name == self.bus_name and below != protocol.NULL]
+    def _own_paths(self, reported: Sequence[tuple[str, str]]) -> list[str]:
+        return [below for name, below in reported[:MOST_CHILDREN] if name == self.bus_name and below != protocol.NULL]
 
     def _add_showing(self) -> None:
         """Add the state `showing` to visible elements in a showing window. GTK 4 sets it for windows only."""
@@ -503,25 +505,25 @@ class Application:
     async def _where(self, connection: Connection, paths: Sequence[str]) -> list[Extents | None]:
         """Read the extents of elements; ``None`` for an element that does not answer."""
         where = protocol.COMPONENT, "GetExtents", "(iiii)", protocol.IN_WINDOW if self.in_window else protocol.ON_SCREEN
-        told = await connection.all(self.bus_name, [method(path, *where) for path in paths])
-        return [None if extents is None else tuple(extents) for extents in told]
+        reported = await connection.all(self.bus_name, [method(path, *where) for path in paths])
+        return [None if extents is None else tuple(extents) for extents in reported]
 
     async def _measure(
-        self, connection: Connection, some: Sequence[Node], told: Mapping[str, Extents | None] = NO_EXTENTS
+        self, connection: Connection, some: Sequence[Node], reported: Mapping[str, Extents | None] = NO_EXTENTS
     ) -> set[int]:
         """Read the extents of the showing elements in ``some``, and of all elements inside those that moved.
 
-        ``told`` holds extents that are known already, by path. Returns the indexes of the elements that moved.
+        ``reported`` holds extents that are known already, by path. Returns the indexes of the elements that moved.
         """
         before = {node.path: node.extents for node in self.nodes}
         asked: set[str] = set()
         moved: set[int] = set()
         while some := [n for n in some if n.placed and n.states & protocol.SHOWING and n.path not in asked]:
             asked |= {node.path for node in some}
-            unknown = [node.path for node in some if node.path not in told]
-            told = {**told, **dict(zip(unknown, await self._where(connection, unknown), strict=True))}
+            unknown = [node.path for node in some if node.path not in reported]
+            reported = {**reported, **dict(zip(unknown, await self._where(connection, unknown), strict=True))}
             for node in some:
-                node.extents = told[node.path]
+                node.extents = reported[node.path]
             moved, inside = self._moved(before)
             some = [self.nodes[place] for place in inside]
         embedded.move(self.nodes)
@@ -564,16 +566,18 @@ class Application:
                 continue
             self.note = PARTLY
             cells = [path for path in dict.fromkeys(found) if path not in known][: MOST_ELEMENTS - len(self.nodes)]
-            told = [node for node in await answers(*(partial(self._cell, connection, path) for path in cells)) if node]
-            for node in told:
+            reported = [
+                node for node in await answers(*(partial(self._cell, connection, path) for path in cells)) if node
+            ]
+            for node in reported:
                 node.parent, node.extents = place, embedded.by(node.extents, table.moved)
-            self.nodes += told
+            self.nodes += reported
 
     async def _cell(self, connection: Connection, path: str) -> Node:
-        (told,) = await self._read_elements(connection, [path])
-        if told is None:
+        (reported,) = await self._read_elements(connection, [path])
+        if reported is None:
             raise NoAnswer("an element is gone")
-        node, _ = told
+        node, _ = reported
         node.cell = True
         node.extents = tuple(
             await connection.value(self.bus_name, path, protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN)

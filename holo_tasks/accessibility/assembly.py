@@ -9,7 +9,7 @@ from typing import TypeAlias
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.node import Node
-from holo_tasks.accessibility.placement import Extents, Fit, View, fit, place, popup_fit, sound
+from holo_tasks.accessibility.placement import Extents, View, WindowScale, are_plausible, fit, place, popup_fit
 from holo_tasks.accessibility.swing import ROOT_PANE, corrected, described, is_swing
 from holo_tasks.accessibility.toolkits import lacking
 from holo_tasks.core.elements import elements
@@ -38,7 +38,7 @@ class _Part:
 
     app: Application
     places: Sequence[int]
-    fit: Fit | None
+    fit: WindowScale | None
 
     @property
     def level(self) -> int:
@@ -51,14 +51,14 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
     ``why_not`` of the tree names programs whose elements are missing or not complete.
     """
     parts: list[_Part] = []
-    told: list[elements.Application] = []
+    reported: list[elements.Application] = []
     for app in found:
         its = [_Part(app, places, _fit(app, places, view)) for places in _windows(app.nodes)]
         misfits = any(part.fit is None and app.nodes[part.places[0]].states & protocol.SHOWING for part in its)
         note = (TOO_LATE if app.late else "") or app.note or (MISFITS if misfits else "")
         how = app.how if app.nodes else "none"
         scale = next((part.fit.factor for part in its if part.fit is not None), 1.0)
-        told.append(elements.Application(app.name, app.pid, app.toolkit, how, round(app.took_ms, 1), note, scale))
+        reported.append(elements.Application(app.name, app.pid, app.toolkit, how, round(app.took_ms, 1), note, scale))
         parts += (part for part in its if view.bound is None or _is_within(part, view))
     merged: list[Element] = []
     swing = {app: corrected(app.nodes) for app in found if is_swing(app.toolkit)}
@@ -67,11 +67,11 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
     silent: dict[int, str] = {window.pid: window.title for window in view.windows if window.pid}
     for app in found:
         silent.pop(app.pid, None)
-    heard = merged or any(app.note for app in told)
-    told += (elements.Application(title, pid, "", "none", note=lacking(pid)) for pid, title in silent.items())
-    notes = [f"{app.name or f'Process {app.pid}'}: {app.note}." for app in told if app.note]
-    why_not = " ".join(notes if heard else [NOBODY, *notes])
-    return ElementTree(tuple(merged), tuple(told), complete=not notes and bool(merged), why_not=why_not)
+    has_reports = merged or any(app.note for app in reported)
+    reported += (elements.Application(title, pid, "", "none", note=lacking(pid)) for pid, title in silent.items())
+    notes = [f"{app.name or f'Process {app.pid}'}: {app.note}." for app in reported if app.note]
+    why_not = " ".join(notes if has_reports else [NOBODY, *notes])
+    return ElementTree(tuple(merged), tuple(reported), complete=not notes and bool(merged), why_not=why_not)
 
 
 def _is_within(part: _Part, view: View) -> bool:
@@ -89,7 +89,7 @@ def _windows(nodes: Sequence[Node]) -> list[list[int]]:
     return list(found.values())
 
 
-def _fit(app: Application, places: Sequence[int], view: View) -> Fit | None:
+def _fit(app: Application, places: Sequence[int], view: View) -> WindowScale | None:
     """Return the fit of a window, in Java by its root pane, because Java's windows report no or wrong extents."""
     window = app.nodes[places[0]]
     inside = [node for node in (app.nodes[each] for each in places[1:2]) if node.role == ROOT_PANE]
@@ -128,33 +128,33 @@ def _placed(part: _Part, first: int, view: View, swing: Sequence[Extents | None]
             states |= {COVERED}
         node.seen = box
         shortcut = node.shortcut or ""
-        told = role, name, states, box, ids[node.parent], value, node.protected, shortcut
-        node.element = _element(node.element, number, told, app)
+        reported = role, name, states, box, ids[node.parent], value, node.protected, shortcut
+        node.element = _element(node.element, number, reported, app)
         made.append(node.element)
     return made
 
 
-def _page_fit(part: _Part) -> Fit | None:
+def _page_fit(part: _Part) -> WindowScale | None:
     """Return the fit of a Chromium page whose window reports scaled pixels, else ``None``.
 
     Chromium reports its windows and controls in its own pixels, but the elements of a page in screen pixels.
     """
     if part.fit is None or part.fit.factor == 1 or not part.app.toolkit.lower().startswith("chrom"):
         return None
-    return Fit(1.0, 0.0, 0.0, part.fit.level)
+    return WindowScale(1.0, 0.0, 0.0, part.fit.level)
 
 
-def _element(before: Element | None, number: int, told: _Values, app: Application) -> Element:
+def _element(before: Element | None, number: int, reported: _Values, app: Application) -> Element:
     """Return an element with these values; ``before`` itself if it has them already."""
-    role, name, states, box, parent, value, protected, shortcut = told
+    role, name, states, box, parent, value, protected, shortcut = reported
     if before is not None and (before.id, before.application) == (number, app.name):
         then = before.role, before.name, before.states, before.box, before.parent, before.value
-        if (*then, before.protected, before.shortcut) == told:
+        if (*then, before.protected, before.shortcut) == reported:
             return before
     return Element(number, role, name, states, box, parent, app.name, app.pid, value, protected, shortcut)
 
 
-def _popup(node: Node, above: Node, pid: int, view: View) -> Fit | None:
+def _popup(node: Node, above: Node, pid: int, view: View) -> WindowScale | None:
     """Return the fit of the elements in a popup of GTK 4; ``None`` if the node is not an open popup."""
     may_be = node.role in POPPED_UP or above.role in POPPED_UP or node.name.startswith(POPOVER)
     if not may_be or node.extents is None or above.extents is None:
@@ -162,9 +162,9 @@ def _popup(node: Node, above: Node, pid: int, view: View) -> Fit | None:
     return popup_fit(node.extents, above.extents, pid, view.windows)
 
 
-def _box(fit: Fit | None, pid: int, node: Node, extents: Extents | None, view: View) -> tuple[Box, bool]:
+def _box(fit: WindowScale | None, pid: int, node: Node, extents: Extents | None, view: View) -> tuple[Box, bool]:
     """Return an element's box, and whether another program covers it; ``NOWHERE`` if it has no place on the screen."""
-    if fit is None or extents is None or not node.states & protocol.SHOWING or not sound(extents):
+    if fit is None or extents is None or not node.states & protocol.SHOWING or not are_plausible(extents):
         return NOWHERE, False
     box, covered = place(fit.on_screen(extents), pid, view.windows, view.area)
     return box or NOWHERE, covered

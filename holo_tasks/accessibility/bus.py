@@ -76,7 +76,7 @@ REGISTRY_VARIABLES = ("PATH", "LANG", "HOLO_DESKTOP")
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
+class BusUser:
     """Another user whose programs use a bus, and the folder with the socket for them."""
 
     uid: int
@@ -87,7 +87,7 @@ class Guest:
     def socket(self) -> Path:
         return self.folder / "bus"
 
-    def why_not(self) -> str:
+    def unavailable_reason(self) -> str:
         """Return why programs of this user cannot use a bus; empty if they can."""
         try:
             pwd.getpwuid(self.uid)
@@ -95,7 +95,7 @@ class Guest:
             return f"D-Bus does not accept users without a name: make an entry for user {self.uid} (useradd)."
         return "" if shutil.which(AS_USER) else f"There is no {AS_USER} here: apt-get install util-linux"
 
-    def as_it(self, command: str, env: Mapping[str, str]) -> str:
+    def run_as_user(self, command: str, env: Mapping[str, str]) -> str:
         """Return a command that runs ``command`` as this user, with this environment and without our capabilities."""
         given = shlex.join(f"{name}={text}" for name, text in env.items())
         rights = "--clear-groups --no-new-privs --inh-caps=-all --ambient-caps=-all"
@@ -105,13 +105,13 @@ class Guest:
 
 @dataclass(frozen=True, slots=True)
 class Bus:
-    """A running bus. ``why_not`` is empty if programs can publish their elements on it."""
+    """A running bus. ``unavailable_reason`` is empty if programs can publish their elements on it."""
 
     process: subprocess.Popen[bytes] | None
     address: str
     ready: int
-    why_not: str = ""
-    guest: Guest | None = None
+    unavailable_reason: str = ""
+    guest: BusUser | None = None
 
     @property
     def address_for_programs(self) -> str:
@@ -129,10 +129,10 @@ class Bus:
             "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
             "GNOME_ACCESSIBILITY": "1",  # Firefox
         }
-        return on if self.why_not else on | telling
+        return on if self.unavailable_reason else on | telling
 
 
-def telling(command: Sequence[str], place: int = 0) -> list[str]:
+def with_accessibility(command: Sequence[str], place: int = 0) -> list[str]:
     """Return a Chromium-based program's command with the option to publish its pages, unless it has it already.
 
     ``place`` is the index of the program in the command.
@@ -148,18 +148,18 @@ def launch(
     start: Callable[..., subprocess.Popen[bytes]],
     *,
     closed: bool = False,
-    guest: Guest | None = None,
+    guest: BusUser | None = None,
 ) -> Bus:
     """Start a bus whose socket is in ``folder``; `listening` waits for it.
 
     ``start`` takes the arguments of `subprocess.Popen`. A ``closed`` program, and programs of a ``guest``, cannot set
-    variables for the registry. If the bus cannot be started, ``why_not`` of the result gives the reason.
+    variables for the registry. If the bus cannot be started, ``unavailable_reason`` of the result gives the reason.
     """
     program, registry = shutil.which(PROGRAM), registry_program()
     path = folder / "bus"
     if program is None:
         return Bus(None, "", -1, f"There is no {PROGRAM} here: apt-get install {PACKAGES}")
-    if guest is not None and (why_not := guest.why_not()):
+    if guest is not None and (why_not := guest.unavailable_reason()):
         return Bus(None, "", -1, why_not)
     if len(os.fsencode(path)) > LONGEST_PATH:
         return Bus(None, "", -1, f"The path {path} is too long for a socket: set TMPDIR to a shorter one.")
@@ -171,7 +171,7 @@ def launch(
     if guest is not None:
         guest.folder.mkdir(mode=0o700)
         own |= {"XDG_RUNTIME_DIR": str(guest.folder), **{name: env[name] for name in REGISTRY_VARIABLES if name in env}}
-        registry = registry and guest.as_it(registry, own)
+        registry = registry and guest.run_as_user(registry, own)
     services = folder / "services"
     services.mkdir(mode=0o700)
     if registry:
@@ -207,7 +207,7 @@ def launch(
 def listening(bus: Bus) -> Bus:
     """Wait until the bus accepts connections, and return it.
 
-    If it does not start, return a bus without a process, whose ``why_not`` gives the reason.
+    If it does not start, return a bus without a process, whose ``unavailable_reason`` gives the reason.
     """
     if bus.process is None:
         return bus
@@ -227,7 +227,7 @@ def listening(bus: Bus) -> Bus:
     return Bus(None, "", -1, why_not)
 
 
-def _give_socket(guest: Guest | None) -> None:
+def _give_socket(guest: BusUser | None) -> None:
     """Make a guest the owner of their socket, in a folder that they may enter but that stays ours."""
     if guest is not None:
         guest.socket.chmod(0o600)
@@ -238,8 +238,8 @@ def _give_socket(guest: Guest | None) -> None:
 
 def registry_program() -> str:
     """Return the path of AT-SPI's registry; empty if it is not installed."""
-    told = SERVICES / f"{REGISTRY}.service"
-    named = re.findall(r"^Exec=(\S+)", told.read_text(errors="replace"), re.MULTILINE) if told.is_file() else []
+    reported = SERVICES / f"{REGISTRY}.service"
+    named = re.findall(r"^Exec=(\S+)", reported.read_text(errors="replace"), re.MULTILINE) if reported.is_file() else []
     return next((path for path in (*named, *USUAL_REGISTRIES) if os.access(path, os.X_OK)), "")
 
 

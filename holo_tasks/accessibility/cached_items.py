@@ -26,17 +26,17 @@ class CachedItem:
     """Its number of children as it publishes it; the cache may hold fewer."""
 
 
-def newer_item(told: Sequence[Any]) -> CachedItem:
+def newer_item(reported: Sequence[Any]) -> CachedItem:
     """Return an element of a cache that gives the index and the number of children of each element."""
-    (_, path), _, (_, above), index, count, interfaces, name, role, _, states = told
+    (_, path), _, (_, above), index, count, interfaces, name, role, _, states = reported
     node = node_of(path, name, role, states, interfaces)
     node.count = count
     return CachedItem(node, above, index, count=count)
 
 
-def older_item(told: Sequence[Any]) -> CachedItem:
+def older_item(reported: Sequence[Any]) -> CachedItem:
     """Return an element of a cache of the older format, which lists the children of each element."""
-    (_, path), _, (_, above), below, interfaces, name, role, _, states = told
+    (_, path), _, (_, above), below, interfaces, name, role, _, states = reported
     return CachedItem(
         node_of(path, name, role, states, interfaces), above, 0, [each for _, each in below[:MOST_CHILDREN]]
     )
@@ -93,20 +93,21 @@ def arranged(items: Mapping[str, CachedItem]) -> tuple[list[Node], bool]:
     return found, cut
 
 
-def pairs_of(told: Sequence[Any], many: int) -> list[tuple[str, int] | None]:
+def pairs_of(reported: Sequence[Any], many: int) -> list[tuple[str, int] | None]:
     """Return name and number of children of ``many`` elements from the answers to `_about`; ``None`` for a gone one."""
-    if len(told) == many:  # all properties of each
+    if len(reported) == many:  # all properties of each
         named = [
-            each if each is None else [each[word].value if word in each else None for word in WORDS] for each in told
+            each if each is None else [each[word].value if word in each else None for word in WORDS]
+            for each in reported
         ]
     else:
-        named = [list(pair) for pair in zip(told[:many], told[many:], strict=True)]
+        named = [list(pair) for pair in zip(reported[:many], reported[many:], strict=True)]
     return [pair if pair is None else (_text(pair[0]), _number(pair[1])) for pair in named]
 
 
-def _text(told: object) -> str:
-    return told if isinstance(told, str) else ""
+def _text(reported: object) -> str:
+    return reported if isinstance(reported, str) else ""
 
 
-def _number(told: object) -> int:
-    return told if isinstance(told, int) else 0
+def _number(reported: object) -> int:
+    return reported if isinstance(reported, int) else 0

@@ -67,14 +67,14 @@ class Changes:
         self.own |= self.redrawn.intersection(known)
         self.redrawn.clear()
 
-    def hear(self, path: str, interface: str, member: str, body: Sequence[Any]) -> None:
+    def record_signal(self, path: str, interface: str, member: str, body: Sequence[Any]) -> None:
         """Record a signal; set ``everything`` if it is unknown or too many elements changed."""
         if self.everything:
             return
-        told = (
+        reported = (
             len(self.own) + len(self.redrawn) + len(self.inside) + len(self.shown) + len(self.added) + len(self.removed)
         )
-        if told >= MOST_TOLD or not self._record(path, interface, member, body):
+        if reported >= MOST_TOLD or not self._record(path, interface, member, body):
             self.everything = True
 
     def _record(self, path: str, interface: str, member: str, body: Sequence[Any]) -> bool:

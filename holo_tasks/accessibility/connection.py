@@ -52,10 +52,10 @@ class Question:
         """Return the value of an answer; ``None`` if it is an error or has another signature."""
         if answer.message_type is MessageType.ERROR or answer.signature != self.kind:
             return None
-        (told,) = answer.body
+        (reported,) = answer.body
         if not self.of_property:
-            return told
-        return told.value if told.signature == self.of_property else None
+            return reported
+        return reported.value if reported.signature == self.of_property else None
 
 
 def method(path: str, interface: str, member: str, kind: str, *arguments: int) -> Question:
@@ -168,15 +168,15 @@ class Connection:
     async def value(self, name: str, path: str, interface: str, member: str, kind: str, *arguments: int) -> Any:
         """Call a method and return its one value. Raises `NoAnswer` if its signature is not ``kind``."""
         signature = ("u" if member == "GetExtents" else "i") * len(arguments)
-        told, body = await self.ask(name, path, interface, member, signature, arguments)
-        if told != kind:
-            raise NoAnswer(f"{member} answers with {told[:20]}, not {kind}")
+        reported, body = await self.ask(name, path, interface, member, signature, arguments)
+        if reported != kind:
+            raise NoAnswer(f"{member} answers with {reported[:20]}, not {kind}")
         return body[0]
 
     async def property(self, name: str, path: str, interface: str, member: str, kind: str) -> Any:
         """Return a property. Raises `NoAnswer` if its signature is not ``kind``."""
-        told, body = await self.ask(name, path, PROPERTIES, "Get", "ss", [interface, member])
-        if told != "v" or body[0].signature != kind:
+        reported, body = await self.ask(name, path, PROPERTIES, "Get", "ss", [interface, member])
+        if reported != "v" or body[0].signature != kind:
             raise NoAnswer(f"{member} is of another kind")
         return body[0].value
 
@@ -185,10 +185,10 @@ class Connection:
         _, body = await self.ask(DAEMON, DAEMON_PATH, DAEMON, member, "s", [argument])
         return body[0] if body else None
 
-    def taken(self) -> Changes:
+    def take_changes(self) -> Changes:
         """Return the changes that were signalled since the last call."""
-        heard, self._heard = self._heard, Changes()
-        return heard
+        changes, self._heard = self._heard, Changes()
+        return changes
 
     def close(self) -> None:
         """Close the connection to the bus."""
@@ -200,7 +200,7 @@ class Connection:
         if message.message_type is MessageType.SIGNAL and not own:
             if message.member == "StateChanged" and list(message.body[:1]) == ["busy"]:
                 self._hear_busy(message.path or "", begins=message.body[1:2] != [0])
-            self._heard.hear(message.path or "", message.interface or "", message.member or "", message.body)
+            self._heard.record_signal(message.path or "", message.interface or "", message.member or "", message.body)
 
     def _hear_busy(self, path: str, *, begins: bool) -> None:
         """Record whether an element is busy.

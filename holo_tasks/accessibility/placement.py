@@ -83,7 +83,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class WindowScale:
     """The factor and offset from a toolkit's pixels to those of the screen, for one window."""
 
     factor: float
@@ -92,9 +92,9 @@ class Fit:
     level: int
     """Index of the window in `View.windows`."""
 
-    def on_screen(self, told: Extents) -> Box:
+    def on_screen(self, reported: Extents) -> Box:
         """Return a toolkit's extents as a box in screen pixels."""
-        left, top, width, height = told
+        left, top, width, height = reported
         f = self.factor
         if f == 1:
             return Box(left + round(self.right), top + round(self.down), width, height)
@@ -106,28 +106,28 @@ class Fit:
         )
 
 
-def fit(told: Extents, name: str, pid: int, windows: Sequence[TopWindow], *, in_window: bool) -> Fit | None:
+def fit(reported: Extents, name: str, pid: int, windows: Sequence[TopWindow], *, in_window: bool) -> WindowScale | None:
     """Return the fit of a tree's window to a window of the X server, or ``None`` if no window of the process matches.
 
     With ``in_window`` positions are relative to the window, so the window's own position means nothing.
     """
-    if not sound(told):
+    if not are_plausible(reported):
         return None
-    best: tuple[tuple[bool, ...], Fit] | None = None
+    best: tuple[tuple[bool, ...], WindowScale] | None = None
     for level, window in enumerate(windows):
         if window.pid != pid:
             continue
         for area in dict.fromkeys((window.box, window.framed)):
-            factor = _factor(told, area)
+            factor = _factor(reported, area)
             if factor is None:
                 continue
-            left, top = (0, 0) if in_window else told[:2]
+            left, top = (0, 0) if in_window else reported[:2]
             right, down = area.left - left * factor, area.top - top * factor
             moved = not in_window and max(abs(right), abs(down)) > SLACK * max(1.0, factor)
             other_name = bool(name) and name != window.title
-            rated = ((moved, other_name, factor != 1, area != window.box), Fit(factor, right, down, level))
+            rated = ((moved, other_name, factor != 1, area != window.box), WindowScale(factor, right, down, level))
             if not moved and not in_window:
-                rated = (rated[0], Fit(factor, 0.0, 0.0, level))
+                rated = (rated[0], WindowScale(factor, 0.0, 0.0, level))
             if best is None or rated[0] < best[0]:
                 best = rated
     if best is None or (best[0][0] and best[0][1]):
@@ -135,28 +135,28 @@ def fit(told: Extents, name: str, pid: int, windows: Sequence[TopWindow], *, in_
     return best[1]
 
 
-def popup_fit(told: Extents, above: Extents, pid: int, windows: Sequence[TopWindow]) -> Fit | None:
+def popup_fit(reported: Extents, above: Extents, pid: int, windows: Sequence[TopWindow]) -> WindowScale | None:
     """Return the fit of a popup of GTK 4, or ``None`` unless exactly one window without a frame matches.
 
     GTK 4 reports positions in a popup from the popup's corner, but adds the corner of the popup's parent (``above``). A
     popup reaches to the lower right corner of its window.
     """
-    if not sound(told) or not sound(above):
+    if not are_plausible(reported) or not are_plausible(above):
         return None
-    left, top = told[0] - above[0], told[1] - above[1]
+    left, top = reported[0] - above[0], reported[1] - above[1]
     found = [
         (level, window.box)
         for level, window in enumerate(windows)
         if window.pid == pid
         and window.box == window.framed
         and min(left, top) >= 0
-        and abs(left + told[2] - window.box.width) <= SLACK
-        and abs(top + told[3] - window.box.height) <= SLACK
+        and abs(left + reported[2] - window.box.width) <= SLACK
+        and abs(top + reported[3] - window.box.height) <= SLACK
     ]
     if len(found) != 1:
         return None
     ((level, box),) = found
-    return Fit(1.0, box.left - above[0], box.top - above[1], level)
+    return WindowScale(1.0, box.left - above[0], box.top - above[1], level)
 
 
 def place(box: Box, pid: int, windows: Sequence[TopWindow], area: Box) -> tuple[Box | None, bool]:
@@ -178,9 +178,9 @@ def place(box: Box, pid: int, windows: Sequence[TopWindow], area: Box) -> tuple[
     return None, False
 
 
-def sound(told: Extents) -> bool:
+def are_plausible(reported: Extents) -> bool:
     """Return whether extents have a positive size and plausible coordinates."""
-    left, top, width, height = told
+    left, top, width, height = reported
     return (
         0 < width < COORDINATE_LIMIT
         and 0 < height < COORDINATE_LIMIT
@@ -189,15 +189,15 @@ def sound(told: Extents) -> bool:
     )
 
 
-def _factor(told: Extents, area: Box) -> float | None:
+def _factor(reported: Extents, area: Box) -> float | None:
     """Return the number of screen pixels for one pixel of the toolkit; ``None`` if it differs by direction."""
-    across, down = area.width / told[2], area.height / told[3]
-    if max(abs(area.width - told[2]), abs(area.height - told[3])) <= SLACK:
+    across, down = area.width / reported[2], area.height / reported[3]
+    if max(abs(area.width - reported[2]), abs(area.height - reported[3])) <= SLACK:
         return 1.0
     factor = round(4 * (across + down) / 2) / 4
     for one in (factor, (across + down) / 2):
         if LEAST_FACTOR <= one <= LARGEST_FACTOR:
-            off = max(abs(told[2] * one - area.width), abs(told[3] * one - area.height))
+            off = max(abs(reported[2] * one - area.width), abs(reported[3] * one - area.height))
             if off <= SLACK * max(1.0, one):
                 return one
     return None

@@ -69,9 +69,11 @@ class Reader:
         mark = (view.windows, view.size, view.bound, [(app.bus_name, app.changes, app.note, app.late) for app in found])
         if self._last is None or self._last[0] != mark:
             self._last = mark, assembled(found, view)
-        told = self._last[1]
+        reported = self._last[1]
         took_ms, moving = 1000 * (time.monotonic() - began), any(app.moving(view) for app in found)
-        return ElementTree(told.elements, told.applications, took_ms, told.complete, told.why_not, moving)
+        return ElementTree(
+            reported.elements, reported.applications, took_ms, reported.complete, reported.why_not, moving
+        )
 
     async def _find(self) -> list[Application]:
         """Return the programs that the registry lists.
@@ -87,14 +89,16 @@ class Reader:
         registry.allow()
         # The bus answers after it has sent all earlier signals, so the kept names are current.
         there = await registry.daemon("NameHasOwner", protocol.REGISTRY)
-        if registry.taken() or not there:
+        if registry.take_changes() or not there:
             self._names = None
         if not there:
             return []
         names = self._names
         if names is None:
-            told = await registry.value(protocol.REGISTRY, protocol.ROOT, protocol.ACCESSIBLE, "GetChildren", "a(so)")
-            names = [name for name, path in told if path != protocol.NULL][:MOST_APPLICATIONS]
+            reported = await registry.value(
+                protocol.REGISTRY, protocol.ROOT, protocol.ACCESSIBLE, "GetChildren", "a(so)"
+            )
+            names = [name for name, path in reported if path != protocol.NULL][:MOST_APPLICATIONS]
         for name in self._applications.keys() - set(names):
             self._applications.pop(name).close()
         for name in names:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.connection import Connection, NoAnswer
-from holo_tasks.accessibility.placement import Extents, sound
+from holo_tasks.accessibility.placement import Extents, are_plausible
 
 MOST_CELLS = 1_500
 """Most cells of one table that are read, the upper rows first."""
@@ -57,7 +57,7 @@ async def _corners(
     where = protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN
     extents = visible or await connection.value(name, path, *where)
     left, top, width, height = extents
-    if not sound(extents) or min(width, height) <= 2 * INSIDE:
+    if not are_plausible(extents) or min(width, height) <= 2 * INSIDE:
         return None
     for below in range(INSIDE, min(HEADERS, height), LINE):
         if (first := await _place_of(connection, name, path, left + INSIDE, top + below)) is not None:

@@ -11,15 +11,15 @@ _KEY = re.compile(r"[^\s+;<>]|\+|[A-Za-z_]{2,12}|F\d{1,2}")
 _ALONE = re.compile(r"F\d{1,2}|Delete|Del|Insert|Ins|Home|End|Page_Up|Page_Down|PgUp|PgDown|Escape|Esc")
 
 
-def shortcut_of(told: str) -> str:
+def shortcut_of(reported: str) -> str:
     """Return a program's key binding as ``Ctrl+S``; empty if it is invalid or only opens the entry in its menu.
 
     GTK gives three values with semicolons between them: the letter in the open menu, the keys that lead there, and the
     shortcut. Other toolkits give the shortcut only.
     """
-    if len(told) > LONGEST:
+    if len(reported) > LONGEST:
         return ""
-    written = _SIGNED.sub(lambda sign: f"{sign[1]}+", told.split(";")[-1]).strip()
+    written = _SIGNED.sub(lambda sign: f"{sign[1]}+", reported.split(";")[-1]).strip()
     before, _, last = written.rpartition("+")
     key = last or ("+" if before.endswith("+") else "")
     held = [MODIFIERS.get(each.strip().lower(), "") for each in before.split("+") if each.strip()]

@@ -40,20 +40,22 @@ async def read_values(
     nameless = [node for node in nodes if node.role in FIELDS and not node.name and node.extents][:MOST_VALUES]
     most = [TERMINAL_CHARACTERS if node.role == "terminal" else VALUE_CHARACTERS for node in texts]
     ends = [-1 if node.role in PARAGRAPHS else end for node, end in zip(texts, most, strict=True)]
-    told = await connection.all(
+    reported = await connection.all(
         bus_name,
         [method(node.path, protocol.TEXT, "GetText", "s", 0, end) for node, end in zip(texts, ends, strict=True)]
         + [property_of(node.path, protocol.VALUE, "CurrentValue", "d") for node in numbers]
         + [method(node.path, protocol.ACCESSIBLE, "GetRelationSet", "a(ua(so))") for node in nameless],
     )
-    told[: len(texts)] = await _with_exact_ends(connection, bus_name, texts, told[: len(texts)])
+    reported[: len(texts)] = await _with_exact_ends(connection, bus_name, texts, reported[: len(texts)])
     before = [(node.name, node.value) for node in nodes]
-    for node, holds, end in zip((*texts, *numbers), told, (*most, *[VALUE_CHARACTERS] * len(numbers)), strict=False):
+    for node, holds, end in zip(
+        (*texts, *numbers), reported, (*most, *[VALUE_CHARACTERS] * len(numbers)), strict=False
+    ):
         shown = f"{holds:g}" if isinstance(holds, float) else holds or ""
         node.value = one_line(shown, end)
     _read_choices(nodes)
     called = {node.path: node.name for node in nodes if not node.labeled}
-    labels = await _labels(connection, bus_name, called, told[len(texts) + len(numbers) :])
+    labels = await _labels(connection, bus_name, called, reported[len(texts) + len(numbers) :])
     for node, label in zip(nameless, labels, strict=True):
         node.name, node.labeled = label, bool(label)
     return before != [(node.name, node.value) for node in nodes]
@@ -102,8 +104,8 @@ async def _labels(
     paths = [_labeled_by(each or ()) for each in relations]
     unknown = list(dict.fromkeys(path for path in paths if path and path not in called))
     asked = [property_of(path, protocol.ACCESSIBLE, "Name", "s") for path in unknown]
-    told = dict(zip(unknown, await connection.all(bus_name, asked), strict=True))
-    return [called[path] if path in called else one_line(told.get(path) or "", NAME_CHARACTERS) for path in paths]
+    reported = dict(zip(unknown, await connection.all(bus_name, asked), strict=True))
+    return [called[path] if path in called else one_line(reported.get(path) or "", NAME_CHARACTERS) for path in paths]
 
 
 def _labeled_by(relations: Sequence[Any], wanted: int = protocol.LABELLED_BY) -> str:
@@ -122,11 +124,11 @@ async def read_choice_labels(connection: Connection, bus_name: str, nodes: Seque
     boxes = {node.path: node for node in nodes if node.role == "combo box" and node.extents}
     beside = {node.parent for node in boxes.values()}
     labels = [node for node in nodes if node.role == "label" and node.parent in beside and not node.asked][:MOST_VALUES]
-    told = await connection.all(
+    reported = await connection.all(
         bus_name, [method(node.path, protocol.ACCESSIBLE, "GetRelationSet", "a(ua(so))") for node in labels]
     )
     changed = False
-    for node, relations in zip(labels, told, strict=True):
+    for node, relations in zip(labels, reported, strict=True):
         node.asked = relations is not None
         box = boxes.get(_labeled_by(relations or (), protocol.LABEL_FOR))
         if box is not None and box.label != node.name:
@@ -137,8 +139,8 @@ async def read_choice_labels(connection: Connection, bus_name: str, nodes: Seque
 async def read_shortcuts(connection: Connection, bus_name: str, nodes: Sequence[Node]) -> None:
     """Read the keyboard shortcuts of menu entries, in open and closed menus. Each entry is asked once."""
     entries = [node for node in nodes if node.role in ENTRIES and node.shortcut is None][:MOST_SHORTCUTS]
-    told = await connection.all(
+    reported = await connection.all(
         bus_name, [method(node.path, protocol.ACTION, "GetKeyBinding", "s", 0) for node in entries]
     )
-    for node, keys in zip(entries, told, strict=True):
+    for node, keys in zip(entries, reported, strict=True):
         node.shortcut = shortcut_of(keys or "")

@@ -24,7 +24,7 @@ from holo_tasks.loop.script_port import Brain
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.items.journal import current_journal
 from holo_tasks.run.prefect_edge.killed import as_killed
-from holo_tasks.run.prefect_edge.secret_filter import HushedName, hushing_errors
+from holo_tasks.run.prefect_edge.secret_filter import ScrubbedRunName, with_scrubbed_errors
 from holo_tasks.run.run import current_guard, current_run, running_here
 from holo_tasks.run.subgoal_context import current_walk, stepping
 
@@ -123,8 +123,10 @@ def step_as_task(
         options.setdefault("result_serializer", "json")
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-        name = None if title is None else HushedName(title)
-        made = _Step(hushing_errors(ending_as_killed(function)), task_run_name=name, persist_result=cached, **options)
+        name = None if title is None else ScrubbedRunName(title)
+        made = _Step(
+            with_scrubbed_errors(ending_as_killed(function)), task_run_name=name, persist_result=cached, **options
+        )
         made.acts = acts
         return cast("Callable[P, Awaitable[R]]", made)
 
@@ -153,7 +155,7 @@ def ending_as_killed(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitab
     """Make a cancelled task of a killed run raise the exception of `as_killed`, so that its state becomes Killed."""
 
     @wraps(function)
-    async def told(*args: P.args, **kwargs: P.kwargs) -> R:
+    async def recorded_call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return await function(*args, **kwargs)
         except asyncio.CancelledError as error:
@@ -163,7 +165,7 @@ def ending_as_killed(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitab
                 raise
             raise ended from error
 
-    return told
+    return recorded_call
 
 
 def _walking() -> Walk:

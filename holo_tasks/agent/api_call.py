@@ -16,13 +16,13 @@ from holo_tasks.agent.agent_step import step_as_task
 from holo_tasks.agent.limits import deadline
 from holo_tasks.core import events
 from holo_tasks.core.errors import GaveUp
-from holo_tasks.core.texts.outside import named
+from holo_tasks.core.texts.outside_text import named
 from holo_tasks.loop.loop import Answered, AnswerReader
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.api_layer import Api
 from holo_tasks.run.run import Run
 from holo_tasks.run.subgoal_options import API
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 
 R = TypeVar("R")
 REASON_CHARACTERS = 600
@@ -44,7 +44,7 @@ async def call_api(number: int, what: str) -> _CallResult:
     try:
         return _CallResult(await _calling.get()())
     except GaveUp as error:
-        return _CallResult(gave_up=named(hushed(str(error)), REASON_CHARACTERS))
+        return _CallResult(gave_up=named(scrub_text(str(error)), REASON_CHARACTERS))
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class ApiCall:
         walk, what = self.walk, f"API: {named(self.api.name)}"
         self._check()
         walk.step += 1
-        told = {"function": named(self.api.name)}
-        await walk.record(events.ActionIntended(gesture_kind=API, gesture={**told}, label=what, before=""))
+        call = {"function": named(self.api.name)}
+        await walk.record(events.ActionIntended(gesture_kind=API, gesture={**call}, label=what, before=""))
         number = await self._intend(what)
-        journal, began_s = walk.doors.journal, walk.doors.now_s()
+        journal, began_s = walk.services.journal, walk.services.now_s()
         try:
             said = await self._called()
         except Exception as error:  # raised again below: the call is code of the flow's author
-            why = hushed(str(error)) or type(error).__name__
+            why = scrub_text(str(error)) or type(error).__name__
             await walk.record(events.ActionFailed(reason=named(why, REASON_CHARACTERS)))
             raise
         if said.gave_up is not None:
@@ -83,7 +83,7 @@ class ApiCall:
         self._count()
         if journal is not None and number is not None:
             await journal.done(number)
-        took_us = round((walk.doors.now_s() - began_s) * 1_000_000)
+        took_us = round((walk.services.now_s() - began_s) * 1_000_000)
         await walk.record(events.ActionDone(took_us=took_us, input_events=0))
         return await self._read(said.value, what, read)
 
@@ -92,16 +92,16 @@ class ApiCall:
         walk, run = self.walk, self.run
         if run.suspended is not None:
             raise run.suspended
-        walk.guard.check_time(walk.doors.now_s())
+        walk.guard.check_time(walk.services.now_s())
         if self.changes:
             walk.guard.check_action()
 
     async def _intend(self, what: str) -> int | None:
         """Count the action, and write its intent into the journal. Returns the intent's number, if there is one."""
-        doors = self.walk.doors
-        if self.changes and doors.purse is not None:
-            await doors.purse.count_action(self.walk.guard)
-        return None if doors.journal is None else await doors.journal.intend(what, "")
+        services = self.walk.services
+        if self.changes and services.purse is not None:
+            await services.purse.count_action(self.walk.guard)
+        return None if services.journal is None else await services.journal.intend(what, "")
 
     def _count(self) -> None:
         if self.changes:

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 from prefect import Flow
 
 from holo_tasks.run.prefect_edge.log_filter import one_line_errors
-from holo_tasks.run.prefect_edge.secret_filter import HushedFlow
+from holo_tasks.run.prefect_edge.secret_filter import ScrubbedFlow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,6 +44,6 @@ def flow(
     one_line_errors()
 
     def decorate(function: Callable[P, R]) -> Flow[P, R]:
-        return HushedFlow(cast("Any", function), name=name, flow_run_name=flow_run_name, **flow_options)
+        return ScrubbedFlow(cast("Any", function), name=name, flow_run_name=flow_run_name, **flow_options)
 
     return decorate(function) if function is not None else decorate

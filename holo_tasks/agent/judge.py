@@ -15,18 +15,18 @@ from holo_tasks.agent.limits import before_deadline
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
 from holo_tasks.core.input.gestures import Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.limits.budget import Limits
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.screen.frame import Frame, Shot
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.error_text import problems_of
-from holo_tasks.core.texts.outside import plain, quoted
-from holo_tasks.loop.ask_model.ask import Asked, Question, ask
+from holo_tasks.core.texts.outside_text import plain, quoted
+from holo_tasks.loop.ask_model.ask import Question, QuestionCalls, ask
 from holo_tasks.run.run import check_price, current_run, guarded, to_text
 from holo_tasks.run.subgoal_context import chances, current_subgoal, side_walk
-from holo_tasks.safety.scrubbing import hushed, hushed_plain
+from holo_tasks.safety.scrubbing import scrub_data, scrub_text
 
 ASKED = "Answer a question for a person. Say in one sentence why, then give the verdict."
 
@@ -38,7 +38,7 @@ class _Case:
     model: Model
     region: Box | None
     look: bool
-    asked: Asked
+    asked: QuestionCalls
     frame: Frame | None = None
 
 
@@ -55,7 +55,9 @@ class _Still:
     async def look(self, *, after_action: bool = False) -> Frame:
         return self.frame
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
         raise InvalidUsage("Nothing can be done on a picture.")
 
     async def owner_at(self, at: Point | None) -> Owner:
@@ -89,7 +91,7 @@ async def judge(
         raise InvalidUsage("The question is empty; ask in a sentence what is to be judged.")
     text = f"{ASKED}\n\n{question.strip()}"
     if facts:
-        text += f"\n\n{quoted(hushed_plain(plain(facts)))}"
+        text += f"\n\n{quoted(scrub_data(plain(facts)))}"
     case = _Case(text, returns, _advisor(advisor), region, look, chances())
     return await _ask(case, question, Limits(max_cost_usd, None, timeout_seconds))
 
@@ -102,7 +104,7 @@ async def shows(question: str, frame: Frame) -> bool:
 
 
 async def _ask(case: _Case, question: str, limits: Limits) -> Any:
-    name = hushed(" ".join(question.split()))[:60]
+    name = scrub_text(" ".join(question.split()))[:60]
     check_price(case.model.name, case.model.price, limits)
     token = _case.set(case)
     try:
@@ -117,7 +119,7 @@ async def _judged(question: str) -> Any:
     case = _case.get()
     walk = side_walk(case.question, region=case.region, model=case.model)
     if case.frame is not None:
-        walk.doors = replace(walk.doors, desktop=_Still(case.frame))
+        walk.services = replace(walk.services, desktop=_Still(case.frame))
     shots: tuple[Shot, ...] = ((await walk.look()).shot,) if case.look else ()
     shape = create_model(
         "Judgement",
@@ -131,14 +133,14 @@ async def _judged(question: str) -> Any:
             # In JSON mode a strict type accepts texts for dates and decimals, and arrays for tuples.
             return shape.model_validate_json(json.dumps(value))
         except ValidationError as error:
-            problems = "; ".join(one.told("reply") for one in problems_of(error)[:3])
+            problems = "; ".join(one.text("reply") for one in problems_of(error)[:3])
             raise UnusableReply(
                 f"the verdict does not fit what was asked for ({problems})",
                 correction=f"Your last reply did not fit: {problems}.",
             ) from None
 
     wanted = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)
-    found: Any = await ask(case.model, wanted, walk.till, read, case.asked)
+    found: Any = await ask(case.model, wanted, walk.call_account, read, case.asked)
     answer = to_text(found.model_dump(mode="json")["verdict"])
     await walk.record(
         events.JudgedQuestion(question=case.question, model=case.model.name, answer=answer, reason=found.reason)

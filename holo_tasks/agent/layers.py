@@ -1,6 +1,6 @@
 """The layers of a sub-goal, tried in order: the model, a script, the program's API, a person.
 
-`Layered` is the work of one `pursue` call.
+`Layers` is the work of one `pursue` call.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import TYPE_CHECKING, Any
 from holo_tasks.agent.agent_step import act_by, decide_as_task, decide_by_script
 from holo_tasks.agent.api_call import ApiCall
 from holo_tasks.agent.playbooks.macros import Macros, press_once_of
-from holo_tasks.agent.playbooks.one_step import Lent, OneStep
+from holo_tasks.agent.playbooks.one_step import OneStep, StepContext
 from holo_tasks.agent.playbooks.replay_task import Replay
 from holo_tasks.core import events
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
 from holo_tasks.core.prompts.actions import AnswerCall
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Did, Transcript
-from holo_tasks.core.texts.outside import quoted
+from holo_tasks.core.prompts.transcript import ModelStep, Transcript
+from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.handoff.hand_over import ask_person
 from holo_tasks.loop.executor import Executor, Perform
-from holo_tasks.loop.guide import AnyGuide, Guide, Unguided
+from holo_tasks.loop.guide import AnyGuide, Guide, NoGuide
 from holo_tasks.loop.loop import Answered, AnswerReader, Decide
 from holo_tasks.loop.loop import pursue as run_loop
-from holo_tasks.loop.presses.press_once import Once
-from holo_tasks.loop.script_port import Brain, heed
+from holo_tasks.loop.presses.press_once import EffectButtons
+from holo_tasks.loop.script_port import Brain, apply_intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.items.journal import NOT_DONE, journalled
-from holo_tasks.run.run import Replayed, Run, progress
+from holo_tasks.run.run import FollowedPlaybook, Run, progress
 from holo_tasks.run.subgoal_options import API, MODEL, PERSON, PLAYBOOK, SCRIPT, SCRIPTED, SubgoalOptions
 from holo_tasks.safety.records.ledger import Claim
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script import Script
-from holo_tasks.scripts.script_view import have_windows_told
+from holo_tasks.scripts.script_view import report_windows
 
 if TYPE_CHECKING:
-    from holo_tasks.agent.playbooks.keeping import Keeping
+    from holo_tasks.agent.playbooks.replay_results import ReplayResults
 
 MOST_ASKED = 3
 """Most questions to a person about one sub-goal."""
@@ -66,7 +66,7 @@ class EffectFound(BaseException):
 
 
 @dataclass
-class Layered:
+class Layers:
     """A sub-goal with its layers. ``layer`` is the present one.
 
     ``probe`` looks for the effect after a layer has acted and given up. ``goal`` is the goal without its data. ``data``
@@ -86,15 +86,15 @@ class Layered:
     data: Mapping[str, Any] = field(default_factory=dict)
     layer: str = ""
     _task: str = field(init=False, repr=False)
-    _once: Once = field(init=False, repr=False)
+    _once: EffectButtons = field(init=False, repr=False)
     _secrets: frozenset[str] | None = field(init=False, repr=False)
     _replay: Replay | None = field(default=None, init=False, repr=False)
-    _keeping: Keeping | None = field(default=None, init=False, repr=False)
+    _keeping: ReplayResults | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._secrets = self.walk.secrets
         self._task = self.walk.transcript.task
-        self._once = Once(self.options.press_once, self._certainly_not_done)  # shared by all layers
+        self._once = EffectButtons(self.options.press_once, self._certainly_not_done)  # shared by all layers
         self._declare_effects()
         self._check_windows()
 
@@ -134,10 +134,10 @@ class Layered:
         """Let the model or the script work with an empty history, or call the program's API."""
         if layer == API:
             assert self.options.api is not None
-            changes = self.options.what_it_changes.changes
+            changes = self.options.declared_effect.changes
             return await ApiCall(self.run, self.walk, self.options.api, changes).answered(self.read)
         if not last or PERSON in self.options.order:  # the next layer comes before a hand-off by this one
-            self.walk.doors = replace(self.walk.doors, person=None)
+            self.walk.services = replace(self.walk.services, person=None)
         brain = self._brain(layer)
         self._replay = self._replay_of(brain)
         self._keeping = self._keeping_of(brain)
@@ -145,7 +145,9 @@ class Layered:
         helped = self._helped(brain, executor)
         self.walk.secrets = self._secrets if brain is None else None  # a script's author may name any secret
         # A script finds its targets on the screen, so the correction of the model's coordinates is not for it.
-        self.walk.doors = replace(self.walk.doors, correction=self.run.outside.correction if brain is None else None)
+        self.walk.services = replace(
+            self.walk.services, correction=self.run.outside.correction if brain is None else None
+        )
         await self._tell_surroundings(brain)
         work = partial(
             run_loop,
@@ -159,7 +161,7 @@ class Layered:
             macro=self.macros.do if self.macros else None,
         )
         try:
-            answered: Answered[Any] = await (work() if self._replay is None else self._replay.through(work))
+            answered: Answered[Any] = await (work() if self._replay is None else self._replay.run_as_task(work))
             return answered
         finally:
             self._replay = None
@@ -170,7 +172,7 @@ class Layered:
         if not isinstance(brain, PlaybookBrain) or MODEL not in self.options.order:
             return None
         correction = self.run.outside.correction
-        lent = Lent(self.goal, self._task, self.data, self._secrets, correction, self.options.retry_click)
+        lent = StepContext(self.goal, self._task, self.data, self._secrets, correction, self.options.retry_click)
         return OneStep(brain, executor, self._decide(brain), self._once, lent)
 
     async def _closed(self, brain: Brain | None, helped: OneStep | None) -> None:
@@ -182,15 +184,17 @@ class Layered:
             self.layer = MODEL
         keeping, self._keeping = self._keeping, None
         if keeping is not None:
-            await keeping.keep(self.run, helped.healed if helped is not None else ())
+            await keeping.store(self.run, helped.healed if helped is not None else ())
         if isinstance(brain, PlaybookBrain):
-            self.run.replayed.append(Replayed(self.walk.number, brain.playbook.name, brain.goal, tuple(brain.outcomes)))
+            self.run.replayed.append(
+                FollowedPlaybook(self.walk.number, brain.playbook.name, brain.goal, tuple(brain.outcomes))
+            )
 
     async def _tell_surroundings(self, brain: Brain | None) -> None:
         """Add the description of the machine to the model's transcript, if discovery is on."""
         if brain is None and self.run.discovery is not None:
-            told = await self.run.discovery.told(self.run, self.walk)
-            self.walk.transcript = replace(self.walk.transcript, surroundings=told)
+            inventory = await self.run.discovery.inventory_text(self.run, self.walk)
+            self.walk.transcript = replace(self.walk.transcript, surroundings=inventory)
 
     async def _by_person(self, why: str, doubt: str) -> Answered[Any]:
         goal = self._task.partition("\n")[0] + (f" ({self.about})" if self.about else "")
@@ -223,7 +227,7 @@ class Layered:
                 raise
         assert answer.choice == DONE
         await self.walk.look()
-        if problem := await self._executor(PERSON).follow(self._guide().accept()):
+        if problem := await self._executor(PERSON).carry_out(self._guide().accept()):
             raise GaveUp(problem, layer=PERSON)
         if self.probe is not None:
             found = await self._probed(self.probe)
@@ -285,7 +289,7 @@ class Layered:
 
     async def _intents(self) -> int:
         """Return the number of intents in the journal of the business item."""
-        claim = self.walk.doors.journal
+        claim = self.walk.services.journal
         if not isinstance(claim, Claim):
             return 0
         return len(await asyncio.to_thread(claim.ledger.intents, claim.token, claim.goal))
@@ -296,16 +300,16 @@ class Layered:
         plan = script.plan if isinstance(script, Script) and brain is not None else None
         return None if plan is None else Replay(self.run, self.walk.number, plan)
 
-    def _keeping_of(self, brain: Brain | None) -> Keeping | None:
+    def _keeping_of(self, brain: Brain | None) -> ReplayResults | None:
         """Return the store of a playbook's results, or ``None`` if they are not counted."""
         script = self.options.script
         if not isinstance(script, Script) or not isinstance(brain, PlaybookBrain):
             return None
         if not script.counts or script.file is None:
             return None
-        from holo_tasks.agent.playbooks.keeping import Keeping  # imports modules that only playbooks need
+        from holo_tasks.agent.playbooks.replay_results import ReplayResults  # imports modules that only playbooks need
 
-        return Keeping(brain, script.file, script.heal)
+        return ReplayResults(brain, script.file, script.heal)
 
     def _executor(self, layer: str) -> Executor:
         act = act_by(layer) if self._replay is None else self._replay.act
@@ -314,7 +318,7 @@ class Layered:
     def _guide(self, brain: Brain | None = None) -> AnyGuide:
         options = self.options
         if options.known_screens is None:
-            return Unguided()
+            return NoGuide()
         expect = (lambda: brain.intent.expect) if brain else str
         return Guide(options.known_screens, options.begins, options.ends, expect)
 
@@ -339,7 +343,7 @@ class Layered:
             if self._keeping is not None:
                 self._keeping.decided(walk, step)
             # A script declares for each step whether it may be repeated, whatever the label of its target.
-            heed(walk, brain.intent, self.options.retry_click)
+            apply_intent(walk, brain.intent, self.options.retry_click)
             return step
 
         return decide
@@ -348,7 +352,7 @@ class Layered:
         """Return the text about this layer's attempt for the next layer."""
         if self.layer == API:  # its reason may contain text from a server, so it is quoted as data
             return f"{_ACTED[API]} before and gave up.\n\n{quoted({'why': why})}"
-        notes = [entry.step.note for entry in self.walk.transcript.entries if isinstance(entry, Did)]
+        notes = [entry.step.note for entry in self.walk.transcript.entries if isinstance(entry, ModelStep)]
         noted = "; ".join([note for note in notes if note][-NOTES:])
         return f"The {self.layer} tried this before and gave up: {why}" + (f" Noted: {noted}" if noted else "")
 
@@ -386,6 +390,6 @@ class Layered:
     def _check_windows(self) -> None:
         script = self.options.script
         if isinstance(script, Script) and script.asks_for_windows:
-            have_windows_told(self.run.desktop)
+            report_windows(self.run.desktop)
         if self.options.known_screens is not None:
             self.run.watch(self.options.known_screens)

@@ -105,7 +105,7 @@ def limited(name: str, limits: Limits, budget: str | None = None, *, numbered: b
             yield guard
         except LimitReached as error:
             if run := running_here():
-                run.told.limit(error)
+                run.subscribed.limit(error)
             raise
 
 

@@ -26,24 +26,24 @@ from holo_tasks.audit.recorder import new_run_id
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Status
 from holo_tasks.core.limits.budget import Guard
-from holo_tasks.core.ports import Desktop, Recorder, TellsElements, TellsWindows
+from holo_tasks.core.ports import Desktop, Recorder, ReportsElements, ReportsWindows
 from holo_tasks.core.prompts.model import Model
-from holo_tasks.core.renamed import renamed
+from holo_tasks.core.renamed_arguments import renamed
 from holo_tasks.core.secrets.codes import NO_CODES, Codes
 from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret, values_of
-from holo_tasks.core.texts.outside import named
+from holo_tasks.core.texts.outside_text import named
 from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.handoff.hand_over import ByHandOff, Helper
 from holo_tasks.kill.run_registry import Running
 from holo_tasks.kill.sources import sources_for
 from holo_tasks.kill.switch import KillSwitch
-from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.element_tree import Elements
-from holo_tasks.machine.closed import close_process
+from holo_tasks.loop.services import Services
 from holo_tasks.machine.home import holo_home
 from holo_tasks.machine.memory import reuse
 from holo_tasks.machine.patience import awaited
+from holo_tasks.machine.process_protection import close_process
 from holo_tasks.models.address import shown
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
@@ -58,8 +58,8 @@ from holo_tasks.run.items.dead_letters import file_noted
 from holo_tasks.run.items.journal import not_untouched
 from holo_tasks.run.prefect_edge.flow_context import attempt, deployment_id, flow_run_id, in_part_of_another
 from holo_tasks.run.prefect_edge.log_filter import one_line_errors
-from holo_tasks.run.prefect_edge.unreported_runs import tell_quietly
-from holo_tasks.run.rules.redactors import redactor_for, tell_for
+from holo_tasks.run.prefect_edge.unreported_runs import report_and_log
+from holo_tasks.run.rules.redactors import redactor_for, text_filter
 from holo_tasks.run.rules.remote_screen_rules import check_remote_rules
 from holo_tasks.run.rules.screen_text_rules import unread_text_warning
 from holo_tasks.run.run import Run, check_price, current_guard, ending, guarded, open_run
@@ -75,9 +75,9 @@ from holo_tasks.safety.records.ledger import Ledger
 from holo_tasks.safety.records.run_list import RunBook
 from holo_tasks.safety.records.used_codes import UsedCodes
 from holo_tasks.safety.scrubbed_model import ScrubbedRecorder, scrubbed
-from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
+from holo_tasks.safety.scrubbing import scrub_error, scrub_logs, secrets_registered
 from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
-from holo_tasks.telemetry.watch_factory import watch_for
+from holo_tasks.telemetry.observer_factory import observer_for
 from holo_tasks.vision.control_text import ScreenText, can_read
 from holo_tasks.vision.field_text import FieldReader
 from holo_tasks.vision.spot_text import SpotText
@@ -146,26 +146,28 @@ async def open_agent(
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
     if options.waits:
         await asyncio.to_thread(warn_if_open, prefect_url)
-    watch = watch_for(os.environ, local_only=endpoint.local_only)
+    watch = observer_for(os.environ, local_only=endpoint.local_only)
     where = home or holo_home()
     store = store_at(where)
     await _tell_of_before(where, options.policy)
     labels = {name: secret.fields for name, secret in known.items() if secret.fields}
     values, seeds = values_of(known), {name: seed for name, one in known.items() if (seed := one.seed) is not None}
     redactor = await asyncio.to_thread(redactor_for, redaction, values, typed, codes)
-    if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
+    if redaction is not None and redaction.windows and isinstance(desktop, ReportsWindows):
         desktop.tells_windows = True
     book = RunBook(store)
     await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
     recorder = await asyncio.to_thread(lambda: destination.open(run_id or new_run_id(), home=where))
-    told = Subscribed(options.hooks, watch)
-    kept_by: Recorder = ForwardingRecorder(watch.recorder(recorder), (told.hear, aloud.hear) if aloud else (told.hear,))
+    subscribed = Subscribed(options.hooks, watch)
+    kept_by: Recorder = ForwardingRecorder(
+        watch.recorder(recorder), (subscribed.on_event, aloud.on_event) if aloud else (subscribed.on_event,)
+    )
     run_id, trace, inside = recorder.run_id, recorder.uri, flow_run_id()
-    with hushing(scrubber):
+    with secrets_registered(scrubber):
         most = Guard(title, limits, 0.0, current_guard()).cost_limit_micro
         async with _listed(book, recorder, title, model.name, most) as listed:
             under_way = Running.here(run_id, title, trace, inside, began_s)
-            outside = Doors(
+            outside = Services(
                 desktop=desktop,
                 redactor=redactor,
                 encoder=ENCODERS[options.image_quality],
@@ -209,17 +211,17 @@ async def open_agent(
                     deployment_id=deployment_id(),
                     attempt=attempt(),
                     log=_log(),
-                    told=told,
+                    subscribed=subscribed,
                     discovery=discovery_of(options, values, codes),
-                    wants=aloud.wants if aloud else lambda handoff: None,
+                    wants=aloud.on_handoff if aloud else lambda handoff: None,
                     ask=shows,
                 )
-                told.aside = run.do_aside
+                subscribed.aside = run.run_in_background
                 async with open_run(run):
                     listed.run = run
                     if aloud:
-                        aloud.begins(model.name, trace)
-                    run.do_aside(tell_quietly(where))
+                        aloud.on_start(model.name, trace)
+                    run.run_in_background(report_and_log(where))
                     with not_untouched(run.guard):
                         yield run
 
@@ -228,9 +230,9 @@ def elements_of(
     desktop: Desktop, redaction: Redaction | None, values: Mapping[str, str], codes: Codes = NO_CODES
 ) -> Elements | None:
     """Return the redacted reader of the accessibility tree, or ``None`` if the desktop has none."""
-    if not isinstance(desktop, TellsElements):
+    if not isinstance(desktop, ReportsElements):
         return None
-    return Elements(desktop, tell_for(redaction, values, codes), unseen=redaction is None)
+    return Elements(desktop, text_filter(redaction, values, codes), unseen=redaction is None)
 
 
 def discovery_of(options: RunOptions, values: Mapping[str, str], codes: Codes = NO_CODES) -> Discovery | None:
@@ -239,7 +241,7 @@ def discovery_of(options: RunOptions, values: Mapping[str, str], codes: Codes = 
     if options.finds_out is None:
         return None
     screen = redaction is None or redaction.mode == "paint"
-    return Discovery(options.finds_out, tell_for(redaction, values, codes), unseen=redaction is None, screen=screen)
+    return Discovery(options.finds_out, text_filter(redaction, values, codes), unseen=redaction is None, screen=screen)
 
 
 def _without_values(
@@ -250,7 +252,7 @@ def _without_values(
     The filter is also set without any secret, because a code that arrives by mail becomes one. Raises `InvalidUsage` if
     ``key`` contains the value of a secret.
     """
-    hush_logs()
+    scrub_logs()
     if scrubber.holds(key):
         raise InvalidUsage(
             f"The token or key holds the value of a secret ({exact(scrubber.text(key))}), and it would be stored."
@@ -302,16 +304,16 @@ async def _listed(
     except BaseException as error:
         if listed.run is None:
             await ended(*ending(error), steps=0, spent_micro=0)
-        if (hidden := hush_error(error)) is error:
+        if (hidden := scrub_error(error)) is error:
             raise
         raise hidden from None
     finally:
-        delivery = await close_aloud(recorder)
-        tell_head(recorder, delivery)
+        delivery = await close_recorder(recorder)
+        log_head(recorder, delivery)
         if (run := listed.run) is not None:
             run.delivery = delivery
             await ended(run.status, run.reason, run.steps, run.guard.total_micro)
-            await run.told.watch.over(killed=run.status == "killed")
+            await run.subscribed.watch.over(killed=run.status == "killed")
             for learning in run.learning.values() if run.status != "killed" else ():
                 await learning.finish()
 
@@ -336,7 +338,7 @@ def warn_if_open(prefect_url: str | None) -> None:
             get_run_logger().warning("The Prefect API %s %s.", which, OPEN)
 
 
-async def close_aloud(recorder: TraceRecorder) -> Delivery:
+async def close_recorder(recorder: TraceRecorder) -> Delivery:
     """Close and deliver a trace. Log a warning after `SILENT_S`, since a bucket that hangs is awaited for minutes."""
     waits = "The run is over and waits for its evidence to arrive in %s, for two minutes at most."
     word = asyncio.get_running_loop().call_later(SILENT_S, lambda: _log().warning(waits, recorder.uri))
@@ -346,7 +348,7 @@ async def close_aloud(recorder: TraceRecorder) -> Delivery:
         word.cancel()
 
 
-def tell_head(recorder: TraceRecorder, delivery: Delivery) -> None:
+def log_head(recorder: TraceRecorder, delivery: Delivery) -> None:
     """Log the head of a closed trace. Prefect's server stores the log, so the head is kept outside the trace."""
     head = recorder.head
     with contextlib.suppress(MissingContextError):

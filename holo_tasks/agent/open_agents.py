@@ -34,7 +34,7 @@ from holo_tasks.run.desktops.all_desktops import AllDesktops
 from holo_tasks.run.desktops.lazy_desktop import Closable
 from holo_tasks.run.desktops.spares import Spares
 from holo_tasks.run.items.fair_map import FairMap, Outcome
-from holo_tasks.run.run import Run, current_guard, running_here, surely
+from holo_tasks.run.run import Run, current_guard, run_to_end, running_here
 from holo_tasks.run.run_options import RunOptions
 
 T = TypeVar("T")
@@ -83,8 +83,8 @@ class Agents:
         self._maps.append(mapped)
         outcomes = mapped.outcomes()
         try:
-            async for told in outcomes:
-                yield told
+            async for outcome in outcomes:
+                yield outcome
         finally:
             await outcomes.aclose()
             if mapped.over:
@@ -108,7 +108,7 @@ class Agents:
                 found, error = await _tried(station, lambda: work(item), number)
                 if error is not None and not station.used:
                     self._stations.check_start()
-                again = broke(error) and station.untouched and (only_looks or not station.acted)
+                again = broke(error) and station.is_untouched and (only_looks or not station.acted)
             if not again or tries >= TRIES:
                 return Outcome(item, number, found, error, tries)
 
@@ -121,7 +121,7 @@ async def _tried(station: Station, call: Callable[[], Awaitable[R]], number: int
         await asyncio.wait({task})
     except asyncio.CancelledError:
         task.cancel()
-        await surely(_over(task))
+        await run_to_end(_over(task))
         raise
     if task.cancelled() and not station.switch.whole.why():
         station.broken = True
@@ -208,7 +208,7 @@ async def open_agents(
             await agents.finish()
     finally:
         if stations is not None:
-            await surely(stations.close())
+            await run_to_end(stations.close())
 
 
 def check_desktops(desktops: int, spares: int, fresh: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.renamed import check_names
+from holo_tasks.core.renamed_arguments import check_names
 
 _HOOKS = {"on_completion", "on_failure", "on_running"}
 FLOW_OPTIONS = frozenset(

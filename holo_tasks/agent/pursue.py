@@ -10,31 +10,31 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from holo_tasks.agent.layers import EffectFound, Layered
+from holo_tasks.agent.layers import EffectFound, Layers
 from holo_tasks.agent.playbooks.macros import Macros, Tool, macros_of, press_once_of
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage, LimitReached, UnfitItem
 from holo_tasks.core.prompts.transcript import Transcript
-from holo_tasks.core.renamed import renamed
+from holo_tasks.core.renamed_arguments import renamed
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.secrets.secret import names_in
 from holo_tasks.core.texts.error_text import problems_of
-from holo_tasks.core.texts.outside import is_placeholder, named, plain, quoted, strings_in, told
-from holo_tasks.loop.doors import Doors
+from holo_tasks.core.texts.outside_text import is_placeholder, named, one_line_of, plain, quoted, strings_in
 from holo_tasks.loop.loop import AnswerReader
 from holo_tasks.loop.screens import Do, Screens, Scripted
+from holo_tasks.loop.services import Services
 from holo_tasks.loop.walk import Walk
-from holo_tasks.run.desktops.shared_folder_use import TOLD, told_of_files
+from holo_tasks.run.desktops.shared_folder_use import TOLD, files_text
 from holo_tasks.run.items.journal import not_untouched
 from holo_tasks.run.prefect_edge.artifacts import publish_markdown
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.run.prefect_edge.killed import as_killed
-from holo_tasks.run.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
+from holo_tasks.run.run import AnsweredSubgoal, Run, current_guard, current_run, ending, progress, to_text
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, has_token, inside
 from holo_tasks.run.subgoal_options import SubgoalOptions
-from holo_tasks.safety.scrubbing import hushed, hushed_plain
+from holo_tasks.safety.scrubbing import scrub_data, scrub_text
 from holo_tasks.scripts.script import Script
 
 MAX_GOAL_CHARACTERS = 100_000
@@ -94,9 +94,9 @@ async def pursue(
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
     if len(text) > MAX_GOAL_CHARACTERS:
         raise UnfitItem(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
-    here = (current_subgoal() or Subgoal(0, named(hushed(text)), "", "")).numbered(run)
-    files = told_of_files()
-    values = hushed_plain(plain({**here.data, **files, **(data or {})}))
+    here = (current_subgoal() or Subgoal(0, named(scrub_text(text)), "", "")).numbered(run)
+    files = files_text()
+    values = scrub_data(plain({**here.data, **files, **(data or {})}))
     block = quoted(values) if values else ""
     if options is not None:
         options.check_for_pursue()
@@ -107,18 +107,18 @@ async def pursue(
         _doors(run, options, macros),
         guard,
         here.number,
-        Transcript(task_text(f"{text}\n\n{TOLD}" if files else text, here.told_progress, returns, block)),
+        Transcript(task_text(f"{text}\n\n{TOLD}" if files else text, here.progress_text, returns, block)),
         region,
         here.token or run.options.key,
         options.retry_click,
         _secrets_of(text, options.secrets, here),
     )
-    most, about = max_steps or run.options.max_steps, told(values)
-    layered = Layered(run, walk, options, reader_for(returns), most, perform, here.probe, about, macros, text, values)
-    await run.skipping.tell(run)
+    most, about = max_steps or run.options.max_steps, one_line_of(values)
+    layered = Layers(run, walk, options, reader_for(returns), most, perform, here.probe, about, macros, text, values)
+    await run.skipping.report(run)
     await walk.record(_opened(run, here, f"{text}\n\n{block}".strip(), options, macros))
     ended = _Ended()
-    async with run.screen_alone():
+    async with run.exclusive_screen():
         spent_before = guard.spent_micro - run.spent_inside  # other calls may have spent during the wait
         try:
             with not_untouched(guard, alone=not has_token(here)):
@@ -131,7 +131,7 @@ async def pursue(
         except BaseException as error:
             ended.status, ended.reason = ending(error, guard)
             if isinstance(error, LimitReached):
-                run.told.limit(error)
+                run.subscribed.limit(error)
                 ended.answer = error.partial_answer or ""
             if isinstance(error, asyncio.CancelledError) and (killed := as_killed(error, run.switch)) is not error:
                 raise killed from error
@@ -149,10 +149,10 @@ class _Ended:
     answer: str = ""
 
 
-def _doors(run: Run, options: SubgoalOptions, macros: Macros) -> Doors:
+def _doors(run: Run, options: SubgoalOptions, macros: Macros) -> Services:
     """Return the stages of a sub-goal's steps. Its model has the macros as additional tools."""
-    doors = run.doors(reads=bool(options.retry_click or options.script or options.press_once or macros.tools))
-    return replace(doors, model=macros.offered_to(doors.model))
+    services = run.services(reads=bool(options.retry_click or options.script or options.press_once or macros.tools))
+    return replace(services, model=macros.offered_to(services.model))
 
 
 def _opened(run: Run, here: Subgoal, goal: str, options: SubgoalOptions, macros: Macros) -> events.SubgoalOpened:
@@ -175,7 +175,7 @@ def _version(script: object) -> str:
     return f"{script.name} {script.version}" if isinstance(script, Script) and script.version else ""
 
 
-async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layered, ended: _Ended, spent_before: int) -> None:
+async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layers, ended: _Ended, spent_before: int) -> None:
     """Add a sub-goal's steps and cost to the run, and record its end."""
     guard = walk.guard
     steps, layer = layered.walk.step, layered.layer if ended.status == "answered" else ""
@@ -183,7 +183,7 @@ async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layered, ended: _
     spent = guard.spent_micro - run.spent_inside - spent_before
     run.spent_inside += spent
     if layer:
-        run.resolved.append(Resolved(here.number, here.title, here.token, layer))
+        run.resolved.append(AnsweredSubgoal(here.number, here.title, here.token, layer))
         here.resolved.append(layer)
     await walk.record(
         events.SubgoalClosed(
@@ -195,13 +195,13 @@ async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layered, ended: _
             layer=layer,
         )
     )
-    run.do_aside(_publish_timeline(run, here))
+    run.run_in_background(_publish_timeline(run, here))
 
 
 def _secrets_of(goal: str, secrets: Sequence[str] | None, here: Subgoal) -> frozenset[str]:
     """Return the secrets that the model may type. Raises `InvalidUsage` if an argument may have named them."""
     # In the model's text, the value of a secret is replaced by its name.
-    allowed = names_in(hushed(goal)) if secrets is None else frozenset(secrets)
+    allowed = names_in(scrub_text(goal)) if secrets is None else frozenset(secrets)
     strange = sorted(names_in(goal) - allowed)
     if strange and secrets is not None:
         strange = sorted(set(strange) - _named_by_arguments(goal, here))
@@ -272,7 +272,7 @@ def reader_for(returns: Any) -> AnswerReader[Any]:
         try:
             return adapter.validate_json(text)
         except ValidationError as error:
-            raise ValueError("; ".join(one.told("answer") for one in problems_of(error)[:3])) from None
+            raise ValueError("; ".join(one.text("answer") for one in problems_of(error)[:3])) from None
 
     return read
 

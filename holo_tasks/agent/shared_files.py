@@ -17,13 +17,13 @@ from holo_tasks.core.ports import SharesFiles
 from holo_tasks.core.shared_files import SharedFile, SharedFolder
 from holo_tasks.core.texts.file_names import safe_name
 from holo_tasks.machine import foreign_folder
-from holo_tasks.machine.foreign_folder import Copied, Sign
+from holo_tasks.machine.foreign_folder import CopiedFile, FileVersion
 from holo_tasks.machine.private import private_folder
-from holo_tasks.run.desktops.shared_folder_use import Sharing, sharing
-from holo_tasks.run.file_arrivals import MB, MOST_FILES, Arrived, Wanted, listed, whole
-from holo_tasks.run.run import Run, current_guard, current_run, surely
+from holo_tasks.run.desktops.shared_folder_use import SharedFolderUse, sharing
+from holo_tasks.run.file_arrivals import MB, MOST_FILES, Arrived, ExpectedFiles, listed, wait_for_files
+from holo_tasks.run.run import Run, current_guard, current_run, run_to_end
 from holo_tasks.run.subgoal_context import current_subgoal, side_walk
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 
 Given: TypeAlias = str | Path | SharedFile
 ARRIVING_S, LONGEST_S = 60.0, 24 * 3600.0
@@ -34,7 +34,7 @@ HOME = "files"
 class SharedFiles:
     """The folder that a desktop's programs and the flow share. `shared_files` creates it."""
 
-    def __init__(self, run: Run, shared: SharedFolder, before: dict[str, Sign]) -> None:
+    def __init__(self, run: Run, shared: SharedFolder, before: dict[str, FileVersion]) -> None:
         self._run, self._shared = run, shared
         self._known = before
         self.folder = shared.path
@@ -63,7 +63,7 @@ class SharedFiles:
         Raises `GaveUp` if no file arrives in time, or if several different files fit. Deadlines and kills end the wait
         at once.
         """
-        wanted = Wanted(pattern, None, most_mb, may_be_empty, keep)
+        wanted = ExpectedFiles(pattern, None, most_mb, may_be_empty, keep)
         return (await self._wait(wanted, timeout_seconds, into))[0]
 
     async def wait_all(
@@ -78,10 +78,10 @@ class SharedFiles:
         may_be_empty: bool = False,
     ) -> list[SharedFile]:
         """Wait for ``count`` complete files, as in `wait`, and return them by name. Raises `GaveUp` if more fit."""
-        wanted = Wanted(pattern, count, most_mb, may_be_empty, keep)
+        wanted = ExpectedFiles(pattern, count, most_mb, may_be_empty, keep)
         return await self._wait(wanted, timeout_seconds, into)
 
-    async def _wait(self, wanted: Wanted, timeout_s: float, into: Path | str | None) -> list[SharedFile]:
+    async def _wait(self, wanted: ExpectedFiles, timeout_s: float, into: Path | str | None) -> list[SharedFile]:
         if not 0 < timeout_s <= LONGEST_S:
             raise InvalidUsage(f"timeout_seconds= must be above 0 and at most {LONGEST_S:g}, not {timeout_s!r}.")
         run = self._run
@@ -93,7 +93,7 @@ class SharedFiles:
         async with AsyncExitStack() as stack:
             for scope in guard.lineage():
                 await stack.enter_async_context(deadline(scope))
-            arriving = await whole(self._shared, wanted, self._known, place, timeout_s)
+            arriving = await wait_for_files(self._shared, wanted, self._known, place, timeout_s)
         return [await self._taken(one, keep=wanted.keep) for one in arriving]
 
     async def _taken(self, arrived: Arrived, *, keep: bool) -> SharedFile:
@@ -169,24 +169,24 @@ async def shared_files(
     if not isinstance(run.desktop, SharesFiles):
         raise InvalidUsage("This desktop shares no folder: use one that is started here, such as a VirtualDesktop.")
     shared = await run.desktop.shared_folder()
-    told = Sharing(run, shared.path)
-    with sharing(told):
+    use = SharedFolderUse(run, shared.path)
+    with sharing(use):
         before = await asyncio.to_thread(_there, shared)
         files = SharedFiles(run, shared, dict(before))
         try:
             await files._give(give, most_mb, read_only=read_only)
-            told.given = tuple(one.name for one in files.given)
+            use.given = tuple(one.name for one in files.given)
             yield files
         finally:
-            await surely(_clear(shared, set(before)))
+            await run_to_end(_clear(shared, set(before)))
 
 
-def _attached(copied: Copied, name: str) -> Attachment:
+def _attached(copied: CopiedFile, name: str) -> Attachment:
     """Return a file for the trace. Raises `RedactionFailed` if it contains the value of a secret as plain text."""
     data = copied.path.read_bytes()
     for encoding in ("utf-8", "utf-16-le"):
         text = data.decode(encoding, errors="replace")
-        if hushed(text) != text:
+        if scrub_text(text) != text:
             copied.path.unlink()
             raise RedactionFailed(
                 f"The file ‘{name}’ contains the value of a secret and cannot be kept as evidence: wait without keep."
@@ -194,15 +194,17 @@ def _attached(copied: Copied, name: str) -> Attachment:
     return Attachment(data, copied.sha256)
 
 
-def _put_in(shared: SharedFolder, source: Path, name: str, most: int, *, read_only: bool) -> tuple[Copied, Sign]:
+def _put_in(
+    shared: SharedFolder, source: Path, name: str, most: int, *, read_only: bool
+) -> tuple[CopiedFile, FileVersion]:
     with foreign_folder.opened(shared) as folder:
         return foreign_folder.copy_in(source, folder, shared, name, most, read_only=read_only)
 
 
-def _there(shared: SharedFolder) -> dict[str, Sign]:
+def _there(shared: SharedFolder) -> dict[str, FileVersion]:
     try:
         return {one.name: one.sign for one in listed(shared)}
-    except foreign_folder.TooMany:
+    except foreign_folder.TooManyEntries:
         raise InvalidUsage(f"{shared.path} has too many files before any file was given: clear it.") from None
 
 

@@ -66,7 +66,7 @@ class Station:
             here.replayed.clear()
 
     @property
-    def untouched(self) -> bool:
+    def is_untouched(self) -> bool:
         """Whether the journal has no action for the present item, so that it can be started again."""
         claims = [claim for claim in self.switch.seen if isinstance(claim, Claim)]
         return not any(claim.begun or claim.earlier for claim in claims)
@@ -139,7 +139,7 @@ class Stations:
         screen.tells_windows = redaction is not None and bool(redaction.windows)
         typed = TypedFields(used_before=self.fresh == "never")
         redactor = await asyncio.to_thread(redactor_for, redaction, self._secrets, typed, self._codes)
-        doors = replace(
+        services = replace(
             front.outside,
             desktop=screen,
             redactor=redactor,
@@ -153,7 +153,7 @@ class Stations:
         switch.of_desktop = lambda: self._held_for(screen.up) if screen.up is not None else ()
         run = replace(
             front,
-            outside=doors,
+            outside=services,
             switch=switch,
             front=front,
             discovery=discovery_of(options, self._secrets, self._codes),

@@ -13,12 +13,12 @@ from prefect.cache_policies import NO_CACHE
 
 from holo_tasks.agent.agent_step import StepDecorator, ending_as_killed
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.run.items.business_item import Attempt, Books, WorkItem
+from holo_tasks.run.items.business_item import Attempt, ItemRecords, WorkItem
 from holo_tasks.run.items.journal import NOT_DONE, current_journal
-from holo_tasks.run.items.stored_work import Kept, check_template
+from holo_tasks.run.items.stored_work import StoredFunction, check_template
 from holo_tasks.run.items.work_identity import work_of
 from holo_tasks.run.prefect_edge.log_filter import one_line_errors
-from holo_tasks.run.prefect_edge.secret_filter import HushedName, hushing_errors
+from holo_tasks.run.prefect_edge.secret_filter import ScrubbedRunName, with_scrubbed_errors
 from holo_tasks.run.run import Run
 from holo_tasks.run.subgoal_context import current_subgoal
 
@@ -62,14 +62,14 @@ def step(
             raise InvalidUsage(f"@step goes on an async function: make {function.__name__!r} `async def`.")
         for what, template in (("title", title), ("key", key)):
             check_template(f"The {what} of {function.__name__!r}", template, inspect.signature(function))
-        kept = Kept.of(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
+        kept = StoredFunction.of(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
 
         @wraps(function)
         async def at_most_once(*args: P.args, **kwargs: P.kwargs) -> R:
             call = kept.call(args, kwargs)
             if not call.token:
                 return await function(*args, **kwargs)
-            books = await asyncio.to_thread(Books.here)
+            books = await asyncio.to_thread(ItemRecords.here)
             attempt = Attempt(WorkItem.of(kept, call, books.run), books, around=current_subgoal())
             looking = None if probe is None else (lambda: probe(*args, **kwargs))
 
@@ -83,16 +83,16 @@ def step(
 
             # A repeatable step uses the journal of the sub-goal around it.
             journal = current_journal() if repeatable else None
-            return cast("R", await attempt.once(lambda: attempt.kept(work, journal)))
+            return cast("R", await attempt.do_once(lambda: attempt.do_and_store(work, journal)))
 
-        name = HushedName(kept.title)
+        name = ScrubbedRunName(kept.title)
         made: Any = task(name=kept.goal, task_run_name=name, cache_policy=NO_CACHE, persist_result=False, retries=0)(
-            hushing_errors(ending_as_killed(at_most_once))
+            with_scrubbed_errors(ending_as_killed(at_most_once))
         )
 
         @wraps(function)
         async def unless_done(*args: P.args, **kwargs: P.kwargs) -> R:
-            books = await asyncio.to_thread(Books.here)
+            books = await asyncio.to_thread(ItemRecords.here)
             found = await asyncio.to_thread(kept.found, books.ledger, args, kwargs)
             if found is None:
                 return cast("R", await made(*args, **kwargs))

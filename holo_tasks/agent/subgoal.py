@@ -24,16 +24,16 @@ from holo_tasks.core.limits.budget import Limits
 from holo_tasks.core.texts.visible_text import shell_word
 from holo_tasks.handoff.suspend import leave_suspended
 from holo_tasks.loop.screens import Route, Screens
-from holo_tasks.run.items.business_item import Attempt, Books, WorkItem
+from holo_tasks.run.items.business_item import Attempt, ItemRecords, WorkItem
 from holo_tasks.run.items.journal import NOT_DONE, current_journal, journalled
-from holo_tasks.run.items.stored_work import Call, Kept, check_template, fields_of
+from holo_tasks.run.items.stored_work import Call, StoredFunction, check_template, fields_of
 from holo_tasks.run.items.work_identity import work_of
 from holo_tasks.run.learn import Learn, Learned
 from holo_tasks.run.prefect_edge.final_states import failed_state
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.run.prefect_edge.log_filter import one_line_errors
-from holo_tasks.run.prefect_edge.secret_filter import HushedFlow, hushing_errors
-from holo_tasks.run.run import Run, current_progress, current_run, guarded, progress, running_here, surely
+from holo_tasks.run.prefect_edge.secret_filter import ScrubbedFlow, with_scrubbed_errors
+from holo_tasks.run.run import Run, current_progress, current_run, guarded, progress, run_to_end, running_here
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, inside
 from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, SCRIPTED, Effect, Layer, SubgoalOptions
 
@@ -47,11 +47,16 @@ _PREFECTS_OWN = frozenset({"return_state", "wait_for"})
 """Keyword arguments of a call to Prefect. With one of them a flow run is created even if the result is known."""
 
 
-class SubgoalFlow(HushedFlow[P, R]):
+class SubgoalFlow(ScrubbedFlow[P, R]):
     """The flow of a sub-goal. A call whose result is in the ledger creates no flow run."""
 
     def __init__(
-        self, known: Kept, function: Callable[..., Any], options: Mapping[str, Any], *, only_looks: bool = False
+        self,
+        known: StoredFunction,
+        function: Callable[..., Any],
+        options: Mapping[str, Any],
+        *,
+        only_looks: bool = False,
     ) -> None:
         flow_options = dict(check_flow_options(options))
         self.run_tags = frozenset(flow_options.pop("tags", ()))
@@ -197,17 +202,17 @@ def subgoal(
         signature = inspect.signature(function)
         for what, template in (("title", title), ("key", key)):
             check_template(f"The {what} of {function.__name__!r}", template, signature)
-        known = Kept.of(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
+        known = StoredFunction.of(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
         options.check_for_subgoal(signature.parameters.keys(), known.goal)
         defined = _Defined(known, options, advisor or "", _named_arguments(signature, data), limits, learns)
 
         @wraps(function)
-        @hushing_errors
+        @with_scrubbed_errors
         @ending_as_killed
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
             return cast("R", await defined.worked_on(function, args, kwargs))
 
-        only_looks = bool(known.token) and not options.what_it_changes.changes
+        only_looks = bool(known.token) and not options.declared_effect.changes
         return SubgoalFlow(known, body, flow_options, only_looks=only_looks)
 
     return decorate(function) if function is not None else decorate
@@ -217,7 +222,7 @@ def subgoal(
 class _Defined:
     """The declaration of a sub-goal. ``data`` has the names of the arguments from outside."""
 
-    known: Kept
+    known: StoredFunction
     options: SubgoalOptions
     advisor: str
     data: frozenset[str]
@@ -229,10 +234,10 @@ class _Defined:
         known, call, around, run = self.known, self.known.call(args, kwargs), current_subgoal(), current_run()
         options, learning = await self._options(run, call)
         here = self._here(call, around, args, kwargs, options.called(args, kwargs, call.given))
-        changes = self.options.what_it_changes
+        changes = self.options.declared_effect
         answered, replayed = len(run.resolved), len(run.replayed)
         ready = changes.precondition
-        attempt = Attempt(WorkItem.of(known, call, run), Books.here(), around, here.listed)
+        attempt = Attempt(WorkItem.of(known, call, run), ItemRecords.here(), around, here.listed)
         here = replace(here, progress=_next_of_story(here.title))
 
         async def work() -> Any:
@@ -246,18 +251,18 @@ class _Defined:
             if attempt.claim is not None and attempt.claim.epoch > 1:
                 run.resumed.add(call.token)
             journal = (attempt.claim or current_journal()) if changes.changes else None
-            return await attempt.kept(lambda: _work_on(here, work), journal, here.resolved)
+            return await attempt.do_and_store(lambda: _work_on(here, work), journal, here.resolved)
 
         try:
-            return _completed(await attempt.once(under_claim), here.resolved)
+            return _completed(await attempt.do_once(under_claim), here.resolved)
         except HoloError as error:
             return failed_state(error)  # Prefect raises the error in the caller
         except Pause as suspended:
-            await surely(leave_suspended(suspended))
+            await run_to_end(leave_suspended(suspended))
             raise
         finally:
             if learning is not None:
-                learning.heard(run, call, answered, replayed)
+                learning.count_result(run, call, answered, replayed)
 
     async def _options(self, run: Run, call: Call) -> tuple[SubgoalOptions, Learning | None]:
         """Return the options of this call, with a learned playbook before the model, and the object that learns."""
@@ -275,7 +280,7 @@ class _Defined:
 
     def _here(self, call: Call, around: Subgoal | None, args: Any, kwargs: Any, options: SubgoalOptions) -> Subgoal:
         """Return the context for the code inside this call."""
-        probe, screens = self.options.what_it_changes.probe, self.options.known_screens
+        probe, screens = self.options.declared_effect.probe, self.options.known_screens
         # The probe does not use the route and the layers of the sub-goal, only its screens.
         looking = (
             (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {call.title}", screens))
@@ -333,9 +338,9 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     return run.ledger.find(call.token, known.goal, call.inputs, known.same) is not None
 
 
-def known_by_key(work: Callable[..., Any], asking: str) -> Kept:
+def known_by_key(work: Callable[..., Any], asking: str) -> StoredFunction:
     """Return the description of a sub-goal or a step with a key. Raises `InvalidUsage` for other functions."""
-    known = cast("Kept | None", getattr(work, "known", None))
+    known = cast("StoredFunction | None", getattr(work, "known", None))
     if known is None or known.token is None:
         raise InvalidUsage(f"{asking}() needs a sub-goal or a step with a key.")
     return known

@@ -9,9 +9,9 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from holo_tasks.office.workbook import Workbook
-from holo_tasks.run.prefect_edge.secret_filter import HushedName
+from holo_tasks.run.prefect_edge.secret_filter import ScrubbedRunName
 
-NAME = HushedName("rows of {workbook.path.name}")
+NAME = ScrubbedRunName("rows of {workbook.path.name}")
 
 
 @task(name="write rows", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)

@@ -34,7 +34,7 @@ class AnchorFile:
     """Whether it is the home's own file, which is made private. Any other file may be shared by several users."""
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         return str(self.path)
 
     def put(self, anchor: Anchor, line: bytes) -> None:
@@ -63,7 +63,7 @@ class AnchorBucket:
         self._bucket: Bucket | None = None
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         return self._place.uri
 
     def put(self, anchor: Anchor, line: bytes) -> None:

@@ -37,7 +37,7 @@ class AnchorPlace(Protocol):
     """A place that stores anchors. ``put`` returns when the anchor is durable, and raises otherwise."""
 
     @property
-    def where(self) -> str: ...
+    def location(self) -> str: ...
 
     def put(self, anchor: Anchor, line: bytes) -> None: ...
 
@@ -80,7 +80,7 @@ class Anchoring:
             in_time = self._changed.wait_for(lambda: self._answered >= mine, timeout=timeout_s)
             if in_time and not self._trouble:
                 return ""
-            late = [place.where for place in self._places if self._anchored.get(place.where) != head]
+            late = [place.location for place in self._places if self._anchored.get(place.location) != head]
             reasons = [self._trouble.get(where, f"{where} took longer than {timeout_s:g} s") for where in late]
         return f"the head of the trace could not be anchored ({'; '.join(reasons)})" if reasons else ""
 
@@ -128,14 +128,14 @@ class Anchoring:
     def _anchor(self, head: Head) -> None:
         anchor, line = self._signed(head)
         for place in self._places:
-            if self._anchored.get(place.where) == head:
+            if self._anchored.get(place.location) == head:
                 continue
             try:
                 place.put(anchor, line)
             except OSError as error:
-                self._trouble[place.where] = f"{place.where}: {error.strerror}"
+                self._trouble[place.location] = f"{place.location}: {error.strerror}"
             except (StoreTrouble, HoloError) as error:
-                self._trouble[place.where] = str(error)
+                self._trouble[place.location] = str(error)
             else:
-                self._anchored[place.where] = head
-                self._trouble.pop(place.where, None)
+                self._anchored[place.location] = head
+                self._trouble.pop(place.location, None)

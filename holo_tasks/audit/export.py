@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 from typing import IO
 from unicodedata import category
 
-from holo_tasks.audit.many_runs import Gathered
+from holo_tasks.audit.many_runs import ReadTrace
 from holo_tasks.audit.pages.formatting import kind_counts, visible
 from holo_tasks.audit.pages.index import Row, row_of
 from holo_tasks.audit.pages.run_view import Step, Subgoal
@@ -30,12 +30,12 @@ STEP_COLUMNS = [
 ]
 
 
-def write_runs(runs: Iterable[Gathered], out: IO[str], *, alive: frozenset[str] = frozenset()) -> None:
+def write_runs(runs: Iterable[ReadTrace], out: IO[str], *, alive: frozenset[str] = frozenset()) -> None:
     """Write one row for each run, in the given order. Runs in ``alive`` are still in progress."""
     _write(out, RUN_COLUMNS, (_run(row_of(run, alive=alive)) for run in runs))
 
 
-def write_steps(runs: Iterable[Gathered], out: IO[str]) -> None:
+def write_steps(runs: Iterable[ReadTrace], out: IO[str]) -> None:
     """Write one row for each step."""
     _write(out, STEP_COLUMNS, (row for run in runs for row in _steps(run)))
 
@@ -63,13 +63,13 @@ def _run(row: Row) -> dict[str, object]:
     return {**asdict(row), "cost_usd": _usd(row.cost_micro_usd)}
 
 
-def _steps(run: Gathered) -> Iterator[dict[str, object]]:
+def _steps(run: ReadTrace) -> Iterator[dict[str, object]]:
     for goal in run.story.subgoals:
         for step in goal.steps:
             yield _step(run, goal, step)
 
 
-def _step(run: Gathered, goal: Subgoal, step: Step) -> dict[str, object]:
+def _step(run: ReadTrace, goal: Subgoal, step: Step) -> dict[str, object]:
     prompt, reply = step.tokens
     frame = run.story.frames.get(step.before)
     timed = step.timed

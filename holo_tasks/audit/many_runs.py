@@ -1,6 +1,6 @@
 """Find all traces below a folder or a bucket prefix, and read the facts that an overview needs.
 
-`gather` is used by `holo-tasks index` and `holo-tasks export`.
+`read_traces` is used by `holo-tasks index` and `holo-tasks export`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_REASON = 1_000
 
 
 @dataclass(frozen=True)
-class Gathered:
+class ReadTrace:
     """A trace that was read once: its story as far as it could be read, and its damage. ``damage`` is empty if it is
     intact."""
 
@@ -71,7 +71,7 @@ class Gathered:
         return self.story.closed.cost_micro_usd if self.story.closed else self.story.cost_micro_usd
 
 
-def gather(where: str) -> Iterator[Gathered]:
+def read_traces(where: str) -> Iterator[ReadTrace]:
     """Read every trace below a folder or ``s3://BUCKET/PREFIX``, one at a time, in the order of their names.
 
     An unreadable trace is returned with its damage. Raises `InvalidUsage` if the place itself cannot be read.
@@ -154,10 +154,10 @@ def _find_below(bucket: Bucket, path: str, levels: int) -> Iterator[tuple[str, T
             yield from _find_below(bucket, f"{path}{name}/", levels - 1)
 
 
-def _read(uri: str, trace: Trace | str) -> Gathered:
+def _read(uri: str, trace: Trace | str) -> ReadTrace:
     builder = StoryBuilder()
     if isinstance(trace, str):
-        return Gathered(uri, None, builder.story, trace)
+        return ReadTrace(uri, None, builder.story, trace)
 
     size = 0
 
@@ -174,8 +174,8 @@ def _read(uri: str, trace: Trace | str) -> Gathered:
     try:
         chain = check_lines(read(trace.lines()), tell)
     except (OSError, StoreTrouble) as error:
-        return Gathered(uri, trace, builder.story, f"it cannot be read: {error}")
+        return ReadTrace(uri, trace, builder.story, f"it cannot be read: {error}")
     if size > MAX_STORY_BYTES:
-        return Gathered(uri, trace, builder.story, f"it has {size:,} bytes of events, too many for an overview")
+        return ReadTrace(uri, trace, builder.story, f"it has {size:,} bytes of events, too many for an overview")
     damage = "" if chain.whole else f"record {chain.first_bad} {chain.reason}"
-    return Gathered(uri, trace, builder.story, damage if chain.records or damage else "it holds no record")
+    return ReadTrace(uri, trace, builder.story, damage if chain.records or damage else "it holds no record")

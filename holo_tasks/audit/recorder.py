@@ -55,7 +55,7 @@ DISK_S = 60.0
 """Time limit for the disk to make something durable, in seconds. A disk that hangs must not keep a run from ending."""
 
 
-class Carrier(Protocol):
+class BackgroundDelivery(Protocol):
     """Delivers a trace in the background. It is notified of durable data and never delays the recorder."""
 
     @property
@@ -101,7 +101,9 @@ class TraceRecorder:
     is waiting at once.
     """
 
-    def __init__(self, trace: LocalTrace, carrier: Carrier | None = None, anchoring: Anchoring | None = None) -> None:
+    def __init__(
+        self, trace: LocalTrace, carrier: BackgroundDelivery | None = None, anchoring: Anchoring | None = None
+    ) -> None:
         self.run_id = trace.run_id
         self.folder: Path = trace.folder
         self.uri = carrier.uri if carrier else str(trace.folder)

@@ -1,6 +1,6 @@
 """Print each step that a person has just done, with the words by which a playbook would find its target.
 
-`Teller` is used by the recording command. Typed texts are never printed.
+`StepReporter` is used by the recording command. Typed texts are never printed.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from holo_tasks.by_hand.hidden import read
-from holo_tasks.by_hand.sitting import HandStep
-from holo_tasks.by_hand.told import in_no_playbook
+from holo_tasks.by_hand.step_collector import HandStep
+from holo_tasks.by_hand.trace_writer import in_no_playbook
+from holo_tasks.by_hand.typed_secrets import read
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
 from holo_tasks.core.input.pressed_elements import hit_by
@@ -22,7 +22,7 @@ NOTHING = "something without words"
 NAME_CHARACTERS = 60
 
 
-class Teller:
+class StepReporter:
     """Finds the target of each step in the background and reports the step with ``say``."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -32,7 +32,7 @@ class Teller:
         self._steps: asyncio.Queue[HandStep] = asyncio.Queue()
         self._field = ""
 
-    def tell(self, step: HandStep) -> None:
+    def report(self, step: HandStep) -> None:
         """Queue a step for its report."""
         self._steps.put_nowait(step)
 

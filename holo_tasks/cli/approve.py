@@ -8,7 +8,7 @@ from holo_tasks.core.texts.visible_text import exact, shell_word
 from holo_tasks.machine.current_user import user_name
 from holo_tasks.machine.home import holo_home
 from holo_tasks.safety.database.store import store_at
-from holo_tasks.safety.records.approvals import Approvals, Waiting
+from holo_tasks.safety.records.approvals import Approvals, WaitingApproval
 from holo_tasks.safety.records.ledger import Ledger
 
 
@@ -24,16 +24,16 @@ def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
     if not -(2**63) <= number < 2**63:
         raise InvalidUsage(f"There is no approval {number}; `holo-tasks approve` lists the open requests.")
     granted = approvals.grant(number, user_name() if by is None else by, ttl_s)
-    told = f"{printable(granted.words)}: yes, once, within {ttl_s:g} seconds, for {exact(granted.scope)}."
+    text = f"{printable(granted.words)}: yes, once, within {ttl_s:g} seconds, for {exact(granted.scope)}."
     token = granted.scope.removeprefix("token ")
     if token != granted.scope and (before := len(Ledger(store).intents(token))):
-        told += (
+        text += (
             f"\n    Actions done before it: {before}. If they may be done again, run the work again with "
             f"`holo-tasks retry {shell_word(token)} --not-done`."
         )
-    return told
+    return text
 
 
-def _described(waiting: Waiting) -> str:
-    told = f"for {exact(waiting.scope)}, asked {waiting.asked_at} by run {waiting.run_id}; evidence: {waiting.evidence}"
-    return f"{waiting.id}: {printable(waiting.words)}\n    {printable(told)}"
+def _described(waiting: WaitingApproval) -> str:
+    text = f"for {exact(waiting.scope)}, asked {waiting.asked_at} by run {waiting.run_id}; evidence: {waiting.evidence}"
+    return f"{waiting.id}: {printable(waiting.words)}\n    {printable(text)}"

@@ -16,10 +16,10 @@ from holo_tasks.cli.parser import command_line
 from holo_tasks.cli.signals import interrupt_at_signals
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
 from holo_tasks.core.texts.printable import printable
-from holo_tasks.machine.closed import close_process
-from holo_tasks.machine.lazy_imports import load_less
-from holo_tasks.machine.memory import collect_seldom, reuse
+from holo_tasks.machine.lazy_imports import defer_large_imports
+from holo_tasks.machine.memory import collect_garbage_rarely, reuse
 from holo_tasks.machine.output import prepare_streams, put, release_streams, say
+from holo_tasks.machine.process_protection import close_process
 from holo_tasks.machine.umask import narrow_umask
 
 EMPTY: dict[str, dict[str, object]] = {
@@ -74,9 +74,9 @@ NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit with the code of its status. ``arguments`` default to `sys.argv`."""
     close_process()
-    collect_seldom()
+    collect_garbage_rarely()
     reuse()
-    load_less()
+    defer_large_imports()
     ended: list[int] = []
     if arguments is None:  # the process belongs to this command and does nothing afterwards
         atexit.register(_exit_fast, ended)
@@ -297,11 +297,11 @@ def _models(options: argparse.Namespace) -> int:
 def _approve(options: argparse.Namespace) -> int:
     from holo_tasks.cli.approve import approve
 
-    told = approve(options.id, by=options.by, ttl_s=options.ttl)
-    if not told:
+    text = approve(options.id, by=options.by, ttl_s=options.ttl)
+    if not text:
         say("no action waits for an approval")
         return 0
-    return put(told, 0)
+    return put(text, 0)
 
 
 def _handoff(options: argparse.Namespace) -> int:
@@ -309,11 +309,11 @@ def _handoff(options: argparse.Namespace) -> int:
 
     if options.which == "resume":
         return put(resume(options.id, choice=options.choice, note=options.note, by=options.by), 0)
-    told = listed(as_json=options.json)
-    if not told:
+    text = listed(as_json=options.json)
+    if not text:
         say("no hand-off is open")
         return 0
-    return put(told, 0)
+    return put(text, 0)
 
 
 def _kill(options: argparse.Namespace) -> int:
@@ -337,11 +337,13 @@ def _drain(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from holo_tasks.cli.doctor.examination import Asked, examine
+    from holo_tasks.cli.doctor.examination import DoctorOptions, examine
     from holo_tasks.prefect_server import local_only
 
     local_only.enter(os.environ, asked=options.local_only)
-    asked = Asked(options.base_url, options.model, options.dialect, options.display, options.audit, options.timeout)
+    asked = DoctorOptions(
+        options.base_url, options.model, options.dialect, options.display, options.audit, options.timeout
+    )
     return examine(asked, put, as_json=options.json)
 
 

@@ -25,7 +25,7 @@ EXIT_S = 5.0
 _left_running: list[asyncio.Future[Any]] = []
 
 
-async def until_told(flow: Awaitable[T], known: asyncio.Event, answers: Callable[[], bool]) -> T | None:
+async def await_known_result(flow: Awaitable[T], known: asyncio.Event, answers: Callable[[], bool]) -> T | None:
     """Await a flow and return its result. Once ``known`` is set, wait only while the server ``answers``.
 
     Returns ``None`` if the flow was left running. `run` does not wait for it, and `leave` ends it.
@@ -51,7 +51,7 @@ async def until_told(flow: Awaitable[T], known: asyncio.Event, answers: Callable
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine like `asyncio.run`, but do not close the loop if `until_told` left a task running."""
+    """Run a coroutine like `asyncio.run`, but do not close the loop if `await_known_result` left a task running."""
     runner = asyncio.Runner()
     try:
         return runner.run(work)

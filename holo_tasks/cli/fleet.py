@@ -13,7 +13,7 @@ from holo_tasks.core.limits.money import usd
 from holo_tasks.core.texts.visible_text import exact, one_line
 from holo_tasks.kill.run_registry import running
 from holo_tasks.safety.database.store import Store, store_at
-from holo_tasks.safety.records.fleet import Fleet, Holder, ListSeen, RunSeen, SeatsSeen, look
+from holo_tasks.safety.records.fleet import Fleet, Holder, ListState, RunState, SeatsState, look
 
 SHOWN = 40
 """Largest number of runs in the output for people. The JSON object has all."""
@@ -49,7 +49,7 @@ def _plain(seen: Fleet) -> dict[str, object]:
     }
 
 
-def _plain_list(one: ListSeen) -> dict[str, object]:
+def _plain_list(one: ListState) -> dict[str, object]:
     return {
         "name": one.name,
         "open": one.counts.open,
@@ -63,7 +63,7 @@ def _plain_list(one: ListSeen) -> dict[str, object]:
     }
 
 
-def _plain_run(one: RunSeen) -> dict[str, object]:
+def _plain_run(one: RunState) -> dict[str, object]:
     row = one.row
     return {
         "run_id": row.run_id,
@@ -83,7 +83,7 @@ def _usd(micro: int | None) -> float | None:
     return None if micro is None else micro / 1_000_000
 
 
-def _lists(lists: Iterable[ListSeen], name: str | None) -> Iterable[str]:
+def _lists(lists: Iterable[ListState], name: str | None) -> Iterable[str]:
     table = [
         (
             exact(one.name),
@@ -105,12 +105,12 @@ def _lists(lists: Iterable[ListSeen], name: str | None) -> Iterable[str]:
     yield from aligned([("LIST", "OPEN", "READY", "WAITING", "TAKEN", *ends, "LATE", "DONE/HOUR", "COST/ITEM"), *table])
 
 
-def _ready(one: ListSeen) -> str:
+def _ready(one: ListState) -> str:
     by = ", ".join(f"{priority} {items:,}" for priority, items in one.counts.ready_by.items())
     return f"{one.counts.ready:,} ({by})" if by else f"{one.counts.ready:,}"
 
 
-def _errors(lists: Iterable[ListSeen]) -> Iterable[str]:
+def _errors(lists: Iterable[ListState]) -> Iterable[str]:
     table = [
         (exact(one.name), state, exact(status), f"{items:,}")
         for one in lists
@@ -121,7 +121,7 @@ def _errors(lists: Iterable[ListSeen]) -> Iterable[str]:
         yield from aligned([("LIST", "ITEMS ARE", "STOPPED BY", "ITEMS"), *table])
 
 
-def _seats(seats: Iterable[SeatsSeen]) -> Iterable[str]:
+def _seats(seats: Iterable[SeatsState]) -> Iterable[str]:
     table = [
         (exact(one.name), f"{len(one.holders):,} of {one.seats:,}", "; ".join(map(_held, one.holders))) for one in seats
     ]
@@ -136,7 +136,7 @@ def _held(one: Holder) -> str:
     return f"process {exact(one.process)} on {exact(one.machine)}{flow_run}{gone}"
 
 
-def _runs(runs: tuple[RunSeen, ...]) -> Iterable[str]:
+def _runs(runs: tuple[RunState, ...]) -> Iterable[str]:
     yield ""
     if not runs:
         yield "No run is at work."

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from holo_tasks.audit.errors import DamagedTrace, StoreTrouble
 from holo_tasks.audit.export import write_runs, write_steps
-from holo_tasks.audit.many_runs import Gathered, gather
+from holo_tasks.audit.many_runs import ReadTrace, read_traces
 from holo_tasks.audit.pages.index import as_json, row_of, write_index
 from holo_tasks.audit.pages.page import place_of, whole_page
 from holo_tasks.audit.pages.report import write_report
@@ -37,7 +37,7 @@ def index(
     if out is not None:
         _check_file(out)
     alive = _alive()
-    rows = [row_of(run, alive=alive, report=_report(run, out) if reports and out else "") for run in gather(place)]
+    rows = [row_of(run, alive=alive, report=_report(run, out) if reports and out else "") for run in read_traces(place)]
     if not rows:
         raise InvalidUsage(f"There is no trace below {place}: give the folder or the prefix that runs are kept in.")
     if out is not None:
@@ -47,7 +47,7 @@ def index(
 
 def export(where: str | None, csv: str, *, steps: bool, put: Callable[[str, int], int]) -> int:
     """Write runs or steps as CSV to a file, atomically, or to stdout (``-``). Return the exit code."""
-    runs = _some(gather(_place(where)), _place(where))
+    runs = _some(read_traces(_place(where)), _place(where))
     rows = write_steps if steps else partial(write_runs, alive=_alive())
     if csv == "-":
         if sys.__stdout__ is None:
@@ -72,13 +72,13 @@ def _place(where: str | None) -> str:
     return where if where is not None else str(holo_home() / "runs")
 
 
-def _some(runs: Iterator[Gathered], place: str) -> Iterator[Gathered]:
+def _some(runs: Iterator[ReadTrace], place: str) -> Iterator[ReadTrace]:
     """Return the runs. Raises `InvalidUsage` at once if no run was found."""
     first = next(runs, None)
     if first is None:
         raise InvalidUsage(f"There is no trace below {place}: give the folder or the prefix that runs are kept in.")
 
-    def all_of_them() -> Iterator[Gathered]:
+    def all_of_them() -> Iterator[ReadTrace]:
         yield first
         yield from runs
 
@@ -97,7 +97,7 @@ def _alive() -> frozenset[str]:
     return frozenset(run.run_id for run in running(holo_home()))
 
 
-def _report(run: Gathered, out: Path) -> str:
+def _report(run: ReadTrace, out: Path) -> str:
     """Write the run's report next to the page. Return its relative URL, or an empty text if the trace is unreadable."""
     if run.trace is None:
         return ""

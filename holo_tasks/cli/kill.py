@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 PATIENCE_S = 5.0
 
 
-class Stopped(NamedTuple):
+class KillResult(NamedTuple):
     """The result of a kill: a line per run, and sentences about what is not certain."""
 
     lines: tuple[str, ...]
     doubts: tuple[str, ...] = ()
 
 
-def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
+def kill(home: Path, run_id: str | None, reason: str) -> KillResult:
     """Stop a run and wait until it has stopped. ``run_id`` is its id or its flow run's; ``None`` means all runs.
 
     Raises `InvalidUsage` for an unknown or empty id.
@@ -42,15 +42,15 @@ def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
     others, doubt = _ask_other_machines(home, run_id, reason)
     doubts += doubt
     if unwritten and run_id is None:
-        doubts.append(_unreached_doubt(home, unwritten, told=bool(meant or others or doubts)))
+        doubts.append(_unreached_doubt(home, unwritten, is_reported=bool(meant or others or doubts)))
     stopped = _stopped_here(home, meant)
     if others is None:
-        return Stopped(stopped.lines, (*doubts, *stopped.doubts))
+        return KillResult(stopped.lines, (*doubts, *stopped.doubts))
     answers = _await_answers(*others, run_id, {run.run_id for run in meant})
     lines, doubts = [*stopped.lines, *answers.lines], [*doubts, *stopped.doubts, *answers.doubts]
     if run_id is not None and not (lines or answers.doubts):
         raise unknown(run_id, here, elsewhere=", and none on the machines that share the database answers")
-    return Stopped(tuple(lines), tuple(doubts))
+    return KillResult(tuple(lines), tuple(doubts))
 
 
 def _end_processes(home: Path, meant: list[Running], here: list[Running]) -> list[Running]:
@@ -74,9 +74,9 @@ def _ask_other_machines(home: Path, run_id: str | None, reason: str) -> tuple[tu
         return None, [f"Other machines were not asked to stop: {error}"]
 
 
-def _unreached_doubt(home: Path, unwritten: str, *, told: bool) -> str:
+def _unreached_doubt(home: Path, unwritten: str, *, is_reported: bool) -> str:
     """Return the doubt if no request can be written. Raises `InvalidUsage` if no run was reached at all."""
-    if not told:
+    if not is_reported:
         raise InvalidUsage(f"{home} cannot be written ({unwritten}); set HOLO_HOME.")
     return (
         f"{home} cannot be written ({unwritten}): runs under way got SIGTERM instead of the request, "
@@ -84,7 +84,7 @@ def _unreached_doubt(home: Path, unwritten: str, *, told: bool) -> str:
     )
 
 
-def _stopped_here(home: Path, meant: list[Running]) -> Stopped:
+def _stopped_here(home: Path, meant: list[Running]) -> KillResult:
     """Wait for runs on this machine to stop, and delete the requests to the stopped ones."""
     folder = home / kill_files.FOLDER
     left = _await_end(home, folder, meant)
@@ -94,7 +94,7 @@ def _stopped_here(home: Path, meant: list[Running]) -> Stopped:
     for run in meant:
         if run not in left:
             kill_files.forget(folder, run.run_id)
-    return Stopped(tuple(lines), tuple(doubts))
+    return KillResult(tuple(lines), tuple(doubts))
 
 
 def _under_way(home: Path) -> tuple[list[Running], list[str]]:
@@ -155,7 +155,7 @@ def _await_end(home: Path, folder: Path, meant: list[Running]) -> list[Running]:
     return left
 
 
-def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]) -> Stopped:
+def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]) -> KillResult:
     """Wait for answers of other machines. Return a line per run whose input stopped there, and doubts.
 
     The wait is at most half of `PATIENCE_S`. It is skipped if the run is on this machine.
@@ -169,7 +169,7 @@ def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]
         except InvalidUsage as error:
             doubts = (f"Other machines were asked to stop, but their answers could not be read: {error}",)
         if doubts or (found and run_id is not None) or time.monotonic() >= until:
-            return Stopped(tuple(f"{name}  input stopped on {host}" for name, host in found.items()), doubts)
+            return KillResult(tuple(f"{name}  input stopped on {host}" for name, host in found.items()), doubts)
         time.sleep(0.2)
 
 

@@ -32,7 +32,7 @@ TITLE_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
-class Seen:
+class ScreenDescription:
     """A screen with its windows, elements and texts.
 
     ``took_ms`` has the time of each part in milliseconds, ``None`` for a part that was not read. ``why_not`` has a
@@ -51,17 +51,17 @@ class Seen:
     @property
     def elements(self) -> list[dict[str, Any]]:
         """Possible targets: the elements on the screen, then the texts that are no element's name or value."""
-        told = [each for each in self.tree.elements if each.on_screen]
-        found = [_described(each) for each in told]
+        reported = [each for each in self.tree.elements if each.on_screen]
+        found = [_described(each) for each in reported]
         for text, box in self.texts:
-            here = (each for each in told if each.box.contains(box.center))
+            here = (each for each in reported if each.box.contains(box.center))
             if not any(_is_text_of(each, text) for each in here):
                 found.append({"role": "text", "name": text, "box": _sides(box), "states": [], "source": "text"})
         return found
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of the command's JSON object."""
-        told: dict[str, Any] = {
+        reported: dict[str, Any] = {
             "windows": [
                 {
                     "title": one_line(window.title, TITLE_CHARACTERS),
@@ -76,7 +76,7 @@ class Seen:
             "took_ms": self.took_ms,
             "why_not": self.why_not,
         }
-        return told if self.states is None else told | {"states": list(self.states)}
+        return reported if self.states is None else reported | {"states": list(self.states)}
 
 
 def look(options: argparse.Namespace, put: Callable[[str, int], int]) -> int:
@@ -95,11 +95,11 @@ def look(options: argparse.Namespace, put: Callable[[str, int], int]) -> int:
     return put(str(options.out) if options.out is not None else in_words(seen.as_json()), 0)
 
 
-def in_words(told: dict[str, Any]) -> str:
+def in_words(description: dict[str, Any]) -> str:
     """Return a text for people: a line for each window, each element with a name, and each state."""
-    lines = [f"window {_at(each['box'])}  {each['title']}  ({each['program']})" for each in told["windows"]]
-    lines += [f"{each['role']} {_at(each['box'])}  {each['name']}" for each in told["elements"] if each["name"]]
-    lines += [f"state {name}" for name in told.get("states", ())]
+    lines = [f"window {_at(each['box'])}  {each['title']}  ({each['program']})" for each in description["windows"]]
+    lines += [f"{each['role']} {_at(each['box'])}  {each['name']}" for each in description["elements"] if each["name"]]
+    lines += [f"state {name}" for name in description.get("states", ())]
     return "\n".join(map(printable, lines)) or "nothing was found on the screen"
 
 
@@ -130,7 +130,7 @@ def _states(path: Path | None) -> list[State] | None:
     return [state for state in states_of(path) if not any(isinstance(mark, Asked) for mark in marks_in(state.marks))]
 
 
-async def _look(options: argparse.Namespace, states: list[State] | None) -> Seen:
+async def _look(options: argparse.Namespace, states: list[State] | None) -> ScreenDescription:
     cancel_at_signals(asyncio.current_task())
     async with _desktop(options) as desktop:
         desktop.tells_windows = True
@@ -150,7 +150,7 @@ async def _look(options: argparse.Namespace, states: list[State] | None) -> Seen
     else:
         why_not["text"] = NO_OCR
     fit = None if states is None else await _fitting(frame, states, tree)
-    return Seen(frame, tree, windows, texts, took, why_not, fit, programs)
+    return ScreenDescription(frame, tree, windows, texts, took, why_not, fit, programs)
 
 
 async def _settled(desktop: Desktop) -> ElementTree:

@@ -9,11 +9,11 @@ from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.printable import printable
+from holo_tasks.healing.decide import decide_locked, opened
 from holo_tasks.healing.folder import HealingFolder
-from holo_tasks.healing.keep import warning
 from holo_tasks.healing.page import page
 from holo_tasks.healing.proposal import Proposal
-from holo_tasks.healing.settle import opened, settle_alone
+from holo_tasks.healing.replay_results import warning
 from holo_tasks.machine.output import say
 from holo_tasks.scripts.playbook import load_playbook
 
@@ -40,10 +40,10 @@ def settle(file: Path, how: str, ids: Sequence[str], reason: str = "", *, as_jso
     folder = HealingFolder(file)
     if not folder.path.is_dir():
         raise InvalidUsage(f"Nothing is proposed for {file}.")
-    with folder.alone():
+    with folder.locked():
         chosen = _chosen(folder, ids)
         for one in chosen:
-            settle_alone(folder, one, "applied" if how == "apply" else "rejected", reason)
+            decide_locked(folder, one, "applied" if how == "apply" else "rejected", reason)
         left = len(opened(folder))
     done = "applied" if how == "apply" else "rejected"
     if as_json:
@@ -73,8 +73,8 @@ def _lines(folder: HealingFolder) -> list[str]:
     for goal, fit in folder.fits.goals.items():
         lines.append(f"{goal}: fitted, by the model, failed")
         lines += [f"  {one.fitted:5} {one.healed:5} {one.failed:5}  {one.step}" for one in fit.steps.values()]
-        if told := warning(goal, fit):
-            lines.append(told)
+        if advice := warning(goal, fit):
+            lines.append(advice)
     return lines
 
 
@@ -94,7 +94,7 @@ def _as_json(folder: HealingFolder) -> dict[str, Any]:
             for goal, fit in fits.goals.items()
             for key, counts in fit.steps.items()
         ],
-        "warnings": [told for goal, fit in fits.goals.items() if (told := warning(goal, fit))],
+        "warnings": [advice for goal, fit in fits.goals.items() if (advice := warning(goal, fit))],
     }
 
 

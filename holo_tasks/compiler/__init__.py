@@ -15,8 +15,8 @@ How a run becomes steps:
   repeat on the recorded pictures. Strict settings raise an error instead.
 * Recordings with different ways become rules. If no rules repeat them, the shortest recording becomes steps.
 
-`recording` reads the steps of a trace, and `sights` reads its pictures by OCR. `probes` makes the probe of a goal.
-`shelves` and `versions` store learned playbooks, and `shadow` compares one with the model.
+`recording` reads the steps of a trace, and `read_pictures` reads its pictures by OCR. `probes` makes the probe of a
+goal. `playbook_stores` and `versions` store learned playbooks, and `shadow` compares one with the model.
 
 May import `core`, `machine`, `loop`, `vision`, `audit`, `contract` and `scripts`.
 """

@@ -35,7 +35,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Given:
+class RecordedAnswer:
     """A recorded answer, the screen that it was given on, and the parameter values of that recording."""
 
     content: str
@@ -51,7 +51,9 @@ def value_of(answer: str) -> Any:
         return answer
 
 
-def answer_of(given: Sequence[Given], others: Sequence[Given] = (), befores: Sequence[Sight] = ()) -> Answer:
+def answer_of(
+    given: Sequence[RecordedAnswer], others: Sequence[RecordedAnswer] = (), befores: Sequence[Sight] = ()
+) -> Answer:
     """Return how to read the answers of recordings that ended on the same screen of the program.
 
     ``befores`` are the screens before the last steps. A message that they do not show may be an answer as it is.
@@ -82,14 +84,16 @@ def answer_of(given: Sequence[Given], others: Sequence[Given] = (), befores: Seq
     return Answer(content, reads, tuple(unread))
 
 
-def _is_implied_by_screen(name: str, leaves: Sequence[Any], others: Sequence[Given]) -> bool:
+def _is_implied_by_screen(name: str, leaves: Sequence[Any], others: Sequence[RecordedAnswer]) -> bool:
     values = [value_of(one.content) for one in others]
     elsewhere = [value[name] for value in values if isinstance(value, dict) and name in value]
     same = all(leaf is leaves[0] for leaf in leaves)
     return same and bool(elsewhere) and all(value is not leaves[0] for value in elsewhere)
 
 
-def _reads(place: str, leaves: Sequence[Any], given: Sequence[Given], befores: Sequence[Sight]) -> Iterator[Read]:
+def _reads(
+    place: str, leaves: Sequence[Any], given: Sequence[RecordedAnswer], befores: Sequence[Sight]
+) -> Iterator[Read]:
     """Yield the ways to read a value that return the recorded answer on every screen."""
     if not all(isinstance(leaf, str | int) and not isinstance(leaf, bool) and str(leaf).strip() for leaf in leaves):
         return
@@ -104,7 +108,7 @@ def _is_read(place: str, read: Read, leaf: Any, sight: Sight) -> bool:
     return found is not None and found[place] == leaf and type(found[place]) is type(leaf)
 
 
-def _candidates(leaf: Any, one: Given) -> Iterator[Read]:
+def _candidates(leaf: Any, one: RecordedAnswer) -> Iterator[Read]:
     """Yield ways to read a value: right of a label, or after fixed words in a line.
 
     Ways whose label or words contain another value of the answer are skipped.
@@ -117,7 +121,7 @@ def _candidates(leaf: Any, one: Given) -> Iterator[Read]:
             yield read
 
 
-def _possible_reads(leaf: Any, one: Given) -> Iterator[Read]:
+def _possible_reads(leaf: Any, one: RecordedAnswer) -> Iterator[Read]:
     kinds = [kind for kind in KINDS if (kind == "int") == isinstance(leaf, int)]
     for kind in kinds:
         for line in one.sight.lines:
@@ -130,7 +134,7 @@ def _possible_reads(leaf: Any, one: Given) -> Iterator[Read]:
                 yield Read.model_validate({"line": pattern, "as": kind})
 
 
-def _messages(leaf: Any, one: Given, befores: Sequence[Sight]) -> Iterator[Read]:
+def _messages(leaf: Any, one: RecordedAnswer, befores: Sequence[Sight]) -> Iterator[Read]:
     """Yield ways to read an answer that is a message of the program, such as ``Stored as S-1234``.
 
     Numbers and values of the item may differ. A message without them must not be visible before the last step.

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from holo_tasks.compiler.answers import Answer, Given, answer_of, value_of
-from holo_tasks.compiler.effects import comes_of, state_of, windows_of
+from holo_tasks.compiler.answers import Answer, RecordedAnswer, answer_of, value_of
+from holo_tasks.compiler.effects import new_texts, state_of, windows_of
 from holo_tasks.compiler.marks import covering, identity_of, is_label, marks_of
 from holo_tasks.compiler.parameters import Parameters
 from holo_tasks.compiler.paths import TYPING, Visit
-from holo_tasks.compiler.recording import Done, Recording
-from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.read_pictures import ReadPicture
+from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import Shown, is_of_item, templated
 from holo_tasks.compiler.variants import with_variants
@@ -57,7 +57,7 @@ UNREAD = "The screen that the answer is on has come; what no playbook can read o
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltGoal:
     """A goal as a mapping for YAML.
 
     ``unread`` names the values of the answer that the model is asked for at the end.
@@ -78,7 +78,7 @@ class ByModel:
 
 
 @dataclass(frozen=True)
-class Ruled:
+class BuiltRule:
     """A rule of the new playbook.
 
     ``on`` is the number of its screen, and ``stay`` the number of the visit. ``told`` is the rule as a mapping for
@@ -96,7 +96,7 @@ class Builder:
     """Builds the rules of one goal from its recordings, whose pictures have been read."""
 
     recordings: Sequence[Recording]
-    seen: Mapping[str, Seen]
+    seen: Mapping[str, ReadPicture]
     parameters: Parameters
     mines: bool = True
     """Whether steps get conditions for the screen after them (``then``)."""
@@ -105,13 +105,13 @@ class Builder:
     _thoughts: dict[str, int] = field(default_factory=dict)
     _ids: dict[str, int] = field(default_factory=dict)
 
-    def built(self, way: Sequence[Visit]) -> Built:
+    def built(self, way: Sequence[Visit]) -> BuiltGoal:
         """Return the goal for a path that the recordings share.
 
         Raises `InvalidUsage` if a step or a screen cannot be identified by text.
         """
         answers, unread = self._answers()
-        stays: list[Ruled] = []
+        stays: list[BuiltRule] = []
         for number, visit in enumerate(way):
             came_before = any(rule.on == visit.screen for rule in stays)
             stays += self._rules_of_visit(number, visit, stays[-1].told["id"] if came_before else "")
@@ -119,7 +119,7 @@ class Builder:
             self._require_finished_work(answers, stays)
         self._exclude_item_elsewhere([*answers, *stays])
         # The first rule that fits is followed, so a later rule of a screen comes before the earlier ones.
-        by_screen: dict[int, list[Ruled]] = {}
+        by_screen: dict[int, list[BuiltRule]] = {}
         for rule in stays:
             by_screen.setdefault(rule.on, []).insert(0, rule)
         ordered = [*answers, *chain.from_iterable(by_screen.values())]
@@ -127,7 +127,7 @@ class Builder:
         once = self._effect_labels()
         used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr([rules, once])}
         told = {"params": used, "press_once": once}
-        return Built({**{key: value for key, value in told.items() if value}, "rules": rules}, unread)
+        return BuiltGoal({**{key: value for key, value in told.items() if value}, "rules": rules}, unread)
 
     def _effect_labels(self) -> list[str]:
         """Return the labels of the controls that have the effect, with parameters in place of values.
@@ -143,7 +143,7 @@ class Builder:
             )
         return list(found)
 
-    def _require_finished_work(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
+    def _require_finished_work(self, answers: Sequence[BuiltRule], stays: Sequence[BuiltRule]) -> None:
         """Make answers on a screen that was worked on wait for the end of the work.
 
         They come after the last step. They require texts that appeared by then, or the absence of texts that
@@ -168,7 +168,7 @@ class Builder:
                 answer.told.setdefault("not", []).extend(gone[:MOST_SIGNS])
             answer.told["after"] = [stays[-1].told["id"]]
 
-    def _exclude_item_elsewhere(self, rules: Sequence[Ruled]) -> None:
+    def _exclude_item_elsewhere(self, rules: Sequence[BuiltRule]) -> None:
         """Exclude the current item from rules about other items on the same screen.
 
         If one visit to a screen requires a value of the item, the rules of other visits require its absence,
@@ -182,12 +182,12 @@ class Builder:
                 if not any(sight.has(fill(f"*{{{name}}}*", values)) for sight, values in rule.shown):
                     rule.told.setdefault("not", []).append(f"*{{{name}}}*")
 
-    def _answers(self) -> tuple[list[Ruled], tuple[str, ...]]:
+    def _answers(self) -> tuple[list[BuiltRule], tuple[str, ...]]:
         """Return a rule for each screen with an answer, and the names of the values that cannot be read there."""
-        by_screen: dict[int, list[Given]] = {}
+        by_screen: dict[int, list[RecordedAnswer]] = {}
         for recording, values in zip(self.recordings, self.parameters.values, strict=True):
             seen = self.seen[recording.last.sha256]
-            by_screen.setdefault(seen.screen, []).append(Given(recording.answer, seen.sight, values))
+            by_screen.setdefault(seen.screen, []).append(RecordedAnswer(recording.answer, seen.sight, values))
         rules, unread = [], dict[str, None]()
         for screen, given in by_screen.items():
             others = [one for other, them in by_screen.items() if other != screen for one in them]
@@ -195,7 +195,7 @@ class Builder:
             unread |= dict.fromkeys(answer.unread)
             shown = [(one.sight, one.values) for one in given]
             told = {"id": self._id("answer"), **self._screen(screen, shown, "the answer")}
-            rules.append(Ruled(screen, ANSWERING, told | self._answering(answer), shown))
+            rules.append(BuiltRule(screen, ANSWERING, told | self._answering(answer), shown))
         return rules, tuple(unread)
 
     def _answering(self, answer: Answer) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class Builder:
         do = [{"answer": answer.content, "thought": self._thought(READING)}]
         return {"read": reads, "do": do} if reads else {"do": do}
 
-    def _rules_of_visit(self, number: int, visit: Visit, after: str) -> Iterator[Ruled]:
+    def _rules_of_visit(self, number: int, visit: Visit, after: str) -> Iterator[BuiltRule]:
         """Yield the rules of one visit. Typed text has to be visible before a control behind it is pressed."""
         in_all = self._in_all(visit)
         for part in _parts(visit.steps):
@@ -228,7 +228,7 @@ class Builder:
                 action["thought"] = self._thought(action["thought"])
             rule = {"id": self._id(_short_description(do)), **rule, "do": do}
             after = rule["id"]
-            yield Ruled(visit.screen, number, rule, shown)
+            yield BuiltRule(visit.screen, number, rule, shown)
 
     def _in_all(self, visit: Visit) -> bool:
         """Return whether all recordings did the same there.
@@ -237,7 +237,7 @@ class Builder:
         """
         return len(visit.alike) == len(self.recordings) - 1
 
-    def _actions(self, visit: Visit, step: Done) -> list[dict[str, Any]]:
+    def _actions(self, visit: Visit, step: RecordedStep) -> list[dict[str, Any]]:
         """Return the actions of a step. A press also gets the conditions for the screen after it."""
         (_, sight, values), *others = self._done(visit, step)
         do = actions_of(step, sight, values, self._of_screen(visit.screen))
@@ -250,7 +250,7 @@ class Builder:
             do[-1]["then"] = then
         return do
 
-    def _comes_of(self, same: Sequence[tuple[int, Done]]) -> list[Any]:
+    def _comes_of(self, same: Sequence[tuple[int, RecordedStep]]) -> list[Any]:
         """Return the conditions that hold after a step: texts, windows and the state.
 
         ``same`` is the step in each recording, with the recording's number.
@@ -260,7 +260,7 @@ class Builder:
         before = [self.seen[step.before.sha256] for step in steps]
         after = [self.seen[step.after.sha256] for step in steps]
         elsewhere = [one.sight for one in self.seen.values() if one.screen != after[0].screen]
-        texts = comes_of(before, after, told, elsewhere, self._private, self._names)
+        texts = new_texts(before, after, told, elsewhere, self._private, self._names)
         windows = [{"window": title} for title in windows_of(steps, told, self._private)]
         state = state_of(steps)
         return [*texts, *windows, *([{"state": state}] if state else ())]
@@ -271,7 +271,7 @@ class Builder:
         pictures = ((self.seen[picture.sha256], values) for one, values in every for picture in one.pictures)
         return [(seen.sight, values) for seen, values in pictures if seen.screen == screen]
 
-    def _pressed_texts(self, visit: Visit, part: Sequence[Done]) -> list[str]:
+    def _pressed_texts(self, visit: Visit, part: Sequence[RecordedStep]) -> list[str]:
         """Return the texts of the controls that are pressed in these steps.
 
         They do not identify the screen, because they may move while the screen stays the same.
@@ -290,11 +290,11 @@ class Builder:
     def _names_item(self, do: Sequence[Mapping[str, Any]]) -> bool:
         return any(is_of_item(text, self._private) for text in target_texts(do))
 
-    def _shown(self, visit: Visit, step: Done) -> Shown:
+    def _shown(self, visit: Visit, step: RecordedStep) -> Shown:
         """Return the pictures before a step in all recordings that did it. That of the visit itself comes first."""
         return [(sight, values) for _, sight, values in self._done(visit, step)]
 
-    def _done(self, visit: Visit, step: Done) -> list[tuple[Done, Sight, Mapping[str, Value]]]:
+    def _done(self, visit: Visit, step: RecordedStep) -> list[tuple[RecordedStep, Sight, Mapping[str, Value]]]:
         """Return a step in all recordings that did it, each with its picture and parameter values.
 
         The step of the visit itself comes first.
@@ -302,7 +302,7 @@ class Builder:
         same = self._same(visit, step)
         return [(one, self.seen[one.before.sha256].sight, self.parameters.values[number]) for number, one in same]
 
-    def _same(self, visit: Visit, step: Done) -> list[tuple[int, Done]]:
+    def _same(self, visit: Visit, step: RecordedStep) -> list[tuple[int, RecordedStep]]:
         """Return a step in all recordings that did it, with their numbers.
 
         The step of the visit itself comes first.
@@ -355,9 +355,9 @@ class Builder:
         return (plain or "step") if number == 1 else f"{plain}-{number}"
 
 
-def _parts(steps: Sequence[Done]) -> Iterator[list[Done]]:
+def _parts(steps: Sequence[RecordedStep]) -> Iterator[list[RecordedStep]]:
     """Split steps into parts. A press after typing starts a new part."""
-    part: list[Done] = []
+    part: list[RecordedStep] = []
     for place, step in enumerate(steps):
         types_there = any(later.tool in TYPING for later in steps[place : place + 2])
         if part and not types_there and any(one.tool in TYPING for one in part):

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from holo_tasks.audit.reader import Trace
 from holo_tasks.compiler.build import Builder, ByModel
-from holo_tasks.compiler.dry_run import Astray, check_dry_run
+from holo_tasks.compiler.dry_run import DryRunMismatch, check_dry_run
 from holo_tasks.compiler.goals import chosen_of, looks_of
-from holo_tasks.compiler.parameters import Ask, Parameters, is_spoken_of, parameters_of
+from holo_tasks.compiler.parameters import Ask, Parameters, occurs_in, parameters_of
 from holo_tasks.compiler.paths import Visit, merged, visits
 from holo_tasks.compiler.pictures import Pictures
+from holo_tasks.compiler.playbook_yaml import CompiledGoal, playbook_yaml
 from holo_tasks.compiler.probes import (
     WAITS,
     ProbeBuilder,
@@ -26,12 +27,18 @@ from holo_tasks.compiler.probes import (
     check_said,
     looks_at,
 )
-from holo_tasks.compiler.recording import Done, Picture, Recording, recordings
-from holo_tasks.compiler.sights import Seen, opened, read, told_apart, told_apart_by_targets, told_apart_roughly
+from holo_tasks.compiler.read_pictures import (
+    ReadPicture,
+    grouped_by_screen,
+    grouped_by_text,
+    opened,
+    read,
+    split_by_targets,
+)
+from holo_tasks.compiler.recording import Picture, RecordedStep, Recording, recordings
 from holo_tasks.compiler.step_list import NOT_AGAIN, StepsBuilder, is_linear
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.compiler.variants import variants
-from holo_tasks.compiler.written import Made, written
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.playbook import Playbook, parse_playbook
@@ -68,7 +75,7 @@ class Compiled:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CompileSettings:
     """Settings for making a goal from recordings.
 
     ``name`` is the name of the goal. ``named`` are pairs of a parameter and a literal of the runs. ``ask`` returns
@@ -84,7 +91,12 @@ class Wanted:
     strict: bool = True
 
     def builder(
-        self, chosen: Sequence[Recording], seen: Mapping[str, Seen], parameters: Parameters, mines: bool, stays: bool
+        self,
+        chosen: Sequence[Recording],
+        seen: Mapping[str, ReadPicture],
+        parameters: Parameters,
+        mines: bool,
+        stays: bool,
     ) -> Builder:
         """Return the builder of the rules."""
         if self.probe_of is None:
@@ -96,10 +108,10 @@ class Wanted:
 class _Goal:
     """A goal that was made: its rules, the facts about it, its parameters and the pictures of its recordings."""
 
-    made: Made
+    made: CompiledGoal
     told: Compiled
     parameters: Parameters
-    seen: Mapping[str, Seen]
+    seen: Mapping[str, ReadPicture]
 
 
 def compiled(
@@ -127,14 +139,16 @@ def compiled(
     chosen, name = chosen_of([one for trace, digest in verified for one in recordings(trace, digest)], goal)
     traces = [trace for trace, _ in verified]
     if not probes:
-        return _made_from_traces(traces, chosen, reader, Wanted(name, named, ask, folder, strict=strict)).told
+        return _made_from_traces(traces, chosen, reader, CompileSettings(name, named, ask, folder, strict=strict)).told
     found = [one for trace, digest in probes for one in recordings(trace, digest, idle=True)]
     looks, called = looks_of(found, chosen, goal, name)
     check_answers(looks)
     # A literal that only the probes contain is not for the goal. One that no run contains is refused below.
-    mine = [one for one in named if is_spoken_of(chosen, one[1]) or not is_spoken_of(looks, one[1])]
-    main = _made_from_traces(traces, chosen, reader, Wanted(name, mine, ask, folder, strict=strict))
-    return _with_probe(main, [trace for trace, _ in probes], looks, reader, Wanted(called, named, None, folder))
+    mine = [one for one in named if occurs_in(chosen, one[1]) or not occurs_in(looks, one[1])]
+    main = _made_from_traces(traces, chosen, reader, CompileSettings(name, mine, ask, folder, strict=strict))
+    return _with_probe(
+        main, [trace for trace, _ in probes], looks, reader, CompileSettings(called, named, None, folder)
+    )
 
 
 def compiled_of(
@@ -150,22 +164,22 @@ def compiled_of(
 
     Raises `InvalidUsage` if a step would be left to the model.
     """
-    return _made_from_traces(traces, chosen, reader, Wanted(name, named, ask, folder)).told
+    return _made_from_traces(traces, chosen, reader, CompileSettings(name, named, ask, folder)).told
 
 
 def _with_probe(
-    main: _Goal, traces: Sequence[Trace], looks: Sequence[Recording], reader: Reader, wanted: Wanted
+    main: _Goal, traces: Sequence[Trace], looks: Sequence[Recording], reader: Reader, wanted: CompileSettings
 ) -> Compiled:
     """Return the playbook of a goal and its probe. ``looks`` are the recordings of the probe."""
     goal = main.made.name
     of = ProbeOf(goal, tuple(main.told.parameters), main.parameters.values, answered_in(main.made.recordings))
-    theirs = [one for one in wanted.named if is_spoken_of(looks, one[1])]
+    theirs = [one for one in wanted.named if occurs_in(looks, one[1])]
     looks = [of.named_in(look, theirs) for look in looks]
     if len({look.goal for look in looks}) == 1 or of.is_private(wanted.name.replace("-", " ")):
         wanted = replace(wanted, name=f"{goal}-probe")  # its words may contain values of the item
     probe = _made_from_traces(traces, looks, reader, replace(wanted, named=theirs, probe_of=of))
     of.check_known(probe.told.parameters)
-    text = written(main.made, probe.made)
+    text = playbook_yaml(main.made, probe.made)
     playbook = parse_playbook(text, "the compiled playbook", wanted.folder)
     every = list(zip(main.made.recordings, main.parameters.values, strict=True))
     ends = [(main.seen[one.last.sha256].sight, values) for one, values in every]
@@ -176,7 +190,9 @@ def _with_probe(
     return replace(main.told, text=text, pictures=tuple(pictures), probe=probe.made.name)
 
 
-def _made_from_traces(traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reader, wanted: Wanted) -> _Goal:
+def _made_from_traces(
+    traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reader, wanted: CompileSettings
+) -> _Goal:
     """Return the goal made from recordings of verified traces.
 
     Recordings that went astray are left out, as long as `FEWEST_STRAIGHT` remain. A probe leaves none out.
@@ -203,7 +219,7 @@ def _made_from_traces(traces: Sequence[Trace], chosen: Sequence[Recording], read
         try:
             goal = _made_somehow(wanted, chosen, pictures)
             return replace(goal, told=replace(goal.told, astray=goal.told.astray + astray))
-        except Astray as error:
+        except DryRunMismatch as error:
             # A run that went in circles is left out. If only two runs differ, it is unknown which of them did. The runs
             # of a probe are never left out: they show the screens that do not count as done.
             straight = [one for one in chosen if one is not error.recording]
@@ -224,15 +240,15 @@ def _once(ask: Ask) -> Ask:
     return asked
 
 
-def _made_somehow(wanted: Wanted, chosen: Sequence[Recording], pictures: Mapping[Picture, Sight]) -> _Goal:
+def _made_somehow(wanted: CompileSettings, chosen: Sequence[Recording], pictures: Mapping[Picture, Sight]) -> _Goal:
     """Return the goal of recordings whose pictures have been read.
 
     Recordings that did the same become a list of steps, and others become rules for screens. If no rules repeat them,
-    and the settings are not strict, the shortest recording becomes a list. Raises `Astray` for a recording that the
-    playbook would not repeat.
+    and the settings are not strict, the shortest recording becomes a list. Raises `DryRunMismatch` for a recording that
+    the playbook would not repeat.
     """
     shown = {picture.sha256: (picture, pictures[picture]) for one in chosen for picture in one.pictures}
-    seen = told_apart(list(shown.values()))
+    seen = grouped_by_screen(list(shown.values()))
     try:
         if wanted.probe_of is None and (goal := _made_of_steps(wanted, chosen, seen)) is not None:
             return goal
@@ -241,7 +257,7 @@ def _made_somehow(wanted: Wanted, chosen: Sequence[Recording], pictures: Mapping
         if (
             wanted.strict
             or wanted.probe_of is not None
-            or (isinstance(error, Astray) and len(chosen) > FEWEST_STRAIGHT)
+            or (isinstance(error, DryRunMismatch) and len(chosen) > FEWEST_STRAIGHT)
         ):
             raise
         shortest = min(chosen, key=lambda one: len(one.steps))
@@ -251,10 +267,13 @@ def _made_somehow(wanted: Wanted, chosen: Sequence[Recording], pictures: Mapping
         return replace(goal, told=replace(goal.told, astray=len(chosen) - 1))
 
 
-def _made_of_steps(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> _Goal | None:
+def _made_of_steps(
+    wanted: CompileSettings, chosen: Sequence[Recording], seen: Mapping[str, ReadPicture]
+) -> _Goal | None:
     """Return the goal of recordings as a list of steps; ``None`` if they did different things.
 
-    A step that the list would not repeat is left to the model. Raises `Astray` in its place if the settings are strict.
+    A step that the list would not repeat is left to the model. Raises `DryRunMismatch` in its place if the settings are
+    strict.
     """
     parameters = _parameters(wanted, chosen, seen)
     ways = [visits(one, seen, values) for one, values in zip(chosen, parameters.values, strict=True)]
@@ -265,15 +284,15 @@ def _made_of_steps(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[st
     count = sum(len(visit.steps) for visit in way)
     while True:
         builder = StepsBuilder(chosen, seen, parameters, mines=True, left=left)
-        made = Made(wanted.name, builder.built(way), chosen)
+        made = CompiledGoal(wanted.name, builder.built(way), chosen)
         if wanted.strict and made.built.by_model:
             first = made.built.by_model[0]
             raise InvalidUsage(f"Step {first.step} takes the model: {first.why}.")
-        text = written(made)
+        text = playbook_yaml(made)
         playbook = parse_playbook(text, "the compiled playbook", wanted.folder)
         try:
             _check(wanted, playbook, chosen, parameters, seen, taken)
-        except Astray as error:
+        except DryRunMismatch as error:
             place = count if error.place is None else error.place
             if wanted.strict or place in left or len(chosen) > 1:
                 raise
@@ -282,7 +301,7 @@ def _made_of_steps(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[st
         return _goal(made, text, playbook, parameters, seen, way)
 
 
-def _made_of_rules(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> _Goal:
+def _made_of_rules(wanted: CompileSettings, chosen: Sequence[Recording], seen: Mapping[str, ReadPicture]) -> _Goal:
     """Return the goal of recordings as rules for screens.
 
     Tries finer and coarser ways to distinguish the screens if the first one fails.
@@ -290,17 +309,17 @@ def _made_of_rules(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[st
     try:
         return _made(wanted, chosen, seen)
     except InvalidUsage as error:
-        if isinstance(error, Astray):
-            finer = told_apart_by_targets(seen, _pressed(chosen, seen))
+        if isinstance(error, DryRunMismatch):
+            finer = split_by_targets(seen, _pressed(chosen, seen))
             with suppress(InvalidUsage):
                 if finer != seen:
                     return _made(wanted, chosen, finer)
         with suppress(InvalidUsage):
-            return _made(wanted, chosen, told_apart_roughly(seen), stays_there=True)
+            return _made(wanted, chosen, grouped_by_text(seen), stays_there=True)
         raise
 
 
-def _pressed(chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> Iterable[tuple[str, str]]:
+def _pressed(chosen: Sequence[Recording], seen: Mapping[str, ReadPicture]) -> Iterable[tuple[str, str]]:
     """Yield pairs of a picture and the label without digits that was pressed on it."""
     for one in chosen:
         for step in one.steps:
@@ -310,7 +329,9 @@ def _pressed(chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> Iterable[
                 yield step.before.sha256, target.text
 
 
-def _made(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen], *, stays_there: bool = False) -> _Goal:
+def _made(
+    wanted: CompileSettings, chosen: Sequence[Recording], seen: Mapping[str, ReadPicture], *, stays_there: bool = False
+) -> _Goal:
     """Return the goal of recordings whose pictures are grouped by screen."""
     parameters = _parameters(wanted, chosen, seen)
     ways = [visits(one, seen, values) for one, values in zip(chosen, parameters.values, strict=True)]
@@ -318,27 +339,32 @@ def _made(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen],
     taken = list(_steps(way))
     for mines in (True, False):
         built = wanted.builder(chosen, seen, parameters, mines, stays_there).built(way)
-        made = Made(wanted.name, built, chosen)
-        text = written(made)
+        made = CompiledGoal(wanted.name, built, chosen)
+        text = playbook_yaml(made)
         playbook = parse_playbook(text, "the compiled playbook", wanted.folder)
         try:
             _check(wanted, playbook, chosen, parameters, seen, taken)
             break
-        except Astray:
+        except DryRunMismatch:
             # A text that disappeared before the next step cannot be waited for.
             if not mines:
                 raise
     return _goal(made, text, playbook, parameters, seen, way)
 
 
-def _parameters(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> Parameters:
+def _parameters(wanted: CompileSettings, chosen: Sequence[Recording], seen: Mapping[str, ReadPicture]) -> Parameters:
     """Return the parameters of recordings, with the names that a person gives them."""
     parameters = parameters_of(chosen, seen, wanted.named)
     return parameters if wanted.ask is None else parameters.renamed(wanted.ask(parameters.values[0]))
 
 
 def _goal(
-    made: Made, text: str, playbook: Playbook, parameters: Parameters, seen: Mapping[str, Seen], way: Sequence[Visit]
+    made: CompiledGoal,
+    text: str,
+    playbook: Playbook,
+    parameters: Parameters,
+    seen: Mapping[str, ReadPicture],
+    way: Sequence[Visit],
 ) -> _Goal:
     """Return a checked goal with the facts about it."""
     taken = list(_steps(way))
@@ -360,14 +386,14 @@ def _goal(
 
 
 def _check(
-    wanted: Wanted,
+    wanted: CompileSettings,
     playbook: Playbook,
     chosen: Sequence[Recording],
     parameters: Parameters,
-    seen: Mapping[str, Seen],
-    taken: Collection[Done],
+    seen: Mapping[str, ReadPicture],
+    taken: Collection[RecordedStep],
 ) -> None:
-    """Raise `Astray` for a recording that the playbook would not repeat.
+    """Raise `DryRunMismatch` for a recording that the playbook would not repeat.
 
     Raises `InvalidUsage` if a probe would report the effect on a screen where its run did not.
     """
@@ -380,7 +406,7 @@ def _check(
         check_looks(playbook, wanted.name, looks_at(chosen, seen, parameters))
 
 
-def _steps(way: Iterable[Visit]) -> Iterable[Done]:
+def _steps(way: Iterable[Visit]) -> Iterable[RecordedStep]:
     for visit in way:
         yield from visit.steps
         for steps in visit.alike.values():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from holo_tasks.compiler.recording import Done, Picture, Recording
-from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.read_pictures import ReadPicture
+from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import hits
 from holo_tasks.contract.wire_messages import Turn
@@ -20,7 +20,7 @@ from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 
 
-class Astray(InvalidUsage):
+class DryRunMismatch(InvalidUsage):
     """A recording did something else than the playbook that is made from it and others."""
 
     def __init__(self, said: str, recording: Recording, place: int | None = None) -> None:
@@ -35,19 +35,19 @@ def check_dry_run(
     goal: str,
     recording: Recording,
     values: Mapping[str, Value],
-    seen: Mapping[str, Seen],
-    taken: Collection[Done],
+    seen: Mapping[str, ReadPicture],
+    taken: Collection[RecordedStep],
     waits: int = 0,
 ) -> Decision:
     """Follow a playbook over a recording and return its last decision, the answer.
 
     ``taken`` are the steps that the playbook is made from. The other steps of the recording were detours. The
-    playbook may wait up to ``waits`` times before it answers. Raises `Astray` if the playbook decides otherwise
+    playbook may wait up to ``waits`` times before it answers. Raises `DryRunMismatch` if the playbook decides otherwise
     than the run on some picture, or does not answer at the end.
     """
     history: list[Turn] = []
     tells = any(picture.windows for picture in recording.pictures)
-    before: Done | None = None
+    before: RecordedStep | None = None
     for place, step in enumerate(step for step in recording.steps if step in taken):
         sight = _with_context(seen[step.before.sha256].sight, step.before, step.begun_at, tells=tells)
         sight = replace(sight, elements=_reported(step, before, sight))
@@ -59,7 +59,7 @@ def check_dry_run(
         for wanted in actions_of(step, sight, values):
             decision = follow(playbook, goal, values, history, sight, written=_pixels)
             if not _is_same(decision.action, wanted, step, sight, values):
-                raise Astray(
+                raise DryRunMismatch(
                     f"The playbook would not do again what {recording.trace} did in step {step.number} ({step.tool}): "
                     f"there it says {_described(decision)}. Give runs that went straight to their goal.",
                     recording,
@@ -74,11 +74,11 @@ def check_dry_run(
         ended = follow(playbook, goal, values, history, last, written=_pixels)
     if ended.action is None or not ended.action.answers:
         said = f"The playbook would not end where {recording.trace} was answered: it says {_described(ended)}."
-        raise Astray(said, recording)
+        raise DryRunMismatch(said, recording)
     return ended
 
 
-def _reported(step: Done, before: Done | None, sight: Sight) -> ElementTree | None:
+def _reported(step: RecordedStep, before: RecordedStep | None, sight: Sight) -> ElementTree | None:
     """Return the elements that a recording reports for a picture: the one that was hit, and a check box set before."""
     found: list[Element] = []
     for one, states in ((before, frozenset({SHOWING, "checked"})), (step, frozenset({SHOWING}))):
@@ -108,7 +108,7 @@ def _turn(decision: Decision) -> Turn:
 
 
 def _is_same(
-    action: Action | None, wanted: Mapping[str, object], step: Done, sight: Sight, values: Mapping[str, Value]
+    action: Action | None, wanted: Mapping[str, object], step: RecordedStep, sight: Sight, values: Mapping[str, Value]
 ) -> bool:
     if action is None or action.kind not in wanted:
         return False

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
-from holo_tasks.compiler.recording import Done
-from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.read_pictures import ReadPicture
+from holo_tasks.compiler.recording import RecordedStep
 from holo_tasks.compiler.targets import is_of_item, templated
 from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.values import Value, fill
@@ -18,9 +18,9 @@ _PATTERNS = frozenset(f"*{{}}{CUT}")
 """Characters with a meaning in a title pattern. A shortened title may end in a part of an item's value."""
 
 
-def comes_of(
-    before: Sequence[Seen],
-    after: Sequence[Seen],
+def new_texts(
+    before: Sequence[ReadPicture],
+    after: Sequence[ReadPicture],
     values: Sequence[Mapping[str, Value]],
     others: Sequence[Sight],
     private: Collection[str],
@@ -56,7 +56,9 @@ def comes_of(
     return [*new, *(text for text in items if not any(one.sight.has(fill(text, told)) for one, told in pairs))]
 
 
-def windows_of(steps: Sequence[Done], values: Sequence[Mapping[str, Value]], private: Collection[str]) -> list[str]:
+def windows_of(
+    steps: Sequence[RecordedStep], values: Sequence[Mapping[str, Value]], private: Collection[str]
+) -> list[str]:
     """Return the titles of windows that every recording shows after a step and none before it.
 
     Parameters replace their values. Titles with a value of ``private`` are left out. Returns an empty list if
@@ -76,7 +78,7 @@ def windows_of(steps: Sequence[Done], values: Sequence[Mapping[str, Value]], pri
     return [title for title in common if not is_of_item(title, private)][:MOST]
 
 
-def state_of(steps: Sequence[Done]) -> str:
+def state_of(steps: Sequence[RecordedStep]) -> str:
     """Return the state after a step, if all recordings reached the same new state.
 
     Otherwise returns an empty string.

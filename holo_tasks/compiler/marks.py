@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.targets import templated
 from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, plain
@@ -87,7 +87,7 @@ def identity_of(shown: Sequence[tuple[Sight, Mapping[str, Value]]], names: Colle
     return tuple(found)
 
 
-def screens_of(seen: Mapping[str, Seen]) -> dict[int, list[str]]:
+def screens_of(seen: Mapping[str, ReadPicture]) -> dict[int, list[str]]:
     """Return the names of the pictures of each screen."""
     found: dict[int, list[str]] = {}
     for name, one in seen.items():

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from holo_tasks.compiler.paths import TYPING
+from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import Recording
-from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.texts.outside import is_placeholder
+from holo_tasks.core.texts.outside_text import is_placeholder
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.values import Value, convert
 from holo_tasks.vision.screen_text import Sight, matches
@@ -49,7 +49,7 @@ class Parameters:
 
 
 def parameters_of(
-    recordings: Sequence[Recording], seen: Mapping[str, Seen], named: Sequence[tuple[str, str]] = ()
+    recordings: Sequence[Recording], seen: Mapping[str, ReadPicture], named: Sequence[tuple[str, str]] = ()
 ) -> Parameters:
     """Return the parameters, which are the values that differ from item to item.
 
@@ -82,7 +82,7 @@ def _take_named(recordings: Sequence[Recording], given: list[dict[str, Value]], 
         given[number].setdefault(name, literal)
 
 
-def is_spoken_of(recordings: Sequence[Recording], literal: str) -> bool:
+def occurs_in(recordings: Sequence[Recording], literal: str) -> bool:
     """Return whether a recording contains a literal in its goal, data, answer or typed text."""
     return any(_holds(one, literal) for one in recordings)
 
@@ -93,7 +93,7 @@ def _holds(recording: Recording, literal: str) -> bool:
     return any(literal in text for text in (*said, *typed))
 
 
-def _typed(recording: Recording, seen: Mapping[str, Seen]) -> dict[str, str]:
+def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, str]:
     """Return the texts typed in a recording, by the labels of their fields."""
     found: dict[str, str] = {}
     label = ""

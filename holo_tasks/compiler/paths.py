@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
-from holo_tasks.compiler.recording import Done, Recording
-from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.read_pictures import ReadPicture
+from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import target_of
 from holo_tasks.scripts.values import Value
 
@@ -24,21 +24,21 @@ class Visit:
     """
 
     screen: int
-    steps: tuple[Done, ...]
+    steps: tuple[RecordedStep, ...]
     kind: tuple[object, ...] = ()
-    alike: Mapping[int, tuple[Done, ...]] = field(default_factory=dict)
+    alike: Mapping[int, tuple[RecordedStep, ...]] = field(default_factory=dict)
 
 
 Same = Callable[[Visit, Visit], bool]
 
 
-def visits(recording: Recording, seen: Mapping[str, Seen], values: Mapping[str, Value]) -> list[Visit]:
+def visits(recording: Recording, seen: Mapping[str, ReadPicture], values: Mapping[str, Value]) -> list[Visit]:
     """Return the visits of a recording in order.
 
     If a step was repeated because it had no effect, only the last repetition is kept. ``values`` are the parameter
     values of the recording.
     """
-    found: list[list[Done]] = []
+    found: list[list[RecordedStep]] = []
     at = -1
     for step in recording.steps:
         screen = seen[step.before.sha256].screen
@@ -94,7 +94,7 @@ def _joined(way: Sequence[Visit], other: Sequence[Visit], number: int, same: Sam
     return found
 
 
-def _kind(step: Done, seen: Seen, values: Mapping[str, Value]) -> tuple[object, ...]:
+def _kind(step: RecordedStep, seen: ReadPicture, values: Mapping[str, Value]) -> tuple[object, ...]:
     """Return the parts of a step that do not depend on the item: the tool, the keys and the targets."""
     left_out = {"x", "y", "x1", "y1", "x2", "y2", "element", TYPING.get(step.tool, "")}
     told = {name: repr(value) for name, value in step.arguments.items() if name not in left_out}
@@ -102,7 +102,7 @@ def _kind(step: Done, seen: Seen, values: Mapping[str, Value]) -> tuple[object, 
     return (step.tool, *sorted(told.items()), *targets)
 
 
-def _is_repetition(before: Done, step: Done) -> bool:
+def _is_repetition(before: RecordedStep, step: RecordedStep) -> bool:
     """Return whether a step repeats the step before it, which had changed nothing on the screen."""
     same = before.tool == step.tool and before.arguments == step.arguments
     return same and before.before == before.after

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holo_tasks.compiler.recording import Done, Picture, Recording
+from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.targets import hits, is_of_words, target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
@@ -50,7 +50,7 @@ class Pictures:
             replace(one, steps=tuple(self._with_picture(step, known, words) for step in one.steps)) for one in chosen
         ]
 
-    def _with_picture(self, step: Done, known: list[Path], words: set[Path]) -> Done:
+    def _with_picture(self, step: RecordedStep, known: list[Path], words: set[Path]) -> RecordedStep:
         if len(step.points) != 1 or step.before.sent != Size(step.before.area.width, step.before.area.height):
             return step  # the picture was sent in a reduced size, so the pixels are unknown
         at, sight = step.points[0], self.sights[step.before]
@@ -68,7 +68,7 @@ class Pictures:
                 return replace(step, picture=file)
         return step
 
-    def _picture_of_words(self, step: Done, target: Target, sight: Sight, known: set[Path]) -> Path | None:
+    def _picture_of_words(self, step: RecordedStep, target: Target, sight: Sight, known: set[Path]) -> Path | None:
         """Return a picture of the words that were pressed.
 
         Returns ``None`` if the control can be found by more than its text, or the picture does not identify it.

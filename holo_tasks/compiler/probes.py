@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from holo_tasks.compiler.answers import value_of
-from holo_tasks.compiler.build import ANSWERING, Builder, Ruled, leaves
-from holo_tasks.compiler.dry_run import Astray
+from holo_tasks.compiler.build import ANSWERING, Builder, BuiltRule, leaves
+from holo_tasks.compiler.dry_run import DryRunMismatch
 from holo_tasks.compiler.marks import LONGEST, SHORTEST, identity_of, is_heading
 from holo_tasks.compiler.parameters import Parameters
 from holo_tasks.compiler.paths import TYPING
+from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import Recording
-from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import is_of_item, templated
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.playbook import Playbook, Rule
@@ -119,11 +119,11 @@ def check_answers(looks: Sequence[Recording]) -> None:
         )
 
 
-class Look(NamedTuple):
+class ProbeRun(NamedTuple):
     """The end of a probe run: its recording with the answer, the screen of the answer, and the parameter values."""
 
     recording: Recording
-    seen: Seen
+    seen: ReadPicture
     values: Mapping[str, Value]
 
     @property
@@ -135,10 +135,12 @@ class Look(NamedTuple):
         return self.seen.sight.has(label_of(said, self.values))
 
 
-def looks_at(recordings: Sequence[Recording], seen: Mapping[str, Seen], parameters: Parameters) -> list[Look]:
+def looks_at(
+    recordings: Sequence[Recording], seen: Mapping[str, ReadPicture], parameters: Parameters
+) -> list[ProbeRun]:
     """Return the ends of probe runs."""
     every = zip(recordings, parameters.values, strict=True)
-    return [Look(recording, seen[recording.last.sha256], values) for recording, values in every]
+    return [ProbeRun(recording, seen[recording.last.sha256], values) for recording, values in every]
 
 
 @dataclass
@@ -150,7 +152,7 @@ class ProbeBuilder(Builder):
     def __post_init__(self) -> None:
         self.stays_there = True  # a probe often answers on a screen that it has seen before
 
-    def _answers(self) -> tuple[list[Ruled], tuple[str, ...]]:
+    def _answers(self) -> tuple[list[BuiltRule], tuple[str, ...]]:
         """Return the rules that answer: first those for an existing effect, then those for a missing one."""
         looks = looks_at(self.recordings, self.seen, self.parameters)
         done, others = ([one for one in looks if one.is_done is found] for found in (True, False))
@@ -176,13 +178,13 @@ class ProbeBuilder(Builder):
         return rules, ()
 
     def _answer(
-        self, screen: int, here: Sequence[Look], name: str, asked: Mapping[str, Any], answer: str, thought: str
-    ) -> Ruled:
+        self, screen: int, here: Sequence[ProbeRun], name: str, asked: Mapping[str, Any], answer: str, thought: str
+    ) -> BuiltRule:
         own = {key: [*value] if isinstance(value, list) else value for key, value in asked.items()}
         do = [{"answer": answer, "thought": self._thought(thought)}]
-        return Ruled(screen, ANSWERING, {"id": self._id(name), **own, "do": do}, _shown(here))
+        return BuiltRule(screen, ANSWERING, {"id": self._id(name), **own, "do": do}, _shown(here))
 
-    def _identity(self, done: Sequence[Look]) -> list[str]:
+    def _identity(self, done: Sequence[ProbeRun]) -> list[str]:
         """Return the parameters that identify the item on the screens of runs that answered done.
 
         Raises `InvalidUsage` if no parameter is visible there, or if several items show the same values.
@@ -198,7 +200,7 @@ class ProbeBuilder(Builder):
             )
         return names
 
-    def _with_whole_lines(self, wanted: Sequence[str], looks: Sequence[Look]) -> list[str]:
+    def _with_whole_lines(self, wanted: Sequence[str], looks: Sequence[ProbeRun]) -> list[str]:
         """Return the required texts, with the whole line in place of a pattern such as ``*{name}*``.
 
         The pattern for AB-1 also matches AB-1-2. Raises `InvalidUsage` if the line differs from item to item.
@@ -219,7 +221,7 @@ class ProbeBuilder(Builder):
             found.append(asked)
         return found
 
-    def _check_alone(self, done: Sequence[Look], known_by: Sequence[str], telling: Sequence[str]) -> None:
+    def _check_alone(self, done: Sequence[ProbeRun], known_by: Sequence[str], telling: Sequence[str]) -> None:
         """Raise `InvalidUsage` if the screen shows other items too: the evidence may belong to one."""
         if telling and all(_placeholders([text]) & {*known_by} for text in telling):
             return
@@ -233,11 +235,11 @@ class ProbeBuilder(Builder):
                     "may belong to another one. Have it look at the item's own screen."
                 )
 
-    def _shown_by(self, looks: Sequence[Look], names: Sequence[str]) -> list[str]:
+    def _shown_by(self, looks: Sequence[ProbeRun], names: Sequence[str]) -> list[str]:
         forms = identity_of(_shown(looks), names)
         return [name for name in names if any(f"{{{name}}}" in form for form in forms)]
 
-    def _distinguishing_texts(self, done: Sequence[Look], others: Sequence[Look]) -> list[str]:
+    def _distinguishing_texts(self, done: Sequence[ProbeRun], others: Sequence[ProbeRun]) -> list[str]:
         """Return texts that all runs with the answer done show and no other run shows. Counts come first.
 
         Raises `InvalidUsage` if several counts could be the evidence.
@@ -282,13 +284,13 @@ class ProbeBuilder(Builder):
             return ""
         return said
 
-    def _distinguishes(self, said: str, done: Sequence[Look], others: Sequence[Look]) -> bool:
+    def _distinguishes(self, said: str, done: Sequence[ProbeRun], others: Sequence[ProbeRun]) -> bool:
         names = _PLACEHOLDER.findall(said)
         if any(name not in one.values for one in (*done, *others) for name in names):
             return False  # without the value it is unknown whether the screen showed it
         return all(one.shows(said) for one in done) and not any(one.shows(said) for one in others)
 
-    def _require_finished_work(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
+    def _require_finished_work(self, answers: Sequence[BuiltRule], stays: Sequence[BuiltRule]) -> None:
         """Make answers come after the last step, if they are given on a screen with steps.
 
         All other steps on that screen come before the last one.
@@ -314,12 +316,12 @@ class ProbeBuilder(Builder):
 
 
 def check_said(ended: Decision, look: Recording) -> None:
-    """Raise `Astray` if the probe's answer differs from the run's: done or not done."""
+    """Raise `DryRunMismatch` if the probe's answer differs from the run's: done or not done."""
     if (ended.step["tool_call"].get("content") == DONE) is not is_done(look):
-        raise Astray(f"The probe would give another answer than {look.trace}, on the same screens.", look)
+        raise DryRunMismatch(f"The probe would give another answer than {look.trace}, on the same screens.", look)
 
 
-def check_looks(playbook: Playbook, goal: str, looks: Sequence[Look]) -> None:
+def check_looks(playbook: Playbook, goal: str, looks: Sequence[ProbeRun]) -> None:
     """Raise `InvalidUsage` if the probe could answer done on a screen where a run answered otherwise."""
     rules = [rule for rule in playbook.rules_of(goal) if rule.do[-1].answer == DONE]
     for look in (one for one in looks if not one.is_done):
@@ -359,17 +361,17 @@ def answered_in(recordings: Sequence[Recording]) -> list[str]:
     return [str(leaf) for one in recordings for leaf in leaves(value_of(one.answer))]
 
 
-def _shown(looks: Sequence[Look]) -> list[tuple[Sight, Mapping[str, Value]]]:
+def _shown(looks: Sequence[ProbeRun]) -> list[tuple[Sight, Mapping[str, Value]]]:
     return [(one.seen.sight, one.values) for one in looks]
 
 
-def _on_same_screens(done: Sequence[Look], others: Sequence[Look]) -> list[Look]:
+def _on_same_screens(done: Sequence[ProbeRun], others: Sequence[ProbeRun]) -> list[ProbeRun]:
     """Return the runs with another answer that ended on the same screen as runs that answered done."""
     screens = {one.seen.screen for one in done}
     return [one for one in others if one.seen.screen in screens]
 
 
-def _item(look: Look, names: Sequence[str]) -> tuple[str, ...]:
+def _item(look: ProbeRun, names: Sequence[str]) -> tuple[str, ...]:
     """Return a run's values of some parameters. They identify its item."""
     return tuple(str(look.values.get(name)) for name in names)
 

@@ -10,7 +10,7 @@ from typing import Any
 from holo_tasks.audit.reader import Trace
 from holo_tasks.core import events
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.texts.outside import apart
+from holo_tasks.core.texts.outside_text import apart
 from holo_tasks.core.texts.typed_text import SAME_VALUE
 
 POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll": ("at",), "write": ("at",)}
@@ -44,7 +44,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Done:
+class RecordedStep:
     """A completed step: the tool, its arguments, its points on the picture ``before``, and the picture ``after`` it."""
 
     number: int
@@ -80,7 +80,7 @@ class Recording:
     goal: str
     title: str
     data: Mapping[str, Any]
-    steps: tuple[Done, ...]
+    steps: tuple[RecordedStep, ...]
     answer: str
     last: Picture
     subgoal: int = 0
@@ -97,7 +97,7 @@ class Recording:
 
 
 @dataclass
-class _Open:
+class _OpenSubgoal:
     """A sub-goal that is being read."""
 
     opened: events.SubgoalOpened
@@ -105,7 +105,7 @@ class _Open:
     decided: events.Decided | None = None
     intended: events.ActionIntended | None = None
     is_done: bool = False
-    steps: list[Done] = field(default_factory=list)
+    steps: list[RecordedStep] = field(default_factory=list)
     last: Picture | None = None
     answered_on: Picture | None = None
     state: str = ""
@@ -122,10 +122,10 @@ def recordings(trace: Trace, digest: str, *, idle: bool = False) -> list[Recordi
 
 
 def _answered_subgoals(uri: str, digest: str, recorded: Iterable[events.Event]) -> Iterator[Recording]:
-    under_way: dict[int, _Open] = {}
+    under_way: dict[int, _OpenSubgoal] = {}
     for event in recorded:
         if isinstance(event, events.SubgoalOpened):
-            under_way[event.subgoal] = _Open(event)
+            under_way[event.subgoal] = _OpenSubgoal(event)
         elif (one := under_way.get(event.subgoal)) is None:
             continue
         elif isinstance(event, events.SubgoalClosed):
@@ -136,7 +136,7 @@ def _answered_subgoals(uri: str, digest: str, recorded: Iterable[events.Event]) 
             _add_event(one, event)
 
 
-def _closed(one: _Open, event: events.SubgoalClosed, uri: str, digest: str) -> Recording:
+def _closed(one: _OpenSubgoal, event: events.SubgoalClosed, uri: str, digest: str) -> Recording:
     assert one.answered_on is not None
     goal, data = apart(one.opened.goal)
     steps, answer = tuple(one.steps), event.answer
@@ -144,7 +144,7 @@ def _closed(one: _Open, event: events.SubgoalClosed, uri: str, digest: str) -> R
     return Recording(uri, digest, goal.strip(), title, data, steps, answer, one.answered_on, number, one.begun_at, once)
 
 
-def _add_event(one: _Open, event: events.Event) -> None:
+def _add_event(one: _OpenSubgoal, event: events.Event) -> None:
     match event:
         case events.FrameTaken():
             screen = Size(event.screen_width, event.screen_height)
@@ -172,7 +172,7 @@ def _add_event(one: _Open, event: events.Event) -> None:
             one.steps[-1] = replace(one.steps[-1], field_holds=event.held)
 
 
-def _add_step(one: _Open, judged: events.Judged) -> None:
+def _add_step(one: _OpenSubgoal, judged: events.Judged) -> None:
     decided, intended = one.decided, one.intended
     if decided is None or intended is None:
         return
@@ -185,7 +185,7 @@ def _add_step(one: _Open, judged: events.Judged) -> None:
     points = [gesture.get(name) for name in POINTS.get(intended.gesture_kind, ())]
     before = one.pictures[intended.before]
     one.steps.append(
-        Done(
+        RecordedStep(
             decided.step,
             decided.tool_name,
             decided.arguments,

@@ -8,8 +8,8 @@ from typing import Any
 from holo_tasks.audit.reader import Trace
 from holo_tasks.compiler.answers import value_of
 from holo_tasks.compiler.dry_run import check_dry_run
+from holo_tasks.compiler.read_pictures import grouped_by_screen, read
 from holo_tasks.compiler.recording import Recording
-from holo_tasks.compiler.sights import read, told_apart
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.playbook import Playbook
@@ -28,7 +28,7 @@ def difference(
     try:
         given = typed(goal, wanted.params, values, wanted.values)
         sights = read(trace, [recording], reader)
-        seen = told_apart([(picture, sights[picture.sha256]) for picture in recording.pictures])
+        seen = grouped_by_screen([(picture, sights[picture.sha256]) for picture in recording.pictures])
         ended = check_dry_run(playbook, goal, recording, given, seen, recording.steps)
     except InvalidUsage as error:
         return str(error)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from holo_tasks.compiler.answers import LEAST_WORDS, Answer, Given, answer_of, is_message
+from holo_tasks.compiler.answers import LEAST_WORDS, Answer, RecordedAnswer, answer_of, is_message
 from holo_tasks.compiler.build import (
     MOST_PATIENCE,
     MOST_SIGNS,
@@ -19,13 +19,13 @@ from holo_tasks.compiler.build import (
     PATIENCE_A_WAIT,
     UNREAD,
     Builder,
-    Built,
+    BuiltGoal,
     ByModel,
     target_texts,
 )
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
 from holo_tasks.compiler.paths import TYPING, Visit
-from holo_tasks.compiler.recording import Done, Recording
+from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import PLACEHOLDER, target_of
 from holo_tasks.compiler.targets import Shown, is_of_item, is_readable, templated
 from holo_tasks.core.errors import InvalidUsage
@@ -64,7 +64,7 @@ class StepsBuilder(Builder):
     left: Mapping[int, str] = field(default_factory=dict)
     by_model: list[ByModel] = field(default_factory=list)
 
-    def built(self, way: Sequence[Visit]) -> Built:
+    def built(self, way: Sequence[Visit]) -> BuiltGoal:
         """Return the goal for a path that all recordings took."""
         path = [(visit, step) for visit in way for step in visit.steps]
         every: list[list[dict[str, Any]]] = []
@@ -86,12 +86,16 @@ class StepsBuilder(Builder):
         once = self._effect_labels()
         used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr([steps, once])}
         told = {"params": used, "press_once": once}
-        return Built(
+        return BuiltGoal(
             {**{key: value for key, value in told.items() if value}, "steps": steps}, unread, (*self.by_model,)
         )
 
     def _steps(
-        self, visit: Visit, step: Done, before: tuple[Visit, Done] | None, following: Done | None
+        self,
+        visit: Visit,
+        step: RecordedStep,
+        before: tuple[Visit, RecordedStep] | None,
+        following: RecordedStep | None,
     ) -> Iterator[dict[str, Any]]:
         """Yield the steps for one recorded step. It is one step, apart from keys that are pressed repeatedly."""
         do = self._actions(visit, step)
@@ -120,7 +124,7 @@ class StepsBuilder(Builder):
                 action = {"before": item, **action} if item else action
             yield action
 
-    def _needs_effect(self, visit: Visit, step: Done, following: Done | None) -> bool:
+    def _needs_effect(self, visit: Visit, step: RecordedStep, following: RecordedStep | None) -> bool:
         """Return whether the effect of a step is required. Of one run, only if the next target was there before it."""
         if len(self.recordings) > 1 or following is None:
             return True
@@ -134,7 +138,7 @@ class StepsBuilder(Builder):
         except NotFound:
             return False
 
-    def _was_empty(self, step: Done, before: Done | None) -> bool:
+    def _was_empty(self, step: RecordedStep, before: RecordedStep | None) -> bool:
         """Return whether a text was typed into an empty field, as far as the picture or the program tells."""
         if step.element.get("empty"):
             return True
@@ -148,7 +152,7 @@ class StepsBuilder(Builder):
             field.contains(line.box.center) and len(plain(line.text)) > 1 for line in sight.lines
         )
 
-    def _item(self, visit: Visit, step: Done, before: tuple[Visit, Done]) -> list[str]:
+    def _item(self, visit: Visit, step: RecordedStep, before: tuple[Visit, RecordedStep]) -> list[str]:
         """Return the texts by which a screen names the item in a new place."""
         earlier = [sight for _, sight, _ in self._done(*before)]
         shown = self._shown(visit, step)
@@ -178,7 +182,7 @@ class StepsBuilder(Builder):
         ]
         return list(identity_of(shown, new))
 
-    def _item_after(self, visit: Visit, step: Done) -> list[str]:
+    def _item_after(self, visit: Visit, step: RecordedStep) -> list[str]:
         """Return the labels with a value of the item that appeared after a step, such as ``Record {number}``."""
         if step.tool in TYPING and not step.arguments.get("press_enter"):
             return []
@@ -206,7 +210,7 @@ class StepsBuilder(Builder):
         said = f"{words}{found[0]}" + ("*" if text[found.end() :].strip() else "")
         return "" if is_of_item(words, self._private) or "*" in words or not is_readable(words) else said
 
-    def _state_after(self, step: Done) -> list[Any]:
+    def _state_after(self, step: RecordedStep) -> list[Any]:
         """Return the condition that a check box or a similar control has the state that the recording gave it."""
         element = step.element
         if step.tool != "click" or not element.get("name") or element.get("alike", "1") != "1":
@@ -222,7 +226,9 @@ class StepsBuilder(Builder):
         within = {"within": element["within"]} if element.get("within") else {}
         return [{"role": element["role"], "name": name, **within, "checked": wanted}]
 
-    def _let_begin_later(self, path: Sequence[tuple[Visit, Done]], every: Sequence[list[dict[str, Any]]]) -> None:
+    def _let_begin_later(
+        self, path: Sequence[tuple[Visit, RecordedStep]], every: Sequence[list[dict[str, Any]]]
+    ) -> None:
         """Allow the list to begin on a later screen, if only clicks led there and texts distinguish the screen."""
         known: set[int] = set()
         once = self._effect_labels()
@@ -240,13 +246,15 @@ class StepsBuilder(Builder):
             if any("{" in text for text in texts):
                 return
 
-    def _answer_step(self, path: Sequence[tuple[Visit, Done]], count: int) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def _answer_step(
+        self, path: Sequence[tuple[Visit, RecordedStep]], count: int
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the step that answers, and the names of the values that the model reads.
 
         It requires evidence that the work is done, if a recorded screen has any.
         """
         every = list(zip(self.recordings, self.parameters.values, strict=True))
-        given = [Given(one.answer, self.seen[one.last.sha256].sight, values) for one, values in every]
+        given = [RecordedAnswer(one.answer, self.seen[one.last.sha256].sight, values) for one, values in every]
         befores = [self.seen[one.steps[-1].before.sha256].sight for one in self.recordings]
         answer = answer_of(given, befores=befores)
         shown = [(one.sight, one.values) for one in given]
@@ -271,7 +279,11 @@ class StepsBuilder(Builder):
         return {**told, **({"read": reads} if reads else {}), "answer": answer.content}, ()
 
     def _signs(
-        self, path: Sequence[tuple[Visit, Done]], given: Sequence[Given], befores: Sequence[Sight], answer: Answer
+        self,
+        path: Sequence[tuple[Visit, RecordedStep]],
+        given: Sequence[RecordedAnswer],
+        befores: Sequence[Sight],
+        answer: Answer,
     ) -> list[str]:
         """Return texts of the last screen that show that the work is done."""
         screen = self.seen[self.recordings[0].last.sha256].screen
@@ -300,7 +312,7 @@ class StepsBuilder(Builder):
             return ""
         return text if all(sight.has(fill(text, values)) for sight, values in shown) else ""
 
-    def _in_words(self, step: Done) -> str:
+    def _in_words(self, step: RecordedStep) -> str:
         """Return a step in words for the model, without a value of the recorded item."""
         values = next(
             told for one, told in zip(self.recordings, self.parameters.values, strict=True) if step in one.steps
@@ -328,7 +340,7 @@ def _is_new(value: str, sight: Sight, before: Sight) -> bool:
     return any(matches(label, line.text) and not any(map(line.box.intersects, old)) for line in sight.lines)
 
 
-def _may_toggle(step: Done) -> bool:
+def _may_toggle(step: RecordedStep) -> bool:
     """Return whether a press changed only a small sign, and the program does not report the control.
 
     A second press on a check box would set it back, and the next item may find it checked.
@@ -343,7 +355,7 @@ class _Left(InvalidUsage):
     """A step is left to the model for this reason."""
 
 
-def _reason(step: Done) -> str:
+def _reason(step: RecordedStep) -> str:
     return NO_WORDS if step.points else f"no playbook action does the same ({step.tool})"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.compiler.recording import Done
+from holo_tasks.compiler.recording import RecordedStep
 from holo_tasks.compiler.targets import Shown, hits, is_of_words, is_readable, target_at, templated
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
@@ -25,7 +25,9 @@ PLACEHOLDER = re.compile(r"\{[a-z_][a-z0-9_]*\}")
 _BUTTONS = {"left": ("click", "Click"), "right": ("right_click", "Click with the right button on")}
 
 
-def target_of(step: Done, place: int, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> Target | None:
+def target_of(
+    step: RecordedStep, place: int, sight: Sight, values: Mapping[str, Value], also: Shown = ()
+) -> Target | None:
     """Return the best description of a step's target; ``None`` if nothing describes it.
 
     A role and a name that find exactly one element come first, then the words on the screen, then a picture. ``also``
@@ -46,7 +48,7 @@ def target_of(step: Done, place: int, sight: Sight, values: Mapping[str, Value],
     return found if found is None or place else _with_more_facts(found, step, values)
 
 
-def _named(step: Done, sight: Sight, values: Mapping[str, Value]) -> Target | None:
+def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Target | None:
     """Return the target by role and name, if the program reports a control and the picture shows no other words on it.
 
     A name with a value of the item becomes a pattern if the control is a row, because its other columns differ.
@@ -71,7 +73,7 @@ def _is_part(text: str, name: str) -> bool:
     return one in other or other in one
 
 
-def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> list[Action]:
+def actions_of(step: RecordedStep, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> list[Action]:
     """Return the actions that repeat a step, each with a thought in plain words.
 
     ``also`` are other pictures of the same screen. Raises `InvalidUsage` if a target has no text, or if no playbook
@@ -123,7 +125,7 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
             raise InvalidUsage(f"Step {step.number} ({step.tool}) cannot be repeated by a playbook.")
 
 
-def _with_more_facts(target: Target, step: Done, values: Mapping[str, Value]) -> Target:
+def _with_more_facts(target: Target, step: RecordedStep, values: Mapping[str, Value]) -> Target:
     """Return a target with more facts to find it by.
 
     It gets the role and name if the program reports a name that equals the text. Otherwise it gets a picture of its
@@ -164,7 +166,7 @@ def _pointing(kind: str, thought: str, at: Callable[[], Target]) -> Action:
     return {kind: short(target), "thought": thought.format(target.words)}
 
 
-def _typing(step: Done, values: Mapping[str, Value]) -> Action:
+def _typing(step: RecordedStep, values: Mapping[str, Value]) -> Action:
     arguments = step.arguments
     text = templated(str(arguments["content"]), values)
     how: dict[str, Any] = {name: True for name in ("overwrite", "press_enter") if arguments.get(name)}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.actions import Target
-from holo_tasks.scripts.element_search import NotFound, Several
+from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, without_mark
@@ -59,7 +59,7 @@ def _is_doubled(target: Target, shown: Shown) -> bool:
     for sight, values in shown:
         try:
             find(target, values, sight)
-        except Several:
+        except AmbiguousTarget:
             return True
         except NotFound:
             continue

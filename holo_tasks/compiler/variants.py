@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from holo_tasks.compiler.paths import Visit
-from holo_tasks.compiler.recording import Done, Recording
-from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.read_pictures import ReadPicture
+from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of, short
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import NotFound
@@ -18,12 +18,12 @@ from holo_tasks.vision.screen_text import Sight
 POINTING = ("click", "double_click", "right_click", "move_to")
 """The actions with one target."""
 
-Shown = tuple[Done, Sight, Mapping[str, Value]]
+Shown = tuple[RecordedStep, Sight, Mapping[str, Value]]
 """A step, its picture before, and the parameter values of its recording."""
 
 
 def variants(
-    recordings: Sequence[Recording], seen: Mapping[str, Seen], values: Sequence[Mapping[str, Value]]
+    recordings: Sequence[Recording], seen: Mapping[str, ReadPicture], values: Sequence[Mapping[str, Value]]
 ) -> Callable[[Visit, Visit], bool]:
     """Return a function that compares two visits in different versions of the program.
 
@@ -31,7 +31,7 @@ def variants(
     one picture shows both controls, a person chose between the two.
     """
 
-    def shown(step: Done) -> Shown:
+    def shown(step: RecordedStep) -> Shown:
         number = next(number for number, one in enumerate(recordings) if step in one.steps)
         return step, seen[step.before.sha256].sight, values[number]
 
@@ -44,7 +44,7 @@ def variants(
     return are
 
 
-def _is_renamed(one: Shown, other: Shown, seen: Mapping[str, Seen]) -> bool:
+def _is_renamed(one: Shown, other: Shown, seen: Mapping[str, ReadPicture]) -> bool:
     steps = one[0], other[0]
     left, right = _single_target(one), _single_target(other)
     if left is None or right is None or left[0] != right[0]:

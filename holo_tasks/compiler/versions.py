@@ -20,7 +20,7 @@ import rfc8785
 
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.audit.verifier.public_key import PublicKey
-from holo_tasks.compiler.shelves import Shelf
+from holo_tasks.compiler.playbook_stores import PlaybookStore
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.playbook import Playbook, parse_playbook
 
@@ -78,7 +78,7 @@ class Versions:
     Everything that is read must be signed with ``public``. ``key`` signs new notes, and is ``None`` for readers.
     """
 
-    shelf: Shelf
+    shelf: PlaybookStore
     name: str
     public: PublicKey
     key: SigningKey | None = None

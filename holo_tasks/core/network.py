@@ -75,7 +75,7 @@ def granted(network: Network) -> tuple[Grant, ...] | None:
     return found
 
 
-def wanted_network(network: Network | None) -> str:
+def network_option(network: Network | None) -> str:
     """Return the option in its canonical text form; empty for ``None``.
 
     Raises `InvalidUsage` for an invalid option.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.input.gestures import Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.input.remote_input import ByHand
 from holo_tasks.core.limits.budget import Guard
 from holo_tasks.core.limits.money import Usage
@@ -36,8 +36,10 @@ class Desktop(Protocol):
         """Wait until the screen is quiet, then capture it."""
         ...
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
-        """Carry out one gesture. ``deadline`` is in seconds on the monotonic clock; ``slip`` is its permit.
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
+        """Carry out one gesture. ``deadline`` is in seconds on the monotonic clock; ``input_permit`` is its permit.
 
         Raises `PolicyRefused` before any input event if the desktop requires a slip and this one is not valid for the
         gesture.
@@ -125,7 +127,7 @@ class Shown(Protocol):
 
 
 @runtime_checkable
-class TellsWindows(Protocol):
+class ReportsWindows(Protocol):
     """A desktop whose frames list their windows once this flag is set. The listing takes some time."""
 
     tells_windows: bool
@@ -144,7 +146,7 @@ class SharesFiles(Protocol):
 
 
 @runtime_checkable
-class TellsElements(Protocol):
+class ReportsElements(Protocol):
     """A desktop that can read the accessibility trees of its programs."""
 
     async def elements(self) -> ElementTree:
@@ -157,7 +159,7 @@ class TellsElements(Protocol):
 
 
 @runtime_checkable
-class TellsMonitors(Protocol):
+class ReportsMonitors(Protocol):
     """A desktop that can list the monitors of its display."""
 
     async def monitors(self) -> Sequence[Monitor]: ...
@@ -236,7 +238,7 @@ class BudgetStore(Protocol):
         ...
 
 
-class SetsAside(Protocol):
+class LimitsCodeWindow(Protocol):
     """Reserves one-time codes, so that no other process types them."""
 
     async def take(self, names: Collection[str]) -> tuple[tuple[str, int], ...]:

@@ -17,30 +17,30 @@ from typing import Self
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage, Killed, ScreenHeld
 from holo_tasks.core.input.gestures import Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.input.remote_input import ByHand
 from holo_tasks.core.network import Network
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.screen.monitors import wanted_monitor
-from holo_tasks.core.screen.remote_screen import Remote, lost, reconnected
+from holo_tasks.core.screen.monitors import monitor_option
+from holo_tasks.core.screen.remote_screen import Remote, limits_warning, reconnected
 from holo_tasks.core.secrets.secret import Secret, by_name, check_bound
 from holo_tasks.core.texts.visible_text import one_line
 from holo_tasks.core.this_machine import check_display, switched_on
 from holo_tasks.desktop.capture.settle import Settle
 from holo_tasks.desktop.elements import element_messages
-from holo_tasks.desktop.profiles.asked import NEW, kept_folder
-from holo_tasks.desktop.programs.environment import Inherits, for_ours, for_programs, kept_back
+from holo_tasks.desktop.profiles.profile_setting import NEW, kept_profile_folder
+from holo_tasks.desktop.programs.app_setting import USUAL_SETTLE, AppSetting
+from holo_tasks.desktop.programs.environment import Inherits, for_ours, for_programs, withheld_names
 from holo_tasks.desktop.programs.other_user import other_user
-from holo_tasks.desktop.programs.sharing import Sharing
-from holo_tasks.desktop.programs.wanted_program import USUAL_SETTLE, Wanted
-from holo_tasks.desktop.sandbox.asked import Closed
-from holo_tasks.desktop.sandbox.bounds import Bounds
+from holo_tasks.desktop.programs.shared_folder_mixin import SharedFolderMixin
+from holo_tasks.desktop.sandbox.cgroup_limits import ResourceLimits
 from holo_tasks.desktop.sandbox.folders import Access
+from holo_tasks.desktop.sandbox.sandbox_settings import SandboxSettings
 from holo_tasks.desktop.session import ipc_messages
 from holo_tasks.desktop.session.child import Child
-from holo_tasks.desktop.x11.opengl import wanted
+from holo_tasks.desktop.x11.opengl import opengl_enabled
 from holo_tasks.desktop.x11.windows import Window
 
 LARGEST = 16384
@@ -54,7 +54,7 @@ TITLE = 80
 logger = logging.getLogger("holo_tasks.desktop")
 
 
-class Desktop(Sharing):
+class Desktop(SharedFolderMixin):
     """The common base of `VirtualDesktop` and `AttachedDesktop`; use one of those.
 
     Either ``async with VirtualDesktop(...) as desktop`` or ``desktop = await VirtualDesktop.start(...)`` and later
@@ -81,19 +81,21 @@ class Desktop(Sharing):
         cpus: float = 0.0,
     ) -> None:
         alone = network == "host" and not (folders or memory_mb or cpus or run_as)
-        self._wanted = Wanted.of(app, os.environ, alone=alone)
-        self.far, self.password = self._wanted.far, self._wanted.password
-        self._closed = Closed.asked_for(network, folders or {}, Bounds(memory_mb, cpus), starts=app is not None)
-        self._monitor = wanted_monitor(monitor)
+        self._app = AppSetting.of(app, os.environ, alone=alone)
+        self.far, self.password = self._app.far, self._app.password
+        self._sandbox = SandboxSettings.asked_for(
+            network, folders or {}, ResourceLimits(memory_mb, cpus), starts=app is not None
+        )
+        self._monitor = monitor_option(monitor)
         self._env = dict(env or {})
         self._inherits = inherits
         if run_as and app is None:
             raise InvalidUsage("run_as names the user that a program runs as, but this desktop starts none: give app.")
-        program = self._wanted.command[0] if self._wanted.command else ""
-        self._kept = kept_folder(profiles, program=program, run_as=run_as)
+        program = self._app.command[0] if self._app.command else ""
+        self._kept = kept_profile_folder(profiles, program=program, run_as=run_as)
         self._run_as = other_user(run_as) if run_as else None
         self.secrets = by_name(secrets or {})
-        self._settle = self._wanted.settle(settle)
+        self._settle = self._app.settle(settle)
         check_bound(self.secrets, starts=app is not None)
         if not (math.isfinite(app_timeout_s) and app_timeout_s > 0):
             raise InvalidUsage(f"app_timeout_s is a positive number of seconds, not {app_timeout_s!r}.")
@@ -157,23 +159,25 @@ class Desktop(Sharing):
             self._tell(f"{program or 'A program'} {MISSES_OPENGL}")
         return ipc_messages.to_frame(answer, rgb, display=self.display, scale=self.scale, holds=self._holds)
 
-    async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+    async def do(
+        self, gesture: Gesture, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
         """Carry out a gesture.
 
         ``deadline`` is a time of `time.monotonic`, checked before each input event. Once it has passed, no more events
         are sent, all keys and buttons are released, and `LimitReached` is raised. Cancelling the task stops the gesture
         likewise.
 
-        Once the desktop serves a run (`serve`), a ``slip`` for this gesture is needed. `PolicyRefused` is raised
-        without a valid one, and `Killed` after the kill switch was used. A slip can name a frame. It is valid only
-        while the screen around the target looks as in that frame; otherwise `ScreenChanged` is raised.
+        Once the desktop serves a run (`serve`), a ``input_permit`` for this gesture is needed. `PolicyRefused` is
+        raised without a valid one, and `Killed` after the kill switch was used. A slip can name a frame. It is valid
+        only while the screen around the target looks as in that frame; otherwise `ScreenChanged` is raised.
         """
         child = self._running()
         async with child.turn:
             if child.page.latched:
                 raise Killed("The kill switch was used: this desktop takes no more input.")
             self._refuse_held()
-            request = {"gesture": ipc_messages.from_gesture(gesture), "slip": ipc_messages.from_slip(slip)}
+            request = {"gesture": ipc_messages.from_gesture(gesture), "slip": ipc_messages.from_permit(input_permit)}
             answer = await child.ask("do", **request, deadline=deadline)
         typed, left_out = ipc_messages.to_typed(answer["typed"]), answer["left_out"]
         return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"], typed, left_out)
@@ -185,11 +189,11 @@ class Desktop(Sharing):
             answer = await child.ask("windows")
         return [Window.from_description(values) for values in answer["windows"]]
 
-    async def stirring(self) -> list[Box]:
+    async def repainting_areas(self) -> list[Box]:
         """Return the areas that repaint at a pace of their own, as observed before the last look and since."""
         child = self._running()
         async with child.turn:
-            answer = await child.ask("stirring")
+            answer = await child.ask("repainting_areas")
         return [Box(**box) for box in answer["boxes"]]
 
     async def elements(self) -> ElementTree:
@@ -303,7 +307,7 @@ class Desktop(Sharing):
     @property
     def at_rest(self) -> bool:
         """Whether the host has acknowledged the latch, so that nothing is pressed and no event is on its way."""
-        return self._child is None or self._child.page.seen
+        return self._child is None or self._child.page.is_acknowledged
 
     async def close(self) -> None:
         """Ask programs to close, end those left after two seconds, and end the desktop. May be called again."""
@@ -339,13 +343,13 @@ class Desktop(Sharing):
         self.size = Size(**answer["size"])
         self.scale = answer["scale"]
         self.started_s = answer["times"]
-        for notice in [*answer["notices"], *([lost(self.far)] if self.far else [])]:
+        for notice in [*answer["notices"], *([limits_warning(self.far)] if self.far else [])]:
             self._tell(notice)
         self._opened(self._running(), answer)
 
     async def _begin(self, *, opengl: bool | None) -> ipc_messages.Message:
         """Start a host process and have it start the desktop. Return its answer, which describes the desktop."""
-        values = [secret.value for secret in self.secrets.values()] + self._wanted.values
+        values = [secret.value for secret in self.secrets.values()] + self._app.values
         ours = for_ours(os.environ, values) | {n: text for n, text in self._env.items() if n == "XAUTHORITY"}
         making = asyncio.ensure_future(asyncio.to_thread(Child, ours, self._borrowed))
         try:
@@ -362,14 +366,14 @@ class Desktop(Sharing):
                     "start",
                     folder=str(child.folder),
                     watch=child.watch,
-                    **self._wanted.told(),
+                    **self._app.to_message(),
                     env=child.env,
                     # The variables of the program are kept from the host and the X server, which do not need them.
                     app_env=for_programs(os.environ, self._env, values, inherits=self._inherits),
                     added=list(self._env),
                     run_as=asdict(self._run_as) if self._run_as else None,
-                    closed=self._closed and self._closed.told(),
-                    kept_back=kept_back(os.environ, values) if self._inherits == "plain" else [],
+                    closed=self._sandbox and self._sandbox.to_message(),
+                    kept_back=withheld_names(os.environ, values) if self._inherits == "plain" else [],
                     secrets={name: asdict(secret) for name, secret in self.secrets.items()},
                     settle=asdict(self._settle),
                     app_timeout_s=self._app_timeout_s,
@@ -419,7 +423,7 @@ class VirtualDesktop(Desktop):
             app_timeout_s=app_timeout_s,
             inherits=inherits,
             run_as=run_as,
-            opengl=wanted(opengl, os.environ),
+            opengl=opengl_enabled(opengl, os.environ),
             profiles=profiles,
             monitor=monitor,
             tell=tell,

@@ -79,8 +79,8 @@ def start_tied(signum: signal.Signals, command: Sequence[str], **how: Any) -> su
 def descendants(pid: int) -> list[int]:
     """List the living descendants of process ``pid``, parents first."""
     children: dict[int, list[int]] = {}
-    for each, told in living():
-        children.setdefault(int(told[1]), []).append(each)
+    for each, fields in living():
+        children.setdefault(int(fields[1]), []).append(each)
     found, queue = [], [pid]
     while queue:
         below = children.get(queue.pop(0), [])
@@ -106,10 +106,10 @@ def belonging(mark: str, session: int) -> list[int]:
     """List the living processes with a desktop's mark in their environment, or with its session id."""
     wanted = f"{MARK}={mark}".encode()
     found = []
-    for pid, told in living():
+    for pid, fields in living():
         with contextlib.suppress(OSError):
             if pid != os.getpid() and (
-                int(told[3]) == session or wanted in (process(pid) / "environ").read_bytes().split(b"\0")
+                int(fields[3]) == session or wanted in (process(pid) / "environ").read_bytes().split(b"\0")
             ):
                 found.append(pid)
     return found

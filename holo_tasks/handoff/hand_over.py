@@ -27,7 +27,7 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, PolicyR
 from holo_tasks.core.limits.budget import Guard
 from holo_tasks.core.person import CHOICES, GIVE_UP, NO, YES, Answer, HandOff
 from holo_tasks.core.ports import Held, Shown
-from holo_tasks.core.renamed import renamed
+from holo_tasks.core.renamed_arguments import renamed
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.handoff.page import Pictured, command, form_text, page
@@ -35,14 +35,14 @@ from holo_tasks.handoff.pause import IN_PAGES, Pausing
 from holo_tasks.handoff.suspend import TIMEOUT_S as SUSPENDED_S
 from holo_tasks.handoff.suspend import Suspended, Suspending, leave_suspended
 from holo_tasks.live_view.view import LiveView, open_live_view
-from holo_tasks.loop.consent import Asked
+from holo_tasks.loop.consent import ApprovalQuestion
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.prefect_edge.artifacts import publish_markdown
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
-from holo_tasks.run.run import Resolved, Run, current_guard, current_run, ending, surely
+from holo_tasks.run.run import AnsweredSubgoal, Run, current_guard, current_run, ending, run_to_end
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, current_walk, side_walk
 from holo_tasks.safety.records.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices, too_late
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 
 EVENT = "holo.handoff.opened"
 POLL_S = 1.0
@@ -85,7 +85,7 @@ async def hand_over(
     limit is invalid. A suspension raises an exception that is not an `Exception`: do not catch it.
     """
     run, text, seconds = _validate(question, choices, timeout_seconds)
-    async with run.screen_alone(), AsyncExitStack() as stack:
+    async with run.exclusive_screen(), AsyncExitStack() as stack:
         subgoal = await stack.enter_async_context(_question_subgoal(run, text))
         walk = subgoal.walk
         suspending = _suspending(run, walk, text, tuple(choices)) if suspend else None
@@ -111,7 +111,7 @@ async def ask_person(
     Raises what `hand_over` raises.
     """
     run, text, seconds = _validate(question, choices, None)
-    async with run.screen_alone(), AsyncExitStack() as stack:
+    async with run.exclusive_screen(), AsyncExitStack() as stack:
         stack.enter_context(_clocks_stopped(current_guard() or run.guard))
         shot = await _screenshot(walk, fresh=False)
         shown = Pictured(shot, points) if shot else None
@@ -123,7 +123,7 @@ async def ask_person(
 def _validate(question: str, choices: Sequence[str], timeout_seconds: float | None) -> tuple[Run, str, float]:
     """Return the run, the question with secrets removed, and the time limit in seconds. Raises `InvalidUsage`."""
     run = current_run()
-    text = hushed(" ".join(question.split()))
+    text = scrub_text(" ".join(question.split()))
     if not text:
         raise InvalidUsage("The question is empty. Describe in one sentence the help that is needed.")
     check_choices(choices)
@@ -172,7 +172,7 @@ class _WaitingHandoff:
             in_pages = found is not None and found.by == IN_PAGES
             await pausing.end(None if in_pages else lambda answer: self._log_late_answer(handoff, answer))
         except BaseException:
-            await surely(self._close_stopped(handoff, pausing))
+            await run_to_end(self._close_stopped(handoff, pausing))
             raise
         if found is None:
             error = NeedsPerson(f"Hand-off {handoff.id} was not answered within {self.timeout_s:g} s: {self.question}")
@@ -197,13 +197,13 @@ class _WaitingHandoff:
                 logger.error("%s This process ends now, as if the run were suspended.", message)
             except BaseException:
                 if self.run.switch.why():
-                    await surely(self._close(handoff, "killed"))
+                    await run_to_end(self._close(handoff, "killed"))
                 raise
             if not why:
                 self.run.suspended = Suspended(handoff.id, message)
                 self.run.switch.rest()
                 self._announce(handoff)
-                await surely(leave_suspended(self.run.suspended, self.run.flow_run_id))
+                await run_to_end(leave_suspended(self.run.suspended, self.run.flow_run_id))
                 raise self.run.suspended
             await self._close(handoff, "cancelled")
         _log("The run waits and is not suspended: %s.", why.rstrip("."))
@@ -224,7 +224,7 @@ class _WaitingHandoff:
                     return now
                 if time.monotonic() - self.heard_s > HEARD_S:
                     self.heard_s = time.monotonic()
-                    await asyncio.to_thread(self.handoffs.hear, handoff.id)
+                    await asyncio.to_thread(self.handoffs.renew_wait, handoff.id)
             except StoreLost as error:
                 logger.warning(
                     "The answer to hand-off %s cannot be read at the moment (%s); trying again.", handoff.id, error
@@ -247,7 +247,7 @@ class _WaitingHandoff:
         )
 
     def _form(self, handoff: Handoff) -> str:
-        return hushed(form_text(handoff, self.shown))
+        return scrub_text(form_text(handoff, self.shown))
 
     def _message(self, handoff: Handoff) -> str:
         return f"Hand-off {handoff.id}: {self.question}"[:500]
@@ -276,7 +276,7 @@ class _WaitingHandoff:
     def _announce(self, handoff: Handoff) -> None:
         """Announce the hand-off: in logs, hooks and the live view, and with an artifact and an event in Prefect."""
         self.run.wants(handoff)
-        self.run.told.handoff(handoff)
+        self.run.subscribed.handoff(handoff)
         message = "A person is needed: %s Answer in Prefect's pages (Resume%s), or with `%s`; %s."
         shell_command, when = command(handoff), until(handoff.expires_at)
         inside, several_desktops = flow_run_id() != self.run.flow_run_id, self.run.front is not None
@@ -289,7 +289,7 @@ class _WaitingHandoff:
             self.view.ask(self.question, when=until(handoff.expires_at, stays=True), answer=shell_command)
         if self.run.flow_run_id:
             text = page(handoff, self.shown, title=self.run.title)
-            self.run.do_aside(_publish(f"handoff-{handoff.id}", text, self.question))
+            self.run.run_in_background(_publish(f"handoff-{handoff.id}", text, self.question))
             _emit(handoff, self.run)
 
 
@@ -314,13 +314,13 @@ class ByHandOff:
     """
 
     def __init__(self) -> None:
-        self._approvals: dict[tuple[Asked, int, int], str] = {}
+        self._approvals: dict[tuple[ApprovalQuestion, int, int], str] = {}
         self._walk: Walk | None = None
 
-    async def take(self, asked: Asked) -> str | None:
+    async def take(self, asked: ApprovalQuestion) -> str | None:
         return self._approvals.pop(self._approval_key(asked), None)
 
-    async def ask(self, asked: Asked) -> None:
+    async def ask(self, asked: ApprovalQuestion) -> None:
         """Wait for an approval. Raises `PolicyRefused` if the person says no, and `NeedsPerson` without an answer."""
         self._approvals.clear()
         question = f"{asked.words}. Do not change the screen, and answer."
@@ -332,7 +332,7 @@ class ByHandOff:
         self._walk = walk  # keep a reference, so that no other walk gets the same id()
         self._approvals[self._approval_key(asked)] = answer.by
 
-    def _approval_key(self, asked: Asked) -> tuple[Asked, int, int]:
+    def _approval_key(self, asked: ApprovalQuestion) -> tuple[ApprovalQuestion, int, int]:
         walk = current_walk()
         return _without_presentation(asked), id(walk), walk.step if walk else 0
 
@@ -347,7 +347,7 @@ class Helper:
         return answer.sentence
 
 
-def _without_presentation(asked: Asked) -> Asked:
+def _without_presentation(asked: ApprovalQuestion) -> ApprovalQuestion:
     """Return a request without its wording and picture: an approval is not bound to those."""
     return replace(asked, words="", picture="")
 
@@ -381,7 +381,7 @@ async def _question_subgoal(run: Run, question: str) -> AsyncIterator[_QuestionS
         display=run.desktop.display,
         flow_run_id=flow_run_id(),
     )
-    await run.skipping.tell(run)
+    await run.skipping.report(run)
     await subgoal.walk.record(opened)
     status, reason, layer = "answered", "", ""
     try:
@@ -390,7 +390,7 @@ async def _question_subgoal(run: Run, question: str) -> AsyncIterator[_QuestionS
             status, reason = "needs_person", f"{subgoal.answer.by} gave up."
         else:
             layer = PERSON
-            run.resolved.append(Resolved(here.number, here.title, here.token, PERSON))
+            run.resolved.append(AnsweredSubgoal(here.number, here.title, here.token, PERSON))
             if around is not None:
                 around.resolved.append(PERSON)
     except BaseException as error:

@@ -22,7 +22,7 @@ from holo_tasks.core.person import Answer
 from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.handoff.pause import PATIENCE_S, PREFECT_ERRORS, patiently
 from holo_tasks.handoff.resume import begun_by, said_to_suspended
-from holo_tasks.run.prefect_edge.unreported_runs import note_untold
+from holo_tasks.run.prefect_edge.unreported_runs import note_unreported
 from holo_tasks.run.run import Run, current_run
 from holo_tasks.safety.records.handoffs import Handoff, Handoffs
 
@@ -167,5 +167,5 @@ async def leave_suspended(error: Pause, around: str = "") -> None:
                 found = await asyncio.wait_for(client.read_flow_run(task.flow_run_id), PATIENCE_S)
         except PREFECT_ERRORS:  # the subflow would still look as if it were running
             home = current_run().home
-            logger.warning("%s", await asyncio.to_thread(note_untold, home, str(found.id), begun, state))
+            logger.warning("%s", await asyncio.to_thread(note_unreported, home, str(found.id), begun, state))
             return

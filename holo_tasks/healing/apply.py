@@ -1,6 +1,6 @@
 """Write an accepted proposal into a playbook's file, and leave the rest of the text unchanged.
 
-`apply` does it; `keep` and `settle` call it.
+`apply` does it; `replay_results` and `decide` call it.
 """
 
 from __future__ import annotations

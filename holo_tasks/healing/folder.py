@@ -44,7 +44,7 @@ class Counts(BaseModel):
     point: tuple[int, int] | None = None
 
 
-class Fit(BaseModel):
+class GoalCounts(BaseModel):
     """Counts of a goal's steps by rule and place, and the steps that did not fit in each of the last runs."""
 
     model_config = ConfigDict(extra="forbid")
@@ -53,12 +53,12 @@ class Fit(BaseModel):
     runs: list[list[str]] = Field(default_factory=list)
 
 
-class Fits(BaseModel):
+class PlaybookCounts(BaseModel):
     """Counts of all goals of a playbook."""
 
     model_config = ConfigDict(extra="forbid")
 
-    goals: dict[str, Fit] = Field(default_factory=dict)
+    goals: dict[str, GoalCounts] = Field(default_factory=dict)
 
 
 class HealingFolder:
@@ -76,12 +76,12 @@ class HealingFolder:
         return sorted(known, key=lambda one: (one.status != "open", one.goal, one.rule, one.place, one.id))
 
     @property
-    def fits(self) -> Fits:
+    def fits(self) -> PlaybookCounts:
         """Return the stored counts."""
-        return self._read(self.path / "steps.json", Fits) or Fits()
+        return self._read(self.path / "steps.json", PlaybookCounts) or PlaybookCounts()
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Lock the folder and the playbook against changes by other processes, inside the block."""
         own_folder(self.path)
         descriptor = open_private(self.path / "lock", os.O_RDWR | os.O_CREAT)
@@ -91,7 +91,7 @@ class HealingFolder:
         finally:
             os.close(descriptor)
 
-    def keep(self, proposal: Proposal, pictures: Mapping[str, bytes]) -> Proposal:
+    def store(self, proposal: Proposal, pictures: Mapping[str, bytes]) -> Proposal:
         """Store a proposal with its pictures by name. If it exists, increase its number of runs."""
         known = next((one for one in self.proposals if one.id == proposal.id), None)
         if known is not None:
@@ -108,7 +108,7 @@ class HealingFolder:
         settled = proposal.model_copy(update={"status": status})
         self._write(self.path / "proposals" / proposal.id / "proposal.json", _json(settled))
 
-    def count(self, fits: Fits) -> None:
+    def count(self, fits: PlaybookCounts) -> None:
         """Store the counts."""
         self._write(self.path / "steps.json", _json(fits))
 
@@ -121,7 +121,7 @@ class HealingFolder:
         """Return the path of the sample screen of a step."""
         return self.path / "looks" / f"{re.sub(r'[^a-zA-Z0-9_-]', '_', goal)}.{rule}.{place}.jpg"
 
-    def keep_look(self, goal: str, rule: str, place: int, data: bytes) -> None:
+    def store_sample(self, goal: str, rule: str, place: int, data: bytes) -> None:
         """Store the sample screen of a step."""
         self._write(self.look(goal, rule, place), data)
 

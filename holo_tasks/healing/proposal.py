@@ -19,7 +19,7 @@ from holo_tasks.compiler.marks import is_heading, is_label
 from holo_tasks.compiler.steps import as_written
 from holo_tasks.compiler.targets import target_at, templated
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.core.texts.outside import is_placeholder
+from holo_tasks.core.texts.outside_text import is_placeholder
 from holo_tasks.scripts.actions import Action, Target
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.misfit import Misfit

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from holo_tasks.core.elements.inventory import Startable
 from holo_tasks.core.texts.visible_text import one_line
-from holo_tasks.inventory.bounded import data_home, files_below, read_bounded
+from holo_tasks.inventory.bounded_reading import data_home, files_below, read_bounded
 
 LARGEST, MOST_FILES, MOST_PROGRAMS = 64 * 1024, 2000, 400
 """Limits: bytes of a file, number of files, and number of programs."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.texts.visible_text import one_line
-from holo_tasks.inventory.bounded import read_bounded
+from holo_tasks.inventory.bounded_reading import read_bounded
 from holo_tasks.machine.private import open_private, private_folder
 from holo_tasks.machine.proc import process
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from holo_tasks.core.paths import expanded
 from holo_tasks.core.texts.visible_text import one_line
-from holo_tasks.inventory.bounded import data_home, read_bounded
+from holo_tasks.inventory.bounded_reading import data_home, read_bounded
 
 LARGEST, MOST_MARKS, MOST_FILES = 4 * 1024 * 1024, 5000, 10
 """Limits: bytes of the list, number of its entries, and number of files."""

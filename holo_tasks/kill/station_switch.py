@@ -36,9 +36,9 @@ class StationSwitch(KillSwitch):
         self._loop, self._task, self._cancelled_before = asyncio.get_running_loop(), task, task.cancelling()
         self.seen = []
 
-    def take_up(self, claim: Held) -> None:
+    def add_claim(self, claim: Held) -> None:
         self.seen.append(claim)
-        super().take_up(claim)
+        super().add_claim(claim)
 
     def renew(self, until_s: float) -> None:
         """Renew the input lease until ``until_s`` (boot clock), or earlier if a claim ends earlier. Callable from

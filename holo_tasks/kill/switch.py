@@ -76,7 +76,7 @@ class Held(Protocol):
         """Whether another worker was seen to hold the claim."""
         ...
 
-    def unheard(self) -> str:
+    def renewal_error(self) -> str:
         """Return why the claim is no longer certain."""
         ...
 
@@ -103,7 +103,7 @@ class KillSwitch:
         self._inside: list[str] = []
         self._registration: Registration | None = None
 
-    def take_up(self, claim: Held) -> None:
+    def add_claim(self, claim: Held) -> None:
         """Make input depend on this claim as well."""
         self.claims.append(claim)
 
@@ -221,7 +221,7 @@ class KillSwitch:
         elif lost := [claim for claim in claims if claim.taken_over]:
             self.trip("takeover", getattr(lost[0], "lost", "Another worker has taken over this work."))
         elif time.monotonic() - self._last_held_s > CLAIM_GRACE_S:
-            self.trip("database", min(claims, key=lambda claim: claim.left_s()).unheard())
+            self.trip("database", min(claims, key=lambda claim: claim.left_s()).renewal_error())
         return left_s
 
     def _held_claims(self) -> list[Held]:

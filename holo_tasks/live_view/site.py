@@ -12,7 +12,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
-from holo_tasks.live_view.door import Door, Foreign, Unknown
+from holo_tasks.live_view.access import ForeignRequest, UnknownPath, ViewAccess
 
 OWN = Path(__file__).parent
 SOCKET, DONE = "socket", "done"
@@ -33,7 +33,7 @@ class Site:
     ended: Callable[[], None] | None = None
     """Called when a user of the desktop clicks *Done*. The link is shown only if this is set, and only to users."""
 
-    def __init__(self, door: Door, novnc: Path) -> None:
+    def __init__(self, door: ViewAccess, novnc: Path) -> None:
         self._door = door
         self._novnc = novnc.resolve()
 
@@ -55,9 +55,9 @@ class Site:
                 self.ended()
                 return _response(http.HTTPStatus.OK, b"Thank you. You may close this page.\n")
             return self._page(may_use) if path == "" else _response(http.HTTPStatus.OK, *self._file(path))
-        except Foreign:
+        except ForeignRequest:
             return _response(http.HTTPStatus.FORBIDDEN, b"Forbidden: wrong host or origin.\n")
-        except Unknown:
+        except UnknownPath:
             return _response(http.HTTPStatus.NOT_FOUND, b"Not found.\n")
 
     def _page(self, may_use: bool) -> Response:
@@ -83,17 +83,17 @@ class Site:
                 file = (self._novnc / path).resolve()
                 inside = any(file.is_relative_to(self._novnc / folder) for folder in MODULES)
                 if not inside or file.suffix != ".js":
-                    raise Unknown
+                    raise UnknownPath
             return file.read_bytes(), file.suffix
         except (OSError, ValueError):  # ValueError: the path contains a NUL
-            raise Unknown from None
+            raise UnknownPath from None
 
 
 def _single_header(headers: Headers, name: str) -> str:
-    """Return the value of a header. Raises `Foreign` unless it occurs exactly once."""
+    """Return the value of a header. Raises `ForeignRequest` unless it occurs exactly once."""
     values = headers.get_all(name)
     if len(values) != 1:
-        raise Foreign
+        raise ForeignRequest
     return str(values[0])
 
 

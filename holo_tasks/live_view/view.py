@@ -22,7 +22,7 @@ from holo_tasks.core import ports
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.input.remote_input import ByHand
 from holo_tasks.core.this_machine import is_loopback, switched_on
-from holo_tasks.live_view.door import Door
+from holo_tasks.live_view.access import ViewAccess
 from holo_tasks.live_view.programs import require
 from holo_tasks.live_view.rfb import NotRfb, Viewer
 from holo_tasks.live_view.site import Site
@@ -71,7 +71,7 @@ async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: in
     _check_host(host)
     path = await desktop.open_vnc()
     try:
-        door = Door(socket.gethostname() if host in ANY else host)
+        door = ViewAccess(socket.gethostname() if host in ANY else host)
         site = Site(door, folder)
         bridge = Bridge(desktop, path, site)
         try:
@@ -167,7 +167,7 @@ def _check_host(host: str) -> None:
     )
 
 
-def _live_view(door: Door, server: Server, site: Site) -> LiveView:
+def _live_view(door: ViewAccess, server: Server, site: Site) -> LiveView:
     port = next(iter(server.sockets)).getsockname()[1]
     host = f"[{door.host}]" if ":" in door.host else door.host
     use, watch = (f"http://{host}:{port}/{token}/" for token in (door.use, door.watch))

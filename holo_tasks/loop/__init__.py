@@ -7,7 +7,7 @@ because any other screen may be the effect of the last action. `unexpected_windo
 program that appeared by itself between a decision and its input.
 
 `loop` has the loop over the steps (`pursue`). `walk` has the parts of one step: take a picture, ask the model,
-check the permission, send the input, judge the result. `doors` lists the outside services that a walk uses.
+check the permission, send the input, judge the result. `services` lists the outside services that a walk uses.
 
 Guards such as `guide`, `press_once` and `stuck_recovery` are generators that yield `instructions`. The `executor`
 carries them out. May import `core`.

@@ -17,7 +17,7 @@ from holo_tasks.core.input.permit import ReadsTargets, TextReader
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.screen.recheck import aim
-from holo_tasks.core.texts.outside import named
+from holo_tasks.core.texts.outside_text import named
 
 PATIENCE_S = 1.5
 """Seconds to wait until the screen looks as it did at the approval. A blinking caret is visible only half of the time.
@@ -27,7 +27,7 @@ AGAIN_S = 0.1
 
 
 @dataclass(frozen=True)
-class Asked:
+class ApprovalQuestion:
     """The question to a person: may ``action`` be done on the screen ``frame``, for the business item ``token``?
 
     ``action`` and ``frame`` are digests: of the whole action, and of every pixel that is not masked. So a stored
@@ -46,11 +46,11 @@ class Asked:
 class Approver(Protocol):
     """A place where people give approvals."""
 
-    async def take(self, asked: Asked) -> str | None:
+    async def take(self, asked: ApprovalQuestion) -> str | None:
         """Use up an approval for exactly this action; return the person's name, or ``None`` without an approval."""
         ...
 
-    async def ask(self, asked: Asked) -> None:
+    async def ask(self, asked: ApprovalQuestion) -> None:
         """Ask a person and return after the answer. Raises `NeedsPerson` if the run does not wait for it."""
         ...
 
@@ -69,22 +69,22 @@ async def words_for(
     """
     where = aim(gesture)
     points = where.points if where is not None else ()
-    told = rule
+    reported = rule
     if called is not None:
         names = [await called(point) for point in points]
-        told += "".join(f"; the program calls it ‘{name}’" for name in names if name)
+        reported += "".join(f"; the program calls it ‘{name}’" for name in names if name)
     if reader is None:
-        return told, points
+        return reported, points
     read = reader.on_target if isinstance(reader, ReadsTargets) else reader
     for point in points:
         said = ""
         with suppress(Exception):  # without a reading, the sentence below says so
             said = named(await read(shown, point))
-        told += f"; there the screen says ‘{said}’" if said else "; nothing can be read there"
-    return told, points
+        reported += f"; there the screen says ‘{said}’" if said else "; nothing can be read there"
+    return reported, points
 
 
-async def consent(approver: Approver, asked: Asked, look: Callable[[], Awaitable[Frame]]) -> str:
+async def consent(approver: Approver, asked: ApprovalQuestion, look: Callable[[], Awaitable[Frame]]) -> str:
     """Return the name of the person who approved an action, and use up the approval.
 
     ``look`` takes a new redacted frame. An approval is valid only while that frame is identical to the approved one.
@@ -99,7 +99,9 @@ async def consent(approver: Approver, asked: Asked, look: Callable[[], Awaitable
     return by
 
 
-async def _take_approval(approver: Approver, asked: Asked, look: Callable[[], Awaitable[Frame]]) -> str | None:
+async def _take_approval(
+    approver: Approver, asked: ApprovalQuestion, look: Callable[[], Awaitable[Frame]]
+) -> str | None:
     end = asyncio.get_running_loop().time() + PATIENCE_S
     while True:
         frame = await look()

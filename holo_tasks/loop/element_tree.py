@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import Element, ElementTree
-from holo_tasks.core.elements.known_elements import Tell, as_it_is, known, known_element
+from holo_tasks.core.elements.known_elements import TextFilter, as_it_is, known, known_element
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.input.gestures import Gesture, Pause
 from holo_tasks.core.input.pressed_elements import hit_by, pressed_at
-from holo_tasks.core.ports import TellsElements
+from holo_tasks.core.ports import ReportsElements
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.core.texts.outside import named
+from holo_tasks.core.texts.outside_text import named
 
 LONGEST_S = 3.0
 """Time limit of a reading in seconds, for desktops that have no limit of their own."""
@@ -34,7 +34,7 @@ NAME_CHARACTERS = 80
 
 
 @dataclass(frozen=True)
-class Newest:
+class NewestTree:
     """The newest available tree. ``is_fresh`` is true if it was read just now and reports current positions."""
 
     tree: ElementTree
@@ -49,8 +49,8 @@ class Elements:
     the screen may leave it.
     """
 
-    desktop: TellsElements
-    tell: Tell = as_it_is
+    desktop: ReportsElements
+    tell: TextFilter = as_it_is
     unseen: bool = True
     latest: ElementTree | None = field(default=None, repr=False)
     """The tree of the last action's decision, if it was available."""
@@ -60,7 +60,7 @@ class Elements:
     _ahead: asyncio.Task[tuple[ElementTree, float]] | None = field(default=None, repr=False)
     _moving: ElementTree | None = field(default=None, repr=False)
     """The tree of the reading that is under way, while its positions have not come to rest."""
-    _newest: tuple[Newest | None, float] | None = field(default=None, repr=False)
+    _newest: tuple[NewestTree | None, float] | None = field(default=None, repr=False)
     """The result of the last `newest` and its time; ``None`` after an action was named by it."""
 
     async def read(self) -> ElementTree:
@@ -82,7 +82,7 @@ class Elements:
             await asyncio.sleep(AGAIN_S)
         return tree
 
-    def ahead(self) -> None:
+    def read_ahead(self) -> None:
         """Start reading the tree while nothing else uses the desktop, for example during a model call."""
         self._newest = None
         if not self._rests and (self._ahead is None or self._ahead.done()):
@@ -111,7 +111,7 @@ class Elements:
 
         return tree
 
-    def namer(self, masks: Sequence[Mask]) -> Callable[[Point], Awaitable[str]]:
+    def name_lookup(self, masks: Sequence[Mask]) -> Callable[[Point], Awaitable[str]]:
         """Return a function that returns the accessible name at a point, as far as it may leave this machine."""
         tree = self.once()
 
@@ -155,13 +155,13 @@ class Elements:
         facts = anchors_of(newest.tree, element, told)
         return {fact: named(text, NAME_CHARACTERS) for fact, text in facts.items()}
 
-    async def newest(self) -> Newest | None:
+    async def newest(self) -> NewestTree | None:
         """Return the newest tree if it is available in time, otherwise ``None``. `hit` names the next action by it."""
         found = await self._read_newest()
         self._newest = found, asyncio.get_running_loop().time()
         return found
 
-    async def _read_newest(self, *, again: bool = False) -> Newest | None:
+    async def _read_newest(self, *, again: bool = False) -> NewestTree | None:
         """Read the tree right before an action. ``again`` is set for a second reading for the same action."""
         self._rests -= self._rests > 0 and not again
         ahead, self._ahead = self._ahead, None
@@ -170,12 +170,12 @@ class Elements:
             return None
         tree, fresh = before[0] if before else None, None
         if not (ahead and before is None) and not (before and before[1] > SLOW_S):
-            fresh = await self._at_hand()
+            fresh = await self._available_tree()
             tree = fresh or tree
         self._misses = 0 if tree else self._misses + 1
         if self._misses >= MOST_MISSES or (tree and not tree.elements):
             self._misses, self._rests = 0, RESTS
-        return None if tree is None else Newest(tree, fresh is not None and not fresh.moving)
+        return None if tree is None else NewestTree(tree, fresh is not None and not fresh.moving)
 
     async def _finished(self, ahead: asyncio.Task[tuple[ElementTree, float]]) -> tuple[ElementTree, float] | None:
         """Return the tree that was read ahead and its duration in seconds.
@@ -191,7 +191,7 @@ class Elements:
         # Positions have not come to rest, but roles and names are known.
         return None if self._moving is None else (self._moving, 0.0)
 
-    async def _at_hand(self) -> ElementTree | None:
+    async def _available_tree(self) -> ElementTree | None:
         """Return the tree if it is available within a short time limit."""
         patience_s = AT_HAND_S if self._asked else FIRST_S
         self._asked = True

@@ -17,7 +17,7 @@ from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.states import Recognizer
 from holo_tasks.loop import instructions as do
-from holo_tasks.loop.ask_model.take_picture import Seen
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.screens import Do, Screens
 from holo_tasks.loop.walk import Walk
 
@@ -42,7 +42,7 @@ class Executor:
     recognizer: Recognizer | None = None
     perform: Perform | None = None
 
-    async def follow(self, course: do.Course[T]) -> T:
+    async def carry_out(self, course: do.GuardSteps[T]) -> T:
         """Carry out the instructions of a course one after another; return the course's result.
 
         Raises the errors of the instructions, and `GaveUp` for the instruction `GiveUp`. The course does not continue
@@ -59,21 +59,21 @@ class Executor:
 
     async def _carry_out(self, wanted: do.Instruction) -> Any:
         """Carry out one instruction; return the value that is sent to the course."""
-        walk, doors = self.walk, self.walk.doors
+        walk, services = self.walk, self.walk.services
         match wanted:
             case do.Look():
                 await walk.look()
             case do.Glance(redacted):
-                return await (walk.look_redacted() if redacted else doors.desktop.look())
+                return await (walk.look_redacted() if redacted else services.desktop.look())
             case do.Recognize(states, glanced):
                 frame = self._newest(glanced)
                 return do.View(frame, await self._known().recognize(frame, states))
-            case do.Shows(state, glanced):
+            case do.CheckState(state, glanced):
                 return await self._known().holds(self._newest(glanced), state)
-            case do.TitleWithKeyboard():
-                return (await doors.desktop.owner_at(None)).title
-            case do.Now():
-                return doors.now_s()
+            case do.FocusedTitle():
+                return (await services.desktop.owner_at(None)).title
+            case do.GetTime():
+                return services.now_s()
             case do.Wait(seconds):
                 await walk.pause(seconds)
             case do.Perform():
@@ -84,10 +84,10 @@ class Executor:
                 return await question()
             case do.Record(event):
                 await walk.record(event)
-            case do.Tell(words):
+            case do.AddText(words):
                 walk.show(words)
-            case do.TakeStock(pictures):
-                return await walk.take_stock(pictures=pictures)
+            case do.ReportStuck(pictures):
+                return await walk.report_stuck(pictures=pictures)
             case do.GiveUp(why):
                 raise GaveUp(why, layer=self.layer)
             case _:
@@ -95,7 +95,7 @@ class Executor:
         return None
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> NewestScreen:
         """The newest look at the screen."""
         assert self.walk.seen is not None
         return self.walk.seen
@@ -104,12 +104,12 @@ class Executor:
         """Press Escape with the same checks as every action; return the outcome as a sentence."""
         walk, before = self.walk, self.seen
         call = HotkeyCall(tool_name="hotkey", keys=["esc"])
-        started = walk.doors.now_s()
+        started = walk.services.now_s()
         walk.step += 1
         await walk.record(events.Backtracked(by="Escape"))
         step = Step(thought="Nothing came of it; going back.", tool_call=call)
         await walk.decided(step, scripted=True)
-        doors, walk.doors = walk.doors, replace(walk.doors, approver=None)  # going back needs no approval
+        services, walk.services = walk.services, replace(walk.services, approver=None)  # going back needs no approval
         try:
             await self.act(walk, step)
         except ScreenChanged as error:
@@ -118,7 +118,7 @@ class Executor:
         except (PolicyRefused, InvalidUsage) as error:
             return f"Escape could not be pressed to get back: {error}"
         finally:
-            walk.doors = doors
+            walk.services = services
         await walk.verify(before, call, started_s=started)
         return "Escape was pressed to get back."
 

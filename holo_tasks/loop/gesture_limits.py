@@ -37,9 +37,9 @@ def seconds_for(gesture: Gesture, field: Box | None) -> float:
 
 def typed_until(error: BaseException, gesture: Gesture, frame: Frame) -> Sequence[Typed]:
     """Return the places where secrets may be visible after an interrupted gesture: the whole screen if unknown."""
-    told: Sequence[Typed] | None = getattr(error, "typed", None)
-    if told is not None:
-        return told
+    reported: Sequence[Typed] | None = getattr(error, "typed", None)
+    if reported is not None:
+        return reported
     if not secrets_in(gesture):
         return ()
     whole = Box.whole(frame.size)

@@ -16,20 +16,20 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.rest import Rest
 from holo_tasks.core.screen.states import Asked, State, marks_in
-from holo_tasks.core.texts.outside import defused, named
+from holo_tasks.core.texts.outside_text import defused, named
 from holo_tasks.loop.instructions import (
-    Course,
+    AddText,
+    CheckState,
     Escape,
+    FocusedTitle,
+    GetTime,
     GiveUp,
     Glance,
+    GuardSteps,
     Look,
-    Now,
     Perform,
     Recognize,
     Record,
-    Shows,
-    Tell,
-    TitleWithKeyboard,
     View,
     Wait,
 )
@@ -77,21 +77,21 @@ class Guide:
         for name in (*((self.before,) if self.before else ()), *self.after):
             self.screens.state(name)
 
-    def begin(self) -> Course[None]:
+    def begin(self) -> GuardSteps[None]:
         """Bring the program to the state in which the work begins. Gives up if this fails."""
         yield from self.clear()
         if self.before:
             yield from self.reach(self.before)
 
-    def prepare(self, expected: str) -> Course[None]:
+    def prepare(self, expected: str) -> GuardSteps[None]:
         """Clear the screen before a decision, wait for the promised state, and tell the decider about these actions."""
         yield from self.clear()
         if expected:
             yield from self._arrive(expected)
         words, self._said = " ".join(self._said), []
-        yield Tell(words)
+        yield AddText(words)
 
-    def clear(self) -> Course[None]:
+    def clear(self) -> GuardSteps[None]:
         """Finish when the newest screen is one to act on. Gives up if it does not become one."""
         was, cleared, waited = self.here, False, False
         while True:
@@ -119,7 +119,7 @@ class Guide:
                 yield from self._lost()
                 waited = False
 
-    def accept(self) -> Course[str]:
+    def accept(self) -> GuardSteps[str]:
         """Check whether the program is in a state where the work may end; return the problem, or an empty string."""
         if not self.after:
             return ""
@@ -133,7 +133,7 @@ class Guide:
         wanted = " or ".join(f"‘{name}’" for name in self.after)
         return f"The screen is not {wanted}; the work does not end before it is."
 
-    def promised(self) -> Course[str]:
+    def expected_state(self) -> GuardSteps[str]:
         """Return the state that the last decision promises, or an empty string.
 
         Gives up if that state is not declared. Nothing was done at that time.
@@ -145,11 +145,11 @@ class Guide:
             yield GiveUp(f"A step leads nowhere: {str(error).rstrip('.')}.")
             raise
 
-    def arrived(self) -> Course[bool]:
+    def arrived(self) -> GuardSteps[bool]:
         """Wait for a state in which the work may end; return whether it is reached."""
         return bool(self.after) and (yield from self._until(self.after))
 
-    def backtrack(self) -> Course[str]:
+    def backtrack(self) -> GuardSteps[str]:
         """Go back to the home state, or press Escape; return the outcome as a sentence."""
         home = self.screens.home
         if home and self.here != home and plan(self.screens, self.here or None, home):
@@ -157,11 +157,11 @@ class Guide:
         came: str = yield Escape()
         return came
 
-    def surprised(self) -> None:
+    def note_own_change(self) -> None:
         """Note that the screen changed by itself between a decision and its input."""
         self._surprised = True
 
-    def whereabouts(self) -> Course[tuple[str, bool]]:
+    def current_state(self) -> GuardSteps[tuple[str, bool]]:
         """Return the state after an action, empty if unknown, and whether this state is acceptable.
 
         A busy or interrupted screen is acceptable, because the next screen may be the right one.
@@ -173,7 +173,7 @@ class Guide:
         right = not expected or state.name == expected or self._passing(self.screens.state(expected))
         return state.name, right or self._passing(state)
 
-    def reach(self, wanted: str) -> Course[None]:
+    def reach(self, wanted: str) -> GuardSteps[None]:
         """Bring the program to a state: wait for it, then take the declared ways. Gives up if that fails."""
         state = (yield from self._see(wanted)).state
         known = state is not None and not state.busy
@@ -182,7 +182,7 @@ class Guide:
         if not (yield from self._go(wanted)):
             yield GiveUp(f"The screen is not ‘{wanted}’, and no declared way led there.")
 
-    def _arrive(self, wanted: str) -> Course[None]:
+    def _arrive(self, wanted: str) -> GuardSteps[None]:
         """Wait for the state that an action promised. Gives up if it does not come.
 
         Busy states and interruptions are over at that time, because `clear` has handled them.
@@ -203,7 +203,7 @@ class Guide:
     def _passing(self, state: State) -> bool:
         return state.busy or self.screens.interruption(state) is not None
 
-    def _see(self, wanted: str = "") -> Course[View]:
+    def _see(self, wanted: str = "") -> GuardSteps[View]:
         view: View = yield Recognize(self.screens.candidates)
         name = view.state.name if view.state else ""
         if name != self._told or (wanted and wanted != name):
@@ -211,7 +211,7 @@ class Guide:
             self._told = name
         return view
 
-    def _interrupting(self, view: View) -> Course[Interruption | str | None]:
+    def _interrupting(self, view: View) -> GuardSteps[Interruption | str | None]:
         """Return the obstacle: a declared interruption, or the title of an undeclared window.
 
         Returns ``None`` without one.
@@ -232,15 +232,15 @@ class Guide:
             return self._windows.unexpected(frame) or None
         if not (self._surprised and state.name == self.here):
             return None
-        title = self._windows.came_up(frame)
+        title = self._windows.appeared_alone(frame)
         if not title or self.times[_unexpected(title)]:
             return None
         others: View = yield Recognize([other for other in self.screens.candidates if other is not state])
         if others.state is not None:
             return None
-        return title if (yield TitleWithKeyboard()) == title else None
+        return title if (yield FocusedTitle()) == title else None
 
-    def _interrupted(self, by: Interruption | str) -> Course[None]:
+    def _interrupted(self, by: Interruption | str) -> GuardSteps[None]:
         name, most = (_unexpected(by), MOST_TIMES) if isinstance(by, str) else (by.name, by.most)
         self.times[name] += 1
         if self.times[name] > most:
@@ -256,21 +256,21 @@ class Guide:
             yield from self._until_gone(by)
         self._said.append(f"‘{name}’ had come up and was dealt with.")
 
-    def _until_gone(self, by: Interruption) -> Course[None]:
+    def _until_gone(self, by: Interruption) -> GuardSteps[None]:
         """Wait until a handled interruption is no longer visible, for at most `SLOW_S` after the last sign of work.
 
         A log-in may take a moment. To handle it again meanwhile would type into the next screen.
         """
-        rest = Rest(SLOW_S, (yield Now()))
+        rest = Rest(SLOW_S, (yield GetTime()))
         glanced: Frame | None = None
-        while (yield Shows(by.state, glanced)) and not rest.is_over((yield Now())):
+        while (yield CheckState(by.state, glanced)) and not rest.is_over((yield GetTime())):
             yield Wait(STILL_S)
             glanced = yield Glance()
-            rest.look_at(glanced, (yield Now()))
+            rest.look_at(glanced, (yield GetTime()))
         if glanced is not None:
             yield Look()
 
-    def _went_back(self, state: State, was: str) -> Course[bool]:
+    def _went_back(self, state: State, was: str) -> GuardSteps[bool]:
         """Go back to the state before an interruption; return whether this was tried.
 
         This is done only from the home state, where a program begins anew, for example after a log-in. Any other state
@@ -282,11 +282,11 @@ class Guide:
             self._said.append(f"The program was brought back to ‘{was}’.")
         return True
 
-    def _go(self, wanted: str) -> Course[bool]:
+    def _go(self, wanted: str) -> GuardSteps[bool]:
         """Take declared ways until the wanted state is reached, each at most twice; return whether it is reached."""
         taken: list[Way] = []
         while True:
-            if (yield Shows(self.screens.state(wanted))):
+            if (yield CheckState(self.screens.state(wanted))):
                 self.here = wanted
                 return True
             view = yield from self._see(wanted)
@@ -309,13 +309,13 @@ class Guide:
             yield Perform(way.do, f"go to ‘{way.to}’", self.screens.while_clearing())
             yield from self._until((way.to,))
 
-    def _go_home(self, home: str) -> Course[str]:
+    def _go_home(self, home: str) -> GuardSteps[str]:
         yield Record(events.Backtracked(by="declared way", to=home))
         if (yield from self._go(home)):
             return f"The program was brought back to ‘{home}’."
         return "The program was to be brought back, but did not get there."
 
-    def _lost(self) -> Course[None]:
+    def _lost(self) -> GuardSteps[None]:
         """Leave an unknown screen: first by Escape, then by the declared way home. After that, give up."""
         self.lost += 1
         home, self.here = self.screens.home, ""
@@ -335,23 +335,23 @@ class Guide:
             return False
         return not self.screens.closed if view.state is None else not view.state.busy
 
-    def _until(self, names: Collection[str]) -> Course[bool]:
+    def _until(self, names: Collection[str]) -> GuardSteps[bool]:
         """Wait for one of some states, and clear interruptions meanwhile; return whether one is reached."""
-        end = (yield Now()) + self.screens.timeout_seconds
+        end = (yield GetTime()) + self.screens.timeout_seconds
         while (yield from self._wait(names, end)):
             interruption = yield from self._interrupting((yield from self._see()))
             if interruption is not None:
                 yield from self._interrupted(interruption)
-                end = (yield Now()) + self.screens.timeout_seconds
+                end = (yield GetTime()) + self.screens.timeout_seconds
                 continue
             for name in names:
-                if (yield Shows(self.screens.state(name))):
+                if (yield CheckState(self.screens.state(name))):
                     self.here = name
                     return True
             yield Wait(STILL_S)  # it was visible only for a moment
         return False
 
-    def _wait(self, names: Collection[str] = (), end: float | None = None) -> Course[bool]:
+    def _wait(self, names: Collection[str] = (), end: float | None = None) -> GuardSteps[bool]:
         """Wait until the screen shows one of some states. Without ``names``, wait until the screen may be acted on.
 
         The wait lasts at most the program's timeout, and the newest screen is a fresh one afterwards. No model is asked
@@ -361,11 +361,11 @@ class Guide:
         cheap = [state for state in candidates if not any(isinstance(mark, Asked) for mark in marks_in(state.marks))]
         glanced: Frame | None = None  # the first check uses the last look
         still = True
-        end = (yield Now()) + self.screens.timeout_seconds if end is None else end
+        end = (yield GetTime()) + self.screens.timeout_seconds if end is None else end
         while True:
             view: View = yield Recognize(candidates if still else cheap, glanced)
             ready = (still or view.state is not None) and (yield from self._ready(view, names))
-            if ready or (yield Now()) >= end:
+            if ready or (yield GetTime()) >= end:
                 break
             yield Wait(STILL_S)
             glanced = yield Glance()
@@ -374,7 +374,7 @@ class Guide:
             yield Look()
         return ready
 
-    def _ready(self, view: View, names: Collection[str]) -> Course[bool]:
+    def _ready(self, view: View, names: Collection[str]) -> GuardSteps[bool]:
         """Return whether a screen is the awaited one, or shows an interruption that prevents it."""
         if not names:
             return self._over(view)
@@ -384,7 +384,7 @@ class Guide:
             return True
         found = False
         for name in names:
-            found |= yield Shows(self.screens.state(name), view.frame)
+            found |= yield CheckState(self.screens.state(name), view.frame)
         return found
 
     def _busy(self, view: View) -> GiveUp:
@@ -393,54 +393,54 @@ class Guide:
 
 
 @dataclass(frozen=True)
-class Unguided:
+class NoGuide:
     """Guide for a sub-goal without declared screens: accepts every screen."""
 
     here: str = ""
     after: tuple[str, ...] = ()
 
-    def begin(self) -> Course[None]:
+    def begin(self) -> GuardSteps[None]:
         """Begin in any state."""
         yield from ()
 
-    def prepare(self, expected: str) -> Course[None]:
+    def prepare(self, expected: str) -> GuardSteps[None]:
         """Leave the screen unchanged."""
         yield from ()
 
-    def clear(self) -> Course[None]:
+    def clear(self) -> GuardSteps[None]:
         """Leave the screen unchanged."""
         yield from ()
 
-    def accept(self) -> Course[str]:
+    def accept(self) -> GuardSteps[str]:
         """Find nothing wrong with any screen."""
         yield from ()
         return ""
 
-    def promised(self) -> Course[str]:
+    def expected_state(self) -> GuardSteps[str]:
         """Return no state: a step may lead anywhere."""
         yield from ()
         return ""
 
-    def arrived(self) -> Course[bool]:
+    def arrived(self) -> GuardSteps[bool]:
         """Return false: without declared states, the end of the work cannot be detected."""
         yield from ()
         return False
 
-    def backtrack(self) -> Course[str]:
+    def backtrack(self) -> GuardSteps[str]:
         """Press Escape; return the outcome as a sentence."""
         came: str = yield Escape()
         return came
 
-    def surprised(self) -> None:
+    def note_own_change(self) -> None:
         """Ignore a screen that changed by itself."""
 
-    def whereabouts(self) -> Course[tuple[str, bool]]:
+    def current_state(self) -> GuardSteps[tuple[str, bool]]:
         """Return no state, and that it is acceptable."""
         yield from ()
         return "", True
 
 
-AnyGuide: TypeAlias = Guide | Unguided
+AnyGuide: TypeAlias = Guide | NoGuide
 
 
 def _unexpected(title: str) -> str:

@@ -54,7 +54,7 @@ class Recognize:
 
 
 @dataclass(frozen=True)
-class Shows:
+class CheckState:
     """Check whether a screen shows a state: the screen of a glance, or of the last look. The result is a boolean."""
 
     state: State
@@ -62,12 +62,12 @@ class Shows:
 
 
 @dataclass(frozen=True)
-class TitleWithKeyboard:
+class FocusedTitle:
     """Get the title of the window that has the keyboard focus. The result is a string."""
 
 
 @dataclass(frozen=True)
-class Now:
+class GetTime:
     """Get the time. The result is in seconds."""
 
 
@@ -117,14 +117,14 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Tell:
+class AddText:
     """Add text to the newest screen for the next decision. Has no result."""
 
     words: str
 
 
 @dataclass(frozen=True)
-class TakeStock:
+class ReportStuck:
     """Tell the decider that it is stuck, with ``pictures`` of its last actions.
 
     The result is the digest of that picture, or an empty string.
@@ -144,18 +144,18 @@ Instruction: TypeAlias = (
     Look
     | Glance
     | Recognize
-    | Shows
-    | TitleWithKeyboard
-    | Now
+    | CheckState
+    | FocusedTitle
+    | GetTime
     | Wait
     | Perform
     | Escape
     | LookForEffect
     | Ask
     | Record
-    | Tell
-    | TakeStock
+    | AddText
+    | ReportStuck
     | GiveUp
 )
-Course: TypeAlias = Generator[Instruction, Any, T]
+GuardSteps: TypeAlias = Generator[Instruction, Any, T]
 """Generator that yields instructions, gets their results, and returns a result."""

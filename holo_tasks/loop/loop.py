@@ -25,12 +25,12 @@ from holo_tasks.core.errors import (
 from holo_tasks.core.prompts.actions import AnswerCall, AskHumanCall, MacroCall
 from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.loop.ask_model.corrections import came, often
-from holo_tasks.loop.ask_model.take_picture import Seen
+from holo_tasks.loop.ask_model.corrections import often, quoted_start
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.executor import Executor
-from holo_tasks.loop.guide import AnyGuide, Unguided
+from holo_tasks.loop.guide import AnyGuide, NoGuide
 from holo_tasks.loop.presses.named_click import NamedClicks
-from holo_tasks.loop.presses.press_once import Once, named, shows_as_text
+from holo_tasks.loop.presses.press_once import EffectButtons, named, shows_as_text
 from holo_tasks.loop.presses.repeated_press import Withheld, check, is_harmless, named_press, repeated
 from holo_tasks.loop.stuck_recovery import BACK, StuckRecovery
 from holo_tasks.loop.walk import Walk
@@ -46,7 +46,7 @@ class AnswerReader(Protocol[T_co]):
 
 
 Decide = Callable[[Walk, bool], Awaitable[Step]]
-DoMacro = Callable[[Walk, MacroCall, Once, int], Awaitable[tuple[str, bool]]]
+DoMacro = Callable[[Walk, MacroCall, EffectButtons, int], Awaitable[tuple[str, bool]]]
 """Does a sequence that the model has called, with a maximal number of steps.
 
 Returns the text for the model, and whether the sequence failed.
@@ -63,7 +63,7 @@ class Answered(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Working:
+class LoopState:
     """The state of a sub-goal between two steps.
 
     ``rejected`` counts answers that did not fit. ``unfinished`` is set after an answer on a screen where the work may
@@ -80,7 +80,7 @@ class Decided:
     """A step, the screen that it was decided on, and the time at which the step began."""
 
     step: Step
-    before: Seen
+    before: NewestScreen
     started_s: float
 
 
@@ -91,7 +91,7 @@ async def pursue(
     decide: Decide,
     max_steps: int,
     guide: AnyGuide | None = None,
-    once: Once | None = None,
+    once: EffectButtons | None = None,
     last: bool = True,
     macro: DoMacro | None = None,
 ) -> Answered[T]:
@@ -104,9 +104,9 @@ async def pursue(
     Raises a `HoloError` whose status is the status of the run. At the step limit its ``partial_answer`` is the best
     answer so far.
     """
-    loop = _Loop(executor, read, decide, max_steps, guide or Unguided(), once or Once(), last, macro)
-    state: Working | Answered[T] = await loop.begin()
-    while isinstance(state, Working):
+    loop = _Loop(executor, read, decide, max_steps, guide or NoGuide(), once or EffectButtons(), last, macro)
+    state: LoopState | Answered[T] = await loop.begin()
+    while isinstance(state, LoopState):
         await loop.prepare(state)
         decided = await loop.decided()
         match decided.step.tool_call:
@@ -130,7 +130,7 @@ class _Loop(Generic[T]):
     decide: Decide
     max_steps: int
     guide: AnyGuide
-    once: Once
+    once: EffectButtons
     last: bool
     macro: DoMacro | None
     first: int = field(init=False)
@@ -149,17 +149,17 @@ class _Loop(Generic[T]):
     def scripted(self) -> bool:
         return self.executor.layer != "model"
 
-    async def begin(self) -> Working:
+    async def begin(self) -> LoopState:
         """Take the first picture, and bring the program to the state in which the work begins."""
         await self.walk.look()
-        self.walk.whereabouts = lambda: self.executor.follow(self.guide.whereabouts())
-        await self.executor.follow(self.guide.begin())
+        self.walk.whereabouts = lambda: self.executor.carry_out(self.guide.current_state())
+        await self.executor.carry_out(self.guide.begin())
         self.walk.begin()
-        return Working()
+        return LoopState()
 
-    async def prepare(self, state: Working) -> None:
+    async def prepare(self, state: LoopState) -> None:
         """Bring the screen into a state to decide on. Raises an error at the step limit."""
-        await self.executor.follow(self.guide.prepare(state.expected))
+        await self.executor.carry_out(self.guide.prepare(state.expected))
         if self.walk.step - self.first >= self.max_steps:
             raise await self._out_of_steps()
 
@@ -167,63 +167,63 @@ class _Loop(Generic[T]):
         """Get the next step, and record it."""
         walk = self.walk
         walk.step += 1
-        started_s = walk.doors.now_s()
+        started_s = walk.services.now_s()
         step = await self.decide(walk, self.once.ended(self.guide))
         before = self.executor.seen  # after `decide`, because an unsure model was shown the screen again
         await walk.decided(step, scripted=self.scripted)
         return Decided(step, before, started_s)
 
-    async def answered(self, state: Working, decided: Decided, text: str) -> Working | Answered[T]:
+    async def answered(self, state: LoopState, decided: Decided, text: str) -> LoopState | Answered[T]:
         """Accept an answer if it fits the return type and the screen shows a state where the work may end."""
         try:
             value = self.read(text)
         except ValueError as error:
             return await self._rejected(state, decided.step, text, " ".join(str(error).split())[:600])
-        problem = await self.executor.follow(self.guide.accept())
+        problem = await self.executor.carry_out(self.guide.accept())
         if not problem:
             return Answered(value, text, self.walk.step)
         if state.unfinished:
             raise GaveUp(problem, layer=self.executor.layer)
         await self._refuse(decided.step, problem)
-        return Working(state.rejected, unfinished=True)
+        return LoopState(state.rejected, unfinished=True)
 
-    async def _rejected(self, state: Working, step: Step, text: str, problem: str) -> Working:
+    async def _rejected(self, state: LoopState, step: Step, text: str, problem: str) -> LoopState:
         """Send back an answer that does not fit the return type. Raises `ModelFailed` after too many corrections."""
-        if state.rejected >= self.walk.doors.corrections:
+        if state.rejected >= self.walk.services.corrections:
             raise ModelFailed(
                 f"The model's answer does not fit what was asked for{often(state.rejected)}: {problem}. "
-                f"It answered {came(text) or 'nothing'}."
+                f"It answered {quoted_start(text) or 'nothing'}."
             ) from None
         await self.walk.record(events.Corrected(reason=f"the answer does not fit: {problem}"))
         await self.walk.look()
         self.walk.remember(step, f"The answer does not fit what was asked for: {problem}", is_error=True)
-        return Working(state.rejected + 1, state.unfinished)
+        return LoopState(state.rejected + 1, state.unfinished)
 
-    async def handed_over(self, state: Working, decided: Decided, question: str) -> Working:
+    async def handed_over(self, state: LoopState, decided: Decided, question: str) -> LoopState:
         """Give the screen to a person at the agent's request. Raises `GaveUp` if the run waits for no person."""
         walk = self.walk
-        if walk.doors.person is None:
+        if walk.services.person is None:
             await walk.record(events.HandedOver(question=question))
             raise GaveUp(f"The agent needs a person: {question}", layer=self.executor.layer)
-        told = await walk.doors.person.help(walk, question)
+        reported = await walk.services.person.help(walk, question)
         walk.presses.forget_all()
         await walk.look()
-        walk.remember(decided.step, told)
-        return Working(state.rejected, state.unfinished)
+        walk.remember(decided.step, reported)
+        return LoopState(state.rejected, state.unfinished)
 
-    async def macro_done(self, state: Working, decided: Decided, call: MacroCall) -> Working:
+    async def macro_done(self, state: LoopState, decided: Decided, call: MacroCall) -> LoopState:
         """Do a whole sequence that the model has called, and tell the model the outcome."""
         assert self.macro is not None
         walk = self.walk
-        told, is_error = await self.macro(walk, call, self.once, self.max_steps - (walk.step - self.first))
-        walk.remember(decided.step, told, is_error=is_error)
+        reported, is_error = await self.macro(walk, call, self.once, self.max_steps - (walk.step - self.first))
+        walk.remember(decided.step, reported, is_error=is_error)
         await self._unstick()
-        return Working(state.rejected, state.unfinished)
+        return LoopState(state.rejected, state.unfinished)
 
-    async def acted(self, state: Working, decided: Decided) -> Working:
+    async def acted(self, state: LoopState, decided: Decided) -> LoopState:
         """Do a step that needs input, unless a guard withholds or refuses it."""
         step, before, once = decided.step, decided.before, self.once
-        after = Working(state.rejected, state.unfinished)
+        after = LoopState(state.rejected, state.unfinished)
         if why := await self._contradiction(step, before):
             await self.walk.record(events.Corrected(reason=why))
             await self.walk.look_after_change(step, why, started_s=decided.started_s)
@@ -231,7 +231,7 @@ class _Loop(Generic[T]):
             return after
         pressed = await once.pressed_by(step, before, self.walk.scene(before.frame))
         if once.was_pressed(pressed):
-            await self._refuse(step, await self.executor.follow(once.again(pressed, self.guide)))
+            await self._refuse(step, await self.executor.carry_out(once.again(pressed, self.guide)))
             return after
         if pressed and once.too_often(step, before):
             each = "has an effect each time it is pressed: press it once only. Nothing was done."
@@ -240,46 +240,46 @@ class _Loop(Generic[T]):
         if not pressed and (withheld := await self._repeats(step, before)) is not None:
             await self._withhold(decided, withheld)
             return after
-        promised = await self.executor.follow(self.guide.promised())
+        promised = await self.executor.carry_out(self.guide.expected_state())
         once.press(pressed)
         try:
-            told, is_error = await self.executor.act(self.walk, step), False
+            reported, is_error = await self.executor.act(self.walk, step), False
         except StoreLost:
             raise
         except ScreenChanged as error:  # nothing was sent
-            once.take_back(pressed)
-            self.guide.surprised()
+            once.count_as_unpressed(pressed)
+            self.guide.note_own_change()
             await self.walk.look_after_change(step, str(error), started_s=decided.started_s)
             await self._unstick()
             return after
         except (InvalidUsage, SecretRefused) as error:
             # The requested input is impossible. Nothing was sent, or at most a few characters of a secret.
-            once.take_back(pressed)
-            told, is_error = str(error), True
+            once.count_as_unpressed(pressed)
+            reported, is_error = str(error), True
         verdict = await self.walk.verify(before, step.tool_call, started_s=decided.started_s, repeat=not pressed)
         if pressed and not is_error and await self._wrote(step, before):
-            once.take_back(pressed)
-        self.walk.remember(step, f"{told} {verdict}", is_error=is_error)
+            once.count_as_unpressed(pressed)
+        self.walk.remember(step, f"{reported} {verdict}", is_error=is_error)
         await self._unstick()
-        return after if is_error else Working(state.rejected, state.unfinished, promised)
+        return after if is_error else LoopState(state.rejected, state.unfinished, promised)
 
-    async def _contradiction(self, step: Step, before: Seen) -> str:
+    async def _contradiction(self, step: Step, before: NewestScreen) -> str:
         """Return why a model's step is withheld if its words name another control than the one at its point.
 
         Returns an empty string otherwise, and for scripts, which find targets by name and have no separate point.
         """
         if self.scripted:
             return ""
-        return await self.named.contradiction(self.walk.doors, step.tool_call, before, self.walk.record)
+        return await self.named.contradiction(self.walk.services, step.tool_call, before, self.walk.record)
 
-    async def _wrote(self, step: Step, before: Seen) -> bool:
+    async def _wrote(self, step: Step, before: NewestScreen) -> bool:
         """Return whether the keys of a step certainly became text on the screen."""
         gesture, after = to_gesture(step.tool_call, before.shot), self.walk.seen
         if gesture is None or after is None:
             return False
-        return await shows_as_text(gesture, before.frame, after.frame, self.walk.doors.reader)
+        return await shows_as_text(gesture, before.frame, after.frame, self.walk.services.reader)
 
-    async def _repeats(self, step: Step, before: Seen) -> Withheld | None:
+    async def _repeats(self, step: Step, before: NewestScreen) -> Withheld | None:
         """Return why a press is withheld that repeats an earlier one on an unchanged screen, or ``None``."""
         walk, gesture = self.walk, to_gesture(step.tool_call, before.shot)
         scene = walk.scene(before.frame)
@@ -289,13 +289,13 @@ class _Loop(Generic[T]):
         made.called = named_press(made.press, str(getattr(step.tool_call, "element", "")))
         harmless = partial(is_harmless, walk.presses, gesture, scene, walk.safe_to_repeat)
         course = check(walk.presses, made, before.redacted, is_harmless=harmless, not_done=self.once.not_done)
-        return await self.executor.follow(course)
+        return await self.executor.carry_out(course)
 
     async def _withhold(self, decided: Decided, withheld: Withheld) -> None:
         """Skip a press, and tell the decider why. If the screen has changed, show it instead of an error."""
         if withheld.changed:
             await self.walk.record(events.LookedAgain(reason=withheld.why))
-            self.guide.surprised()
+            self.guide.note_own_change()
             await self.walk.look_after_change(decided.step, withheld.why, started_s=decided.started_s)
         else:
             await self._refuse(decided.step, withheld.why)
@@ -307,7 +307,7 @@ class _Loop(Generic[T]):
         self.walk.remember(step, why, is_error=True)
 
     async def _unstick(self) -> None:
-        await self.executor.follow(self.stuck.check(self.walk.transcript, self.guide))
+        await self.executor.carry_out(self.stuck.check(self.walk.transcript, self.guide))
 
     async def _out_of_steps(self) -> LimitReached | GaveUp:
         """Return the error of the step limit, with the best answer so far if this is the last layer.

@@ -21,12 +21,12 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.recheck import CARET_TALL, CARET_WIDE
 from holo_tasks.core.screen.verdicts import changed_box
-from holo_tasks.core.texts.outside import is_placeholder
+from holo_tasks.core.texts.outside_text import is_placeholder
 from holo_tasks.core.texts.typed_text import Kind, TypedText, compare, compare_seen, matches_shown, plain
-from holo_tasks.loop.ask_model.take_picture import Seen
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
 
 if TYPE_CHECKING:
-    from holo_tasks.loop.doors import Doors, FieldText
+    from holo_tasks.loop.services import FieldText, Services
 
 Note: TypeAlias = Callable[[events.Event], Awaitable[None]]
 PATIENCE_S, MOST_MISSES, BRIEFLY_S = 1.5, 2, 0.1
@@ -61,20 +61,22 @@ class ReadBack:
     _tree: ElementTree | None = field(default=None, repr=False)
     _misses: int = 0
 
-    async def prepare(self, doors: Doors, gesture: Gesture) -> None:
+    async def prepare(self, services: Services, gesture: Gesture) -> None:
         """Keep the tree with the field that a gesture is about to type into."""
         self.result = self._write = self._tree = None
         self._expected, self.shows = self.shows, ""
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
             return
         self._write = gesture
-        tree = None if doors.elements is None else doors.elements.latest or await self._read(doors)
+        tree = None if services.elements is None else services.elements.latest or await self._read(services)
         target = None if tree is None else hit_by(tree, gesture)
-        owner = await doors.desktop.owner_at(gesture.at) if target is not None else None
+        owner = await services.desktop.owner_at(gesture.at) if target is not None else None
         if target is not None and owner is not None and owner.pid in (0, target.pid):
             self._tree = tree
 
-    async def sentence(self, doors: Doors, before: Seen, after: Seen, done: Gesture | None, note: Note) -> str:
+    async def sentence(
+        self, services: Services, before: NewestScreen, after: NewestScreen, done: Gesture | None, note: Note
+    ) -> str:
         """Read the field back and record the result; return the difference as a sentence with a leading blank.
 
         Returns an empty string without a difference, and if the gesture typed nothing.
@@ -82,60 +84,64 @@ class ReadBack:
         write, self._write = self._write, None
         if write is None or done is not write or write.text[:1] in "\t\r\n":
             return ""
-        self.result = result = await self._checked(doors, write, before, after)
+        self.result = result = await self._checked(services, write, before, after)
         held = plain(result.held) if result.differs else ""
         await note(events.FieldRead(outcome=result.kind, field=result.field, held=held, by=result.by, why=result.why))
         return f" {result.sentence}" if result.differs else ""
 
-    async def _checked(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText:
+    async def _checked(self, services: Services, write: Write, before: NewestScreen, after: NewestScreen) -> TypedText:
         """Return the comparison of the field with the expected text, or with the typed text."""
-        result = await self._by_tree(doors, write, before, after)
+        result = await self._by_tree(services, write, before, after)
         if result is None:
-            result = await self._by_picture(doors, write, before, after)
+            result = await self._by_picture(services, write, before, after)
         if self._expected and result.held:
             result = replace(result, kind=_kind_of_expected(self._expected, result))
         return replace(result, typed=self._expected or write.text)
 
-    async def _by_tree(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText | None:
+    async def _by_tree(
+        self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
+    ) -> TypedText | None:
         """Return the comparison by the tree; ``None`` if the field was not in the tree before."""
         tree, self._tree = self._tree, None
         if tree is None:
             return None
-        found = await self._compared(doors, write, tree, before, after)
+        found = await self._compared(services, write, tree, before, after)
         for _ in range(MOST_READS):
             if not found.differs:
                 return found
             await asyncio.sleep(AGAIN_S)
-            last, found = found, await self._compared(doors, write, tree, before, after)
+            last, found = found, await self._compared(services, write, tree, before, after)
             if found == last:
                 return found
         return TypedText("unread", why="the field keeps changing")
 
-    async def _compared(self, doors: Doors, write: Write, tree: ElementTree, before: Seen, after: Seen) -> TypedText:
-        now = await self._read(doors)
+    async def _compared(
+        self, services: Services, write: Write, tree: ElementTree, before: NewestScreen, after: NewestScreen
+    ) -> TypedText:
+        now = await self._read(services)
         held = None if now is None else field_now(tree, write, now)
         if now is None or held is None:
             return TypedText("unread", why="the field is not told any more" if now else "the program did not answer")
-        assert doors.elements is not None
-        element, elements = held.element, doors.elements
-        told = known_element(now, element, after.masks, elements.tell, unseen=elements.unseen)
-        if (told.value, elements.tell(held.before)) != (element.value, held.before):
+        assert services.elements is not None
+        element, elements = held.element, services.elements
+        reported = known_element(now, element, after.masks, elements.tell, unseen=elements.unseen)
+        if (reported.value, elements.tell(held.before)) != (element.value, held.before):
             return TypedText("unread", why="something of the field is masked")
         kind = compare(write, held.before, element.value, in_cell=held.in_cell, others_changed=held.others_changed)
         if kind == "case" and _draws_case(now, element.pid):
             return TypedText("unread", why="the program tells its text in another case")
-        found = TypedText(kind, "", element.value, held.before, told.name, "accessibility")
+        found = TypedText(kind, "", element.value, held.before, reported.name, "accessibility")
         if kind != "exact" and (why := _doubt(held, before.frame, after.frame)):
             return TypedText("unread", why=why)
         return replace(found, before="") if write.overwrite else found
 
-    async def _read(self, doors: Doors) -> ElementTree | None:
+    async def _read(self, services: Services) -> ElementTree | None:
         """Return the tree of this moment, ``None`` if the programs do not answer in time."""
-        if doors.elements is None:
+        if services.elements is None:
             return None
         try:
             async with asyncio.timeout(PATIENCE_S if self._misses < MOST_MISSES else BRIEFLY_S):
-                while LATE in (tree := await doors.elements.desktop.elements()).why_not:
+                while LATE in (tree := await services.elements.desktop.elements()).why_not:
                     await asyncio.sleep(AGAIN_S)
         except TimeoutError:
             self._misses += 1
@@ -145,22 +151,24 @@ class ReadBack:
         self._misses = 0
         return tree
 
-    async def _by_picture(self, doors: Doors, write: Write, before: Seen, after: Seen) -> TypedText:
+    async def _by_picture(
+        self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
+    ) -> TypedText:
         """Return the comparison by OCR of the field; only a clear difference counts."""
-        if doors.field_text is None:
+        if services.field_text is None:
             return TypedText("unread", why="no program tells of the field")
         shown, last = after.redacted, TypedText("unread", why="the field keeps changing")
         for _ in range(MOST_READS):
-            seen = await doors.field_text(before.redacted, shown, write.at)
+            seen = await services.field_text(before.redacted, shown, write.at)
             found = _judged(write, seen)
             late = seen is not None and seen.was_empty and len(seen.text) < len(write.text)
             if found.kind == "exact" or not (found.differs or late):
                 return replace(found, held="") if found.kind == "unread" else found
             if found == last:
-                tell = doors.tell or str
+                tell = services.text_filter or str
                 return found if tell(found.held) == found.held else TypedText("unread", why="it is masked")
             await asyncio.sleep(LATE_S)
-            shown, last = (await doors.redactor.redact(await doors.desktop.look())).frame, found
+            shown, last = (await services.redactor.redact(await services.desktop.look())).frame, found
         return replace(last, kind="unread", held="")
 
 

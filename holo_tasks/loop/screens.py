@@ -37,7 +37,7 @@ class Scripted(Protocol):
 
 
 @runtime_checkable
-class Checked(Protocol):
+class CheckedScript(Protocol):
     """A script that may have been created without its values."""
 
     def check_values(self) -> None:

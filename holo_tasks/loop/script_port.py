@@ -26,7 +26,7 @@ class Intent:
     shows: str = ""
 
 
-def heed(walk: Walk, intent: Intent, safe_to_repeat: tuple[str, ...]) -> None:
+def apply_intent(walk: Walk, intent: Intent, safe_to_repeat: tuple[str, ...]) -> None:
     """Apply a script's intent to the next step of a walk.
 
     ``safe_to_repeat`` applies unless the step is declared safe.

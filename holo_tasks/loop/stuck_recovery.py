@@ -9,7 +9,7 @@ from holo_tasks.core.prompts.actions import WaitCall
 from holo_tasks.core.prompts.stuck import stuck
 from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.loop.guide import AnyGuide
-from holo_tasks.loop.instructions import Course, GiveUp, Record, TakeStock, Tell
+from holo_tasks.loop.instructions import AddText, GiveUp, GuardSteps, Record, ReportStuck
 
 NO_PROGRESS = 12
 """Number of steps without a new screen in this sub-goal that count as no progress. Waiting does not count."""
@@ -29,7 +29,7 @@ class StuckRecovery:
     idle: int = 0
     screens: set[str] = field(default_factory=set)
 
-    def check(self, transcript: Transcript, guide: AnyGuide) -> Course[None]:
+    def check(self, transcript: Transcript, guide: AnyGuide) -> GuardSteps[None]:
         """Check after each step whether the agent makes progress, and help it. Gives up after the fourth detection."""
         reason = self._reason(transcript)
         if not reason:
@@ -39,8 +39,8 @@ class StuckRecovery:
             yield Record(events.TookStock(reason=reason))
             yield GiveUp(f"The agent is stuck and did not get out of it: {reason}.")
         done = (yield from guide.backtrack()) if self.times == BACK else ""
-        strip: str = yield TakeStock(pictures=self.times >= PICTURES)
-        yield Tell(done)
+        strip: str = yield ReportStuck(pictures=self.times >= PICTURES)
+        yield AddText(done)
         yield Record(events.TookStock(reason=reason, strip=strip))
 
     def _reason(self, transcript: Transcript) -> str:

@@ -32,7 +32,7 @@ class Windows:
         """
         return next((title for _, title in self._new(frame)), "")
 
-    def came_up(self, frame: Frame) -> str:
+    def appeared_alone(self, frame: Frame) -> str:
         """Return the title as `unexpected` does, if all earlier windows of the program are still there.
 
         Otherwise an earlier window may only have a new title. A window that is not solid may have changed during the

@@ -32,7 +32,7 @@ from holo_tasks.core.prompts.actions import ACTING, AnswerCall, AnyCall, MacroCa
 from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import NOTES_BYTES, Did, Observed, Strip, Told, Transcript
+from holo_tasks.core.prompts.transcript import NOTES_BYTES, ModelStep, Observed, StepResult, Strip, Transcript
 from holo_tasks.core.screen.frame import LOST, Frame, RedactedFrame
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.recheck import aim
@@ -40,17 +40,17 @@ from holo_tasks.core.screen.rest import Rest
 from holo_tasks.core.screen.verdicts import ANYWHERE, Expected, Verdict, expected, judge
 from holo_tasks.core.secrets.secret import CODE_BEGINS, check_written, names_in
 from holo_tasks.loop.ask_model.corrections import Corrections
-from holo_tasks.loop.ask_model.predict import Till, predict, prompt_tokens
-from holo_tasks.loop.ask_model.take_picture import Seen, corners, frame_taken, part_of, shot_of
-from holo_tasks.loop.consent import Asked, consent, words_for
-from holo_tasks.loop.doors import Doors, Intent
+from holo_tasks.loop.ask_model.predict import CallAccount, predict, prompt_tokens
+from holo_tasks.loop.ask_model.take_picture import NewestScreen, corners, frame_taken, part_of, shot_of
+from holo_tasks.loop.consent import ApprovalQuestion, consent, words_for
 from holo_tasks.loop.durable_notes import Notes
 from holo_tasks.loop.event_values import plain
 from holo_tasks.loop.gesture_limits import seconds_for, secrets_in, typed_until
-from holo_tasks.loop.presses.click_retry import beside, may_repeat
+from holo_tasks.loop.presses.click_retry import may_repeat, shifted_click
 from holo_tasks.loop.presses.made_presses import MadePresses
 from holo_tasks.loop.read_back import ReadBack
-from holo_tasks.loop.words import DROPPED, TAKE_STOCK, told_of
+from holo_tasks.loop.services import Intent, Services
+from holo_tasks.loop.words import DROPPED, TAKE_STOCK, result_text
 
 LEAST_ROOM_TOKENS = 4096
 """Tokens left for a reply, or a quarter of a small context. With less room, the conversation loses its oldest steps."""
@@ -73,7 +73,7 @@ class Walk:
     Nothing is pressed unless the boxes of ``held`` are unchanged, in pixels of the shown part.
     """
 
-    doors: Doors
+    services: Services
     guard: Guard
     number: int
     transcript: Transcript
@@ -92,7 +92,7 @@ class Walk:
     presses: MadePresses = field(default_factory=MadePresses, repr=False)
     typed: ReadBack = field(default_factory=ReadBack, repr=False)
     step: int = 0
-    seen: Seen | None = None
+    seen: NewestScreen | None = None
     _corrections: Corrections | None = field(default=None, repr=False)
     _attempt: int = 0
     _dropped: int = 0
@@ -107,31 +107,31 @@ class Walk:
 
     # settle → capture → redact → encode → record
 
-    async def look(self, *, after_action: bool = False, annotate: Annotate | None = None) -> Seen:
+    async def look(self, *, after_action: bool = False, annotate: Annotate | None = None) -> NewestScreen:
         """Wait for the screen to settle, then make and record the picture for the model.
 
         ``annotate`` draws on the picture after redaction.
         """
-        self.guard.check_time(self.doors.now_s())
-        started = self.doors.now_s()
-        frame = await self.doors.desktop.look(after_action=after_action)
+        self.guard.check_time(self.services.now_s())
+        started = self.services.now_s()
+        frame = await self.services.desktop.look(after_action=after_action)
         if self.seen is not None and frame.reconnected > self._dropped:
             await self._note(events.Interrupted(name=DROPPED, times=frame.reconnected))
         self._dropped = frame.reconnected
-        taken = self.doors.now_s()
-        whole = await self.doors.redactor.redact(frame)
-        redact_us = _micros(self.doors.now_s() - taken)
+        taken = self.services.now_s()
+        whole = await self.services.redactor.redact(frame)
+        redact_us = _micros(self.services.now_s() - taken)
         self.presses.looked(whole.frame)
         redacted = whole.crop(part_of(frame, self.region))
         if annotate is not None:
             redacted = await asyncio.to_thread(annotate, redacted)
-        shot = await shot_of(redacted, self.doors.encoder, self.seen, self.doors.correction)
-        await self._notes.begin(self.doors.recorder.keep(shot))
-        await self._note(frame_taken(frame, shot, redacted, self.doors.tell, redact_us=redact_us))
+        shot = await shot_of(redacted, self.services.encoder, self.seen, self.services.correction)
+        await self._notes.begin(self.services.recorder.keep(shot))
+        await self._note(frame_taken(frame, shot, redacted, self.services.text_filter, redact_us=redact_us))
         self._spans["wait"] = frame.activity.waited_ns // 1000
-        self._spans["perceive"] = _micros(self.doors.now_s() - started) - self._spans["wait"]
+        self._spans["perceive"] = _micros(self.services.now_s() - started) - self._spans["wait"]
         withheld = any(mask.kind == LOST for mask in whole.masks)
-        self.seen = Seen(frame, shot, whole.frame, redacted.frame, withheld, whole.masks)
+        self.seen = NewestScreen(frame, shot, whole.frame, redacted.frame, withheld, whole.masks)
         return self.seen
 
     # predict → parse
@@ -141,15 +141,15 @@ class Walk:
 
         Raises `ModelFailed` if the model gives no usable step after all corrections.
         """
-        started = self.doors.now_s()
-        model = self.doors.model
-        if self.doors.elements is not None:
-            self.doors.elements.ahead()
-        self._corrections = corrections = self._corrections or Corrections(self.doors.corrections)
+        started = self.services.now_s()
+        model = self.services.model
+        if self.services.elements is not None:
+            self.services.elements.read_ahead()
+        self._corrections = corrections = self._corrections or Corrections(self.services.corrections)
         while True:
             request = self.request(answer_only=answer_only)
             self._attempt += 1
-            reply = await predict(model, request, self.till, attempt=self._attempt, purpose="step")
+            reply = await predict(model, request, self.call_account, attempt=self._attempt, purpose="step")
             try:
                 step = model.dialect.parse(reply, answer_only=answer_only)
                 break
@@ -159,7 +159,7 @@ class Walk:
                 if isinstance(error, UnsureReply):
                     await self._look_again()
         self._corrections, self._attempt = None, 0
-        self._spans["decide"] = _micros(self.doors.now_s() - started)
+        self._spans["decide"] = _micros(self.services.now_s() - started)
         self._asked = True
         return step
 
@@ -168,7 +168,7 @@ class Walk:
 
         Raises `InvalidUsage` if the task and the newest steps alone do not fit.
         """
-        model = self.doors.model
+        model = self.services.model
         quarter = model.context_tokens // 4
         correction = self._corrections.last if self._corrections else None
         while True:
@@ -193,12 +193,12 @@ class Walk:
         changes the digest.
         """
         request = self.request(answer_only=answer_only)
-        told = {name: value for name, value in request.body.items() if name != "max_tokens"}
+        reported = {name: value for name, value in request.body.items() if name != "max_tokens"}
         pictures = [(shot.frame_digest, shot.sha256, str(shot.area)) for shot in request.shots]
-        model = self.doors.model
+        model = self.services.model
         reading = model.dialect.reading
         # The messages also contain the pictures. The digests of the frames make the comparison exact.
-        text = json.dumps([DECISION_VERSION, model.client.endpoint, reading, told, pictures], sort_keys=True)
+        text = json.dumps([DECISION_VERSION, model.client.endpoint, reading, reported, pictures], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     async def decided(self, step: Step, *, scripted: bool = False) -> None:
@@ -223,9 +223,9 @@ class Walk:
         )
 
     @property
-    def till(self) -> Till:
+    def call_account(self) -> CallAccount:
         """The guard and the recorder for this sub-goal's calls."""
-        return Till(self.guard, self._record, self.doors.now_s, self.doors.purse, self._note)
+        return CallAccount(self.guard, self._record, self.services.now_s, self.services.purse, self._note)
 
     async def _look_again(self) -> None:
         """Replace the screen that the model was unsure about by a new one."""
@@ -259,11 +259,11 @@ class Walk:
         """
         seen = self._seen()
         self._done, self._expected = None, ANYWHERE
-        self.guard.check_time(self.doors.now_s())
+        self.guard.check_time(self.services.now_s())
         field = await self._check_written(gesture, seen.frame) if isinstance(gesture, Write) and named else None
         acting = isinstance(call, ACTING)
         permit = await self._permitted(seen, call, gesture) if acting else None
-        elements = self.doors.elements
+        elements = self.services.elements
         await self._record(
             events.ActionIntended(
                 gesture_kind=type(gesture).__name__.lower(),
@@ -273,7 +273,7 @@ class Walk:
                 element=await elements.hit(gesture, seen.masks) if elements else {},
             )
         )
-        await self.typed.prepare(self.doors, gesture)
+        await self.typed.prepare(self.services, gesture)
         intent = await self._intend(call, seen) if acting else None
         clicked, tabbed = self._keyed(seen.frame)
         self._focus = (None, None, 0)
@@ -283,33 +283,33 @@ class Walk:
             await intent.done()
         await self._note(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
         self._done = gesture
-        self.presses.record(gesture, seen.redacted, self.doors.now_s())
+        self.presses.record(gesture, seen.redacted, self.services.now_s())
         self._focus = focus_after(gesture, clicked), tabbed_after(gesture, clicked, tabbed), seen.frame.holds
         if receipt.left_out:
             await self._record(events.Corrected(reason=receipt.left_out))
         return receipt.left_out
 
-    async def _permitted(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
+    async def _permitted(self, seen: NewestScreen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the permit for an action within the limits, and store the place of its expected effect."""
         self.guard.check_action()
         permit = await self._permit(seen, call, gesture)
         where = aim(gesture)
-        keyed = where is not None and not where.points
-        self._expected = expected(gesture, (await self.doors.desktop.owner_at(None)).box if keyed else None)
+        focused = where is not None and not where.points
+        self._expected = expected(gesture, (await self.services.desktop.owner_at(None)).box if focused else None)
         return permit
 
-    async def _intend(self, call: AnyCall, seen: Seen) -> Intent | None:
+    async def _intend(self, call: AnyCall, seen: NewestScreen) -> Intent | None:
         """Count an action, and write it into the journal if there is one, before it is done."""
-        if self.doors.purse is not None:
-            await self.doors.purse.count_action(self.guard)
+        if self.services.purse is not None:
+            await self.services.purse.count_action(self.guard)
         self.guard.check_action()  # other tasks may have acted meanwhile; the count follows at once
         self.guard.count_action()
-        journal = self.doors.journal
+        journal = self.services.journal
         return Intent(journal, await journal.intend(label(call), seen.shot.sha256)) if journal else None
 
     async def _send(
         self,
-        seen: Seen,
+        seen: NewestScreen,
         gesture: Gesture,
         permit: Permit | None,
         field: Box | None,
@@ -317,14 +317,17 @@ class Walk:
         keyed: tuple[Point | None, Point | None],
     ) -> Receipt:
         """Send a gesture to the desktop. After an error, record what may have been sent."""
-        doors, guard, started = self.doors, self.guard, self.doors.now_s()
+        services, guard, started = self.services, self.guard, self.services.now_s()
         try:
             codes = await self._set_aside(gesture, intent)
-            until_s, frame = doors.now_s() + seconds_for(gesture, field), seen.frame.number if doors.recheck else 0
+            until_s, frame = (
+                services.now_s() + seconds_for(gesture, field),
+                seen.frame.number if services.recheck else 0,
+            )
             shown = seen.shot.region or Box(0, 0, 0, 0)
             held = tuple(box.moved(shown.left, shown.top) for box in self.held)
-            slip = permit.slip(gesture, until_s, frame, field, codes, held) if permit else None
-            return await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
+            input_permit = permit.input_permit(gesture, until_s, frame, field, codes, held) if permit else None
+            return await services.desktop.do(gesture, deadline=guard.deadline_s, input_permit=input_permit)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
             self._report_secrets(gesture, error.typed)
             if not error.typed:  # a gesture is checked as a whole before its first input: nothing was sent
@@ -343,14 +346,14 @@ class Walk:
             await self._record(events.ActionFailed(reason=str(late or error)))
             raise late or error from None
         finally:
-            self._spans["act"] = _micros(doors.now_s() - started)
+            self._spans["act"] = _micros(services.now_s() - started)
 
     async def _set_aside(self, gesture: Gesture, intent: Intent | None) -> tuple[tuple[str, int], ...]:
         """Reserve the one-time codes of a gesture. If this fails, nothing is sent."""
-        if self.doors.one_time is None or not isinstance(gesture, Write) or CODE_BEGINS not in gesture.text:
+        if self.services.one_time is None or not isinstance(gesture, Write) or CODE_BEGINS not in gesture.text:
             return ()
         try:
-            return await self.doors.one_time.take(names_in(gesture.text))
+            return await self.services.one_time.take(names_in(gesture.text))
         except SecretRefused:
             raise
         except BaseException as error:
@@ -369,7 +372,7 @@ class Walk:
             check_written(write.text, self.secrets)
             moved = not set(write.text.partition("{{")[0]).isdisjoint("\t\r\n")
             for name in names_in(write.text):
-                labels = self.doors.secret_fields.get(name, ())
+                labels = self.services.secret_fields.get(name, ())
                 field = await check_field(name, labels, write.at, self.scene(frame), moved=moved)
         except (InvalidUsage, SecretRefused) as error:
             await self._record(events.Corrected(reason=str(error)))
@@ -379,8 +382,8 @@ class Walk:
     def _report_secrets(self, gesture: Gesture, typed: Sequence[Typed]) -> None:
         """Report the places where secrets are visible, or that a secret was typed and is visible nowhere yet."""
         if typed or secrets_in(gesture):
-            self.doors.codes.keep()
-            self.doors.typed(typed)
+            self.services.codes.keep()
+            self.services.typed(typed)
 
     def _keyed(self, frame: Frame) -> tuple[Point | None, Point | None]:
         """Return the clicks that the focus has followed and left by Tab since a person had the screen."""
@@ -389,30 +392,30 @@ class Walk:
 
     def scene(self, frame: Frame) -> Scene:
         """Return the screen of an action, with the functions that policies may ask."""
-        doors, (clicked, tabbed) = self.doors, self._keyed(frame)
-        tree = doors.elements.once() if doors.elements else None
-        return Scene(frame, doors.desktop.owner_at, doors.reader, doors.desktop.look, clicked, tabbed, tree)
+        services, (clicked, tabbed) = self.services, self._keyed(frame)
+        tree = services.elements.once() if services.elements else None
+        return Scene(frame, services.desktop.owner_at, services.reader, services.desktop.look, clicked, tabbed, tree)
 
-    async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
+    async def _permit(self, seen: NewestScreen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's permit for an action, with a person's approval if one is needed.
 
         Raises `PolicyRefused` without a permit, and `NeedsPerson` if the question is still open.
         """
-        doors = self.doors
-        permit = await doors.policy.permit(call, gesture, self.scene(seen.frame))
+        services = self.services
+        permit = await services.policy.permit(call, gesture, self.scene(seen.frame))
         await self._note(events.Permitted(allowed=permit.allowed, rule=permit.rule))
-        if permit.asks and doors.approver is not None:
+        if permit.asks and services.approver is not None:
             digest = action_digest(call, gesture, permit.owner)
-            called = doors.elements.namer(seen.masks) if doors.elements else None
-            words, points = await words_for(permit.rule, gesture, seen.redacted, doors.reader, called)
-            asked = Asked(self.token, digest, seen.redacted.digest, words, seen.shot.sha256, points)
+            called = services.elements.name_lookup(seen.masks) if services.elements else None
+            words, points = await words_for(permit.rule, gesture, seen.redacted, services.reader, called)
+            asked = ApprovalQuestion(self.token, digest, seen.redacted.digest, words, seen.shot.sha256, points)
             try:
-                by = await consent(doors.approver, asked, self.look_redacted)
+                by = await consent(services.approver, asked, self.look_redacted)
             except NeedsPerson as error:
                 if not error.handoff:  # a hand-off is recorded when it begins
                     await self._record(events.HandedOver(question=str(error)))
                 raise
-            self.guard.check_time(doors.now_s())
+            self.guard.check_time(services.now_s())
             permit = replace(permit, allowed=True, rule=f"{by} said yes", asks=False)
             await self._record(events.Permitted(allowed=True, rule=permit.rule))
         if not permit.allowed:
@@ -421,7 +424,7 @@ class Walk:
 
     # verify → record
 
-    async def verify(self, before: Seen, call: AnyCall, *, started_s: float, repeat: bool = True) -> str:
+    async def verify(self, before: NewestScreen, call: AnyCall, *, started_s: float, repeat: bool = True) -> str:
         """Take a new settled frame, judge the action's effect, and return the outcome as text for the model.
 
         ``started_s`` is the time at which the step began, before its decision. Without ``repeat``, a click is never
@@ -431,17 +434,17 @@ class Walk:
             await self._wait_on(before, call.seconds)
         verdict = await self._judged(before)
         after, labels = self._seen(), self.safe_to_repeat
-        sentence = verdict.sentence + await self.typed.sentence(self.doors, before, after, self._done, self._note)
+        sentence = verdict.sentence + await self.typed.sentence(self.services, before, after, self._done, self._note)
         # The effect of an action on another machine may come later still.
-        near = not getattr(self.doors.desktop, "far", "")
+        near = not getattr(self.services.desktop, "far", "")
         if verdict.outcome == "unchanged" and labels and repeat and near:
-            done, reader = self._done, self.doors.reader
+            done, reader = self._done, self.services.reader
             if await may_repeat(done, before.frame, after.frame, labels, reader) and isinstance(done, Click):
                 sentence = await self._repeated(after, call, done)
         await self._timed(started_s)
-        return told_of(sentence, before, self._seen())
+        return result_text(sentence, before, self._seen())
 
-    async def _judged(self, before: Seen) -> Verdict:
+    async def _judged(self, before: NewestScreen) -> Verdict:
         """Take a new settled frame, and judge the last action by it."""
         after = await self.look(after_action=True)
         # Changes under a mask are not judged: their place and frequency would reveal something.
@@ -460,9 +463,9 @@ class Walk:
         )
         return verdict
 
-    async def _repeated(self, before: Seen, call: AnyCall, done: Click) -> str:
+    async def _repeated(self, before: NewestScreen, call: AnyCall, done: Click) -> str:
         """Repeat a click a few pixels away, with all checks; return the outcome as text for the model."""
-        click, dx, dy = beside(done, before.frame.size)
+        click, dx, dy = shifted_click(done, before.frame.size)
         await self._record(events.Repeated(reason="it changed nothing, and is safe to repeat", dx=dx, dy=dy))
         try:
             await self._carry_out(call, click)
@@ -484,55 +487,55 @@ class Walk:
                 decide_us=self._spans.get("decide", 0),
                 act_us=self._spans.get("act", 0),
                 waiting_us=self._spans.get("wait", 0),
-                total_us=_micros(self.doors.now_s() - started_s),
+                total_us=_micros(self.services.now_s() - started_s),
             )
         )
 
     async def look_redacted(self) -> Frame:
         """Return a new redacted frame."""
-        return (await self.doors.redactor.redact(await self.doors.desktop.look())).frame
+        return (await self.services.redactor.redact(await self.services.desktop.look())).frame
 
-    async def _wait_on(self, before: Seen, asked_s: float) -> None:
+    async def _wait_on(self, before: NewestScreen, asked_s: float) -> None:
         """Extend a wait while the screen does not change.
 
         The extension ends when the program has been at rest for a while. It lasts at most four times the length of the
         wait, and at most `PATIENCE_S`, after the last sign of work.
         """
-        doors = self.doors
-        rest = Rest(min(PATIENCE_S, 4 * asked_s), doors.now_s())
-        while not rest.is_over(doors.now_s()):
-            now = await doors.desktop.look()
+        services = self.services
+        rest = Rest(min(PATIENCE_S, 4 * asked_s), services.now_s())
+        while not rest.is_over(services.now_s()):
+            now = await services.desktop.look()
             if (
                 now.rgb != before.frame.rgb
-                and (await doors.redactor.redact(now)).frame.digest != before.redacted.digest
+                and (await services.redactor.redact(now)).frame.digest != before.redacted.digest
             ):
                 return
-            rest.look_at(now, doors.now_s())
+            rest.look_at(now, services.now_s())
             await self.pause(min(STILL_S, asked_s))
 
     async def pause(self, seconds: float) -> None:
         """Let the program work for some seconds, but not past a deadline."""
-        self.guard.check_time(self.doors.now_s())
+        self.guard.check_time(self.services.now_s())
         try:
-            await self.doors.desktop.do(Pause(seconds), deadline=self.guard.deadline_s)
+            await self.services.desktop.do(Pause(seconds), deadline=self.guard.deadline_s)
         except LimitReached as error:
             raise self.guard.late() or error from None
 
-    async def take_stock(self, *, pictures: bool) -> str:
+    async def report_stuck(self, *, pictures: bool) -> str:
         """Tell the model that it is stuck, and show its last actions if ``pictures`` are wanted.
 
         Returns the digest of the pictures. It is an empty string if the model sees only one picture at a time.
         """
-        *before, told, seen = self.transcript.entries
-        assert isinstance(told, Told)
+        *before, reported, seen = self.transcript.entries
+        assert isinstance(reported, StepResult)
         assert isinstance(seen, Observed)
-        if pictures and self.doors.model.image_budget > 1:
+        if pictures and self.services.model.image_budget > 1:
             turns = self.transcript.turns[-STRIP_TURNS:]
-            strip = await asyncio.to_thread(self.doors.encoder.strip, turns)
-            await self.doors.recorder.keep(strip)
+            strip = await asyncio.to_thread(self.services.encoder.strip, turns)
+            await self.services.recorder.keep(strip)
             seen = replace(seen, strip=Strip(strip, len(turns)))
-        told = replace(told, text=f"{told.text}\n{TAKE_STOCK}")
-        self.transcript = replace(self.transcript, entries=(*before, told, seen))
+        reported = replace(reported, text=f"{reported.text}\n{TAKE_STOCK}")
+        self.transcript = replace(self.transcript, entries=(*before, reported, seen))
         return seen.strip.shot.sha256 if seen.strip else ""
 
     def remember(self, step: Step, told: str, *, is_error: bool = False, unsent: bool = False) -> None:
@@ -542,8 +545,8 @@ class Walk:
             step = step.model_copy(update={"call_id": f"{step.call_id}_{self.step}"})
         call = step.tool_call
         tool = call.name if isinstance(call, MacroCall) else call.tool_name
-        came = Told(tool, told, is_error, unsent)
-        self.transcript = self.transcript.then(Did(step), came, Observed(self._seen().shot))
+        came = StepResult(tool, told, is_error, unsent)
+        self.transcript = self.transcript.extended(ModelStep(step), came, Observed(self._seen().shot))
 
     def aside(self, macro: str) -> Walk:
         """Return a walk for a sequence that the model has called, with the same services and a history of its own.
@@ -552,7 +555,7 @@ class Walk:
         """
         return replace(
             self,
-            doors=replace(self.doors, person=None, correction=None),
+            services=replace(self.services, person=None, correction=None),
             transcript=Transcript(macro),
             secrets=None,
             macro=macro,
@@ -564,14 +567,14 @@ class Walk:
             _spans={},
         )
 
-    def back_from(self, aside: Walk) -> None:
+    def continue_from(self, aside: Walk) -> None:
         """Continue from the state in which another walk has left the program."""
         self.step, self._focus = aside.step, aside._focus
         self.seen = aside.seen or self.seen
 
     def begin(self) -> None:
         """Add the first screen to the history."""
-        self.transcript = self.transcript.then(Observed(self._seen().shot))
+        self.transcript = self.transcript.extended(Observed(self._seen().shot))
 
     async def record(self, event: events.Event) -> None:
         """Record an event of this sub-goal."""
@@ -585,9 +588,9 @@ class Walk:
     async def _note(self, event: events.Event) -> None:
         """Record an event without waiting until it is durable."""
         stamped = event.model_copy(update={"subgoal": self.number, "step": self.step})
-        await self._notes.begin(self.doors.recorder.record(stamped))
+        await self._notes.begin(self.services.recorder.record(stamped))
 
-    def _seen(self) -> Seen:
+    def _seen(self) -> NewestScreen:
         if self.seen is None:
             raise InvalidUsage("Look at the screen before deciding or acting.")
         return self.seen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holo_tasks.loop.ask_model.take_picture import Seen
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
 
 TAKE_STOCK = (
     "Take stock: your last actions did not get you further. Say what you see, what you expected and why it did not "
@@ -21,13 +21,13 @@ RECONNECTED = (
 )
 
 
-def told_of(verdict: str, before: Seen, after: Seen) -> str:
+def result_text(verdict: str, before: NewestScreen, after: NewestScreen) -> str:
     """Return the text after an action: the verdict, and notes about the new screen."""
-    told = [verdict]
+    reported = [verdict]
     if after.frame.reconnected > before.frame.reconnected:
-        told.append(RECONNECTED)
+        reported.append(RECONNECTED)
     if after.frame.activity.waiting_for:
-        told.append(after.frame.activity.sentence)
+        reported.append(after.frame.activity.sentence)
     if after.withheld:
-        told.append(WITHHELD)
-    return " ".join(told)
+        reported.append(WITHHELD)
+    return " ".join(reported)

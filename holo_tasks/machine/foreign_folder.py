@@ -42,7 +42,7 @@ _NO_UNNAMED_FILES = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT})
 
 
 @dataclass(frozen=True)
-class Sign:
+class FileVersion:
     """Identity and version of a file: it is unchanged if this is equal."""
 
     device: int
@@ -52,7 +52,7 @@ class Sign:
     status_changed_ns: int
 
     @classmethod
-    def of(cls, found: os.stat_result) -> Sign:
+    def of(cls, found: os.stat_result) -> FileVersion:
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
@@ -61,12 +61,12 @@ class Entry:
     """An entry of the folder. ``refusal`` is the reason why it can never be copied; it is empty for a regular file."""
 
     name: str
-    sign: Sign
+    sign: FileVersion
     refusal: str
 
 
 @dataclass(frozen=True)
-class Copied:
+class CopiedFile:
     """A finished copy: its path, size in bytes and SHA-256."""
 
     path: Path
@@ -74,15 +74,15 @@ class Copied:
     sha256: str
 
 
-class Unfinished(Exception):
+class UnfinishedFile(Exception):
     """A file is still being written, or was changed while it was read. A later try may succeed."""
 
 
-class TooMany(Exception):
+class TooManyEntries(Exception):
     """The folder has more than `MOST_ENTRIES` entries."""
 
 
-class Stopped(Exception):
+class CopyStopped(Exception):
     """The caller does not need the copy any more."""
 
 
@@ -103,29 +103,29 @@ def opened(folder: SharedFolder) -> Iterator[int]:
 
 
 def entries(folder: int) -> list[Entry]:
-    """Return the entries sorted by name. Raises `TooMany` for a folder that is too large."""
+    """Return the entries sorted by name. Raises `TooManyEntries` for a folder that is too large."""
     found: list[Entry] = []
     with os.scandir(folder) as listed:
         for number, one in enumerate(listed):
             if number >= MOST_ENTRIES:
-                raise TooMany
+                raise TooManyEntries
             with contextlib.suppress(FileNotFoundError):  # renamed or removed since it was listed
                 status = os.stat(one.name, dir_fd=folder, follow_symlinks=False)
-                found.append(Entry(one.name, Sign.of(status), _refusal(status)))
+                found.append(Entry(one.name, FileVersion.of(status), _refusal(status)))
     return sorted(found, key=lambda one: one.name)
 
 
-def copy_out(folder: int, entry: Entry, into: Path, name: str, stop: threading.Event) -> Copied:
+def copy_out(folder: int, entry: Entry, into: Path, name: str, stop: threading.Event) -> CopiedFile:
     """Copy a file to a private folder as ``name``, with a number appended if that exists.
 
-    Raises `Unfinished` if the file differs from ``entry`` or changes meanwhile, `Stopped` if ``stop`` is set, and
-    `OSError`.
+    Raises `UnfinishedFile` if the file differs from ``entry`` or changes meanwhile, `CopyStopped` if ``stop`` is set,
+    and `OSError`.
     """
     try:
         descriptor = os.open(entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         if error.errno in _REPLACED:
-            raise Unfinished from None
+            raise UnfinishedFile from None
         raise
     try:
         make_private(into)
@@ -134,7 +134,7 @@ def copy_out(folder: int, entry: Entry, into: Path, name: str, stop: threading.E
             _check_whole(descriptor, entry.sign)
             size, sha256 = _copy_exactly(descriptor, draft, entry.sign.size, stop)
             _check_whole(descriptor, entry.sign)
-            return Copied(_move_unique(draft, into, name), size, sha256)
+            return CopiedFile(_move_unique(draft, into, name), size, sha256)
         finally:
             draft.unlink(missing_ok=True)
     finally:
@@ -143,7 +143,7 @@ def copy_out(folder: int, entry: Entry, into: Path, name: str, stop: threading.E
 
 def copy_in(
     source: Path, folder: int, shared: SharedFolder, name: str, most: int, *, read_only: bool
-) -> tuple[Copied, Sign]:
+) -> tuple[CopiedFile, FileVersion]:
     """Copy a file of ours into the folder; return the copy and its identity, which shows later whether it was changed.
 
     The copy gets its name when it is complete, because programs wait for names to appear. Raises `InvalidUsage` for a
@@ -171,7 +171,7 @@ def copy_in(
                 if draft:
                     with contextlib.suppress(OSError):  # another program may have removed it
                         os.unlink(draft, dir_fd=folder)
-            return Copied(shared.path / name, size, sha256), Sign.of(os.fstat(written))
+            return CopiedFile(shared.path / name, size, sha256), FileVersion.of(os.fstat(written))
     finally:
         os.close(descriptor)
 
@@ -267,28 +267,28 @@ def _refusal(found: os.stat_result) -> str:
     return ""
 
 
-def _check_whole(descriptor: int, sign: Sign) -> None:
+def _check_whole(descriptor: int, sign: FileVersion) -> None:
     found = os.fstat(descriptor)
-    if _refusal(found) or Sign.of(found) != sign or being_written(descriptor):
-        raise Unfinished
+    if _refusal(found) or FileVersion.of(found) != sign or being_written(descriptor):
+        raise UnfinishedFile
 
 
 def _copy_exactly(descriptor: int, draft: Path, most: int, stop: threading.Event) -> tuple[int, str]:
-    """Copy a file of exactly ``most`` bytes; return its size and SHA-256. Raises `Unfinished` for another size."""
+    """Copy a file of exactly ``most`` bytes; return its size and SHA-256. Raises `UnfinishedFile` for another size."""
     size, digest = 0, hashlib.sha256()
     with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as out:
         while piece := os.read(descriptor, PIECE):
             if stop.is_set():
-                raise Stopped
+                raise CopyStopped
             size += len(piece)
             if size > most:
-                raise Unfinished
+                raise UnfinishedFile
             digest.update(piece)
             out.write(piece)
         out.flush()
         os.fsync(out.fileno())
     if size != most:
-        raise Unfinished
+        raise UnfinishedFile
     return size, digest.hexdigest()
 
 

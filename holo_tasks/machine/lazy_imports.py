@@ -1,4 +1,4 @@
-"""Defer or skip imports of large library modules that a command does not use. `load_less` sets this up."""
+"""Defer or skip imports of large library modules that a command does not use. `defer_large_imports` sets this up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NotOnlyReexports(Exception):
     """A package's `__init__` does more than re-export names."""
 
 
-def load_less() -> None:
+def defer_large_imports() -> None:
     """Make libraries import less. Call it before they are imported.
 
     It blocks httpx's command line and openai's aiohttp client. It defers the 65,000 strings of text_unidecode, and most

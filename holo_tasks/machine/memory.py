@@ -21,10 +21,10 @@ KEPT, KEPT_AT_MOST = -1, 16 << 20
 the end of a heap that is not returned.
 """
 QUIET_S = 1.0
-"""Seconds of waiting after which `giving_back` returns memory."""
+"""Seconds of waiting after which `returning_free_memory` returns memory."""
 
 
-def collect_seldom() -> None:
+def collect_garbage_rarely() -> None:
     """Run the garbage collector less often than Python's default, which runs it hundreds of times while libraries load.
 
     Loaded libraries contain no garbage, and searching them takes a fifth of the start time. The cost in memory is
@@ -33,7 +33,7 @@ def collect_seldom() -> None:
     gc.set_threshold(YOUNGEST, OLDER, OLDEST)
 
 
-def keep_little() -> None:
+def return_freed_blocks() -> None:
     """Return the memory of large blocks to the operating system when they are freed.
 
     After the first large block was freed, glibc takes blocks of that size from its heaps. A small block above keeps
@@ -43,7 +43,7 @@ def keep_little() -> None:
 
 
 def reuse() -> None:
-    """Reuse the memory of freed pictures for the next ones. `give_back` returns it to the operating system.
+    """Reuse the memory of freed pictures for the next ones. `return_free_memory` returns it to the operating system.
 
     The operating system provides memory page by page at the first write. For a picture, this takes as long as its
     processing, or longer. Without glibc, this does nothing.
@@ -51,18 +51,18 @@ def reuse() -> None:
     _set({ARENAS: ARENAS_AT_MOST, LARGE: ABOVE_PICTURE_SIZE, KEPT: KEPT_AT_MOST})
 
 
-def give_back() -> None:
+def return_free_memory() -> None:
     """Return free memory to the operating system. Call it before an idle period."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager
-def giving_back() -> Iterator[None]:
+def returning_free_memory() -> Iterator[None]:
     """Return free memory to the operating system if this block takes longer than `QUIET_S`. For waits within a task."""
     import asyncio  # slow to import
 
-    quiet = asyncio.get_running_loop().call_later(QUIET_S, give_back)
+    quiet = asyncio.get_running_loop().call_later(QUIET_S, return_free_memory)
     try:
         yield
     finally:

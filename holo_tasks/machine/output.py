@@ -66,4 +66,4 @@ def release_streams() -> None:
 
 def hushed(text: str) -> str:
     scrubbing = sys.modules.get("holo_tasks.safety.scrubbing")
-    return str(scrubbing.hushed_plain(text)) if scrubbing else text  # no secrets exist before it is imported
+    return str(scrubbing.scrub_data(text)) if scrubbing else text  # no secrets exist before it is imported

@@ -44,12 +44,12 @@ class Patience:
         left_s = self._until_s - time.monotonic()
         if left_s <= 0:
             raise error
-        self.tell(str(error))
+        self.report_wait(str(error))
         pause_s = self._pause_s * random.uniform(0.75, 1.25)
         self._pause_s = min(2 * self._pause_s, LONGEST_S)
         return min(pause_s, left_s)
 
-    def tell(self, why: str) -> None:
+    def report_wait(self, why: str) -> None:
         """Report the wait, unless it was reported or the patience is over."""
         left_s = self._until_s - time.monotonic()
         if not self._reported and left_s > 0:

@@ -110,10 +110,10 @@ def private_file(path: Path) -> None:
         if error.errno not in _NO_MODES:
             raise
         return  # this file system has no mknod; opening the file will create it
-    close_to_others(path)
+    remove_access_of_others(path)
 
 
-def close_to_others(path: Path) -> None:
+def remove_access_of_others(path: Path) -> None:
     """Remove access for others from a file of this user. A missing file is ignored."""
     _refuse_foreign_link(path)
     try:
@@ -123,7 +123,7 @@ def close_to_others(path: Path) -> None:
     _close_file(path, found)
 
 
-def open_to_others(path: Path) -> bool:
+def is_open_to_others(path: Path) -> bool:
     """Return whether other users can access a file or folder, by its mode and those of its parents."""
     path = path.absolute()
     try:

@@ -15,10 +15,10 @@ from typing import TextIO
 MOST_WAITING = 500
 """Lines in the queue at most; further lines are dropped."""
 LAST_WORDS_S = 1.0
-"""Seconds that `Speaker.close` waits for the queue."""
+"""Seconds that `StderrWriter.close` waits for the queue."""
 
 
-class Speaker:
+class StderrWriter:
     """Writes lines to stderr in order, from a thread of its own."""
 
     def __init__(self) -> None:

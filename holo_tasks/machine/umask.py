@@ -18,7 +18,7 @@ def narrow_umask() -> None:
         _before.append(found)
 
 
-def persons_umask() -> int:
+def users_umask() -> int:
     """Return the user's umask, for the programs of the user: `subprocess.Popen(umask=…)`. -1 if it is unknown."""
     if _before:
         return _before[0]

@@ -24,11 +24,11 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, Transie
 from holo_tasks.core.limits.money import Usage
 from holo_tasks.core.ports import Reply, ToolRequest
 from holo_tasks.core.this_machine import Lookup, NotThisMachine, pinned_url, switched_on
-from holo_tasks.loop.ask_model.corrections import came
-from holo_tasks.machine.memory import giving_back
+from holo_tasks.loop.ask_model.corrections import quoted_start
+from holo_tasks.machine.memory import returning_free_memory
 from holo_tasks.machine.network_variables import check_network_variables
 from holo_tasks.models.address import check_base_url, check_key, no_base_url, shown
-from holo_tasks.models.bounded import BoundedClient
+from holo_tasks.models.bounded_client import BoundedClient
 from holo_tasks.models.breaker import Breaker
 from holo_tasks.models.local import LocalClient
 from holo_tasks.models.refusals import has_no_money, remedy
@@ -120,7 +120,7 @@ class ModelEndpoint:
         probe = await self._breaker.admit(timeout_s / 2)
         left = timeout_s - (time.monotonic() - arrived)
         try:
-            with giving_back():
+            with returning_free_memory():
                 reply = await self._ask(body, left)
         except TransientModelFault as fault:
             if isinstance(fault, _ModelTimeout) and left < FAIR_TIMEOUT_S:
@@ -193,7 +193,7 @@ class ModelEndpoint:
 
     def _invalid_answer(self, body: bytes, what: str, advice: str) -> TransientModelFault:
         """Return the error for an answer that is not a reply, with the beginning of its body."""
-        sent = came(self._keyless(body[:MOST_SHOWN].decode(errors="replace")))
+        sent = quoted_start(self._keyless(body[:MOST_SHOWN].decode(errors="replace")))
         details = f"{what} ({sent})" if sent else "an empty answer"
         return TransientModelFault(f"{self.endpoint} sent {details}; {advice}.", maybe_billed=True)
 

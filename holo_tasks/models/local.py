@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from holo_tasks.core.this_machine import Lookup, loopback_address
-from holo_tasks.models.bounded import BoundedClient
+from holo_tasks.models.bounded_client import BoundedClient
 
 
 class LocalClient(BoundedClient):

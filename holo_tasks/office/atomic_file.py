@@ -1,6 +1,6 @@
 """Replace a file atomically, by one writer at a time.
 
-`sole_writer` locks the file and `replace_whole` writes it. `workbook` uses both.
+`file_lock` locks the file and `replace_whole` writes it. `workbook` uses both.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FileNotWritten(InvalidUsage):
 
 
 @contextmanager
-def sole_writer(path: Path, *, timeout_s: float) -> Iterator[None]:
+def file_lock(path: Path, *, timeout_s: float) -> Iterator[None]:
     """Hold the lock of ``path`` inside the block. The system releases it if the process dies.
 
     The lock is on a sibling file, because the file itself is replaced. The lock file stays: if it were removed, two
@@ -91,7 +91,7 @@ def _mode_of(path: Path) -> int:
 
 
 def replace_whole(path: Path, content: bytes) -> None:
-    """Replace the file's content durably. The caller holds the lock (`sole_writer`)."""
+    """Replace the file's content durably. The caller holds the lock (`file_lock`)."""
     part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     with naming_the_cause(path):
         mode = _mode_of(path)

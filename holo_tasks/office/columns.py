@@ -65,7 +65,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Content:
+class CellContent:
     """The value and format of a cell. Equal contents look the same in the sheet."""
 
     value: Value
@@ -73,16 +73,16 @@ class Content:
     link: str | None = None
 
 
-def content(column: Column, value: object, currency: str = "") -> Content:
+def content(column: Column, value: object, currency: str = "") -> CellContent:
     """Return the checked content of a cell. Raises `InvalidUsage` if the value does not fit the column."""
     if value is None or value == "":
-        return Content(None)
+        return CellContent(None)
     if column.kind == "money":
         return _money(column, value, currency)
     if column.kind == "date":
         if isinstance(value, datetime) or not isinstance(value, date):
             raise InvalidUsage(f"Column {column.name!r} takes a date, not {value!r}: pass a datetime.date.")
-        return Content(value, "yyyy-mm-dd") if value.year >= 1901 else Content(value.isoformat())
+        return CellContent(value, "yyyy-mm-dd") if value.year >= 1901 else CellContent(value.isoformat())
     if column.kind == "datetime":
         if not isinstance(value, datetime) or value.tzinfo is None:
             raise InvalidUsage(
@@ -90,11 +90,11 @@ def content(column: Column, value: object, currency: str = "") -> Content:
             )
         moment = value.astimezone(UTC).replace(tzinfo=None, microsecond=0)
         if moment.year < 1901:
-            return Content(moment.isoformat(" "))
-        return Content(moment, "yyyy-mm-dd hh:mm:ss")
+            return CellContent(moment.isoformat(" "))
+        return CellContent(moment, "yyyy-mm-dd hh:mm:ss")
     if column.kind == "link":
         return _link(str(value))
-    return Content(clean_text(str(value)))
+    return CellContent(clean_text(str(value)))
 
 
 def clean_text(text: str) -> str:
@@ -105,20 +105,20 @@ def clean_text(text: str) -> str:
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
 
-def current_content(cell: Cell, column: Column) -> Content:
+def current_content(cell: Cell, column: Column) -> CellContent:
     """Return the present content of a cell, comparable with the result of `content`."""
     value: Any = cell.value
     if value is None or value == "":
-        return Content(None)
+        return CellContent(None)
     if column.kind == "money" and isinstance(value, (int, float, Decimal)):
-        return Content(_plain(Decimal(str(value))), cell.number_format)
+        return CellContent(_plain(Decimal(str(value))), cell.number_format)
     if isinstance(value, datetime):
         whole = value.replace(microsecond=0)
-        return Content(whole.date() if column.kind == "date" else whole, cell.number_format)
+        return CellContent(whole.date() if column.kind == "date" else whole, cell.number_format)
     if column.kind in ("date", "money", "datetime") and not isinstance(value, str):
-        return Content(str(value), cell.number_format)
+        return CellContent(str(value), cell.number_format)
     link = cell.hyperlink.target if column.kind == "link" and cell.hyperlink else None
-    return Content(str(value).replace("\r\n", "\n"), link=link)
+    return CellContent(str(value).replace("\r\n", "\n"), link=link)
 
 
 def plain_value(cell: Any) -> Any:
@@ -132,7 +132,7 @@ def plain_value(cell: Any) -> Any:
     return "" if cell is None else cell if isinstance(cell, bool | int | float) else str(cell)
 
 
-def put(cell: Cell, column: Column, what: Content) -> None:
+def put(cell: Cell, column: Column, what: CellContent) -> None:
     """Write content into a cell. A person's formatting stays, except for formats that follow from the value."""
     from openpyxl.styles import Font, PatternFill
 
@@ -152,7 +152,7 @@ def put(cell: Cell, column: Column, what: Content) -> None:
         cell.font = Font(bold=True, color=ink) if ink else Font(bold=True)
 
 
-def _money(column: Column, value: object, currency: str) -> Content:
+def _money(column: Column, value: object, currency: str) -> CellContent:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise InvalidUsage(f"Column {column.name!r} takes an amount, not {value!r}: pass a Decimal.")
     amount = Decimal(str(value))
@@ -162,7 +162,7 @@ def _money(column: Column, value: object, currency: str) -> Content:
     if code and not re.fullmatch(r"[A-Z]{3}", code):
         raise InvalidUsage(f"{code!r} is not a currency: use a three-letter code such as EUR.")
     shown = _MONEY.get(code, f"[${code}] #,##0.00" if code else "#,##0.00")
-    return Content(_plain(amount), shown)
+    return CellContent(_plain(amount), shown)
 
 
 def _plain(amount: Decimal) -> Decimal:
@@ -170,7 +170,7 @@ def _plain(amount: Decimal) -> Decimal:
     return amount.normalize() + 0
 
 
-def _link(value: str) -> Content:
+def _link(value: str) -> CellContent:
     match = re.fullmatch(r"(.+?)\s*<([^<>]+)>", value, re.S)
     text, address = (match[1], match[2]) if match else (value, value)
     scheme = re.match(r"\s*([a-zA-Z][a-zA-Z0-9+.\-]*):", address)
@@ -179,4 +179,4 @@ def _link(value: str) -> Content:
     place = not scheme and not address.lstrip().startswith(("/", "\\"))
     opens = place or (scheme is not None and scheme[1].lower() in ("http", "https", "mailto"))
     usable = opens and len(address) <= _MAX_LINK and not re.search(r"[\0-\x1f]", address)
-    return Content(clean_text(text), link=address if usable else None)
+    return CellContent(clean_text(text), link=address if usable else None)

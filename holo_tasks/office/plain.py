@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from holo_tasks.core.texts.outside import named
+from holo_tasks.core.texts.outside_text import named
 
 MOST_NAME, MOST_TEXT = 60, 200
 _NOT_IN_NAMES = set('"{}<>[]\\|`')

@@ -18,8 +18,8 @@ from xml.etree.ElementTree import ParseError
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.key_text import key_text
-from holo_tasks.office.atomic_file import FileBusy, FileNotWritten, naming_the_cause, replace_whole, sole_writer
-from holo_tasks.office.columns import Column, Content, clean_text, content, current_content, plain_value, put
+from holo_tasks.office.atomic_file import FileBusy, FileNotWritten, file_lock, naming_the_cause, replace_whole
+from holo_tasks.office.columns import CellContent, Column, clean_text, content, current_content, plain_value, put
 from holo_tasks.office.lost_parts import lost_parts
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Workbook:
         """Add or update all rows or none, as `upsert` does; return the number of new rows."""
         checked = [self._checked(row) for row in rows]
         _require_openpyxl()
-        with sole_writer(self.path, timeout_s=self.lock_timeout_seconds):
+        with file_lock(self.path, timeout_s=self.lock_timeout_seconds):
             book, before, data = self._open()
             added, changed = 0, not before
             places = self._places(book[self.sheet])
@@ -152,7 +152,7 @@ class Workbook:
             data = self.path.read_bytes()
         return bool(data) and self.sheet in self._parsed(data).sheetnames
 
-    def _checked(self, row: Mapping[str, object]) -> dict[str, Content]:
+    def _checked(self, row: Mapping[str, object]) -> dict[str, CellContent]:
         if unknown := sorted(set(row) - set(self.columns)):
             raise InvalidUsage(f"The workbook has no column {unknown[0]!r}: name one of its columns.")
         if not clean_text(str(row.get(self.key) or "")).strip():
@@ -246,7 +246,7 @@ class Workbook:
         return known
 
     def _write(
-        self, sheet: Worksheet, places: Mapping[str, int], known: _Rows, wanted: Mapping[str, Content]
+        self, sheet: Worksheet, places: Mapping[str, int], known: _Rows, wanted: Mapping[str, CellContent]
     ) -> tuple[bool, bool]:
         """Write one row; return whether it is new, and whether any cell differs."""
         from openpyxl.styles import Alignment
@@ -259,7 +259,7 @@ class Workbook:
             cell = _cell(sheet, number, places[name])
             if new:
                 cell.alignment = Alignment(vertical="top", wrap_text=column.shown_width >= 40)
-                put(cell, column, wanted.get(name, Content(None)))
+                put(cell, column, wanted.get(name, CellContent(None)))
             elif name in wanted and name != self.key and current_content(cell, column) != wanted[name]:
                 put(cell, column, wanted[name])
                 different = True
@@ -273,7 +273,7 @@ class Workbook:
 
         for number, column in enumerate(self.columns.values(), start=1):
             cell = _cell(sheet, 1, number)
-            put(cell, Column(column.name), Content(clean_text(column.name)))
+            put(cell, Column(column.name), CellContent(clean_text(column.name)))
             cell.font = Font(bold=True, color="FFFFFF")
             cell.fill = PatternFill("solid", fgColor="1F3864")
             cell.border = Border(bottom=Side(style="medium", color="0B1B3A"))

@@ -19,7 +19,7 @@ from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.this_machine import PROXIES, SWITCH, loopback_address, pinned_url, switched_on, without_proxies
 from holo_tasks.prefect_server.temporary import SERVER_DATABASE, configured, configured_api_url
 from holo_tasks.safety.database.database_address import DATABASE_VARIABLE, check_kept_here
-from holo_tasks.telemetry.otel_settings import wanted_by
+from holo_tasks.telemetry.otel_settings import requested_by
 
 __all__ = [
     "check_advisors",
@@ -89,7 +89,7 @@ def check_rest(destination: Destination, prefect_url: str | None) -> Destination
         _check_own_server()
     check_database()
     check_anchors()
-    wanted_by(os.environ, local_only=True)  # checks the collector of spans and metrics
+    requested_by(os.environ, local_only=True)  # checks the collector of spans and metrics
     return destination.kept_here()
 
 

@@ -11,17 +11,17 @@ import socket
 import sys
 from contextlib import suppress
 
-from holo_tasks.machine.closed import close_process
-from holo_tasks.machine.lazy_imports import load_less
-from holo_tasks.machine.memory import collect_seldom, keep_little
+from holo_tasks.machine.lazy_imports import defer_large_imports
+from holo_tasks.machine.memory import collect_garbage_rarely, return_freed_blocks
+from holo_tasks.machine.process_protection import close_process
 from holo_tasks.machine.umask import narrow_umask
 
 
 def main() -> None:
     """Serve at the socket whose descriptor number is the argument, until the process is terminated."""
-    collect_seldom()
-    keep_little()
-    load_less()
+    collect_garbage_rarely()
+    return_freed_blocks()
+    defer_large_imports()
     close_process()  # its memory holds the login and the database credentials
     narrow_umask()  # its database holds secrets and their encryption key
     os.environ["PREFECT_SERVER_API_AUTH_STRING"] = sys.stdin.readline().strip()

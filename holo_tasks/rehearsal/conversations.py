@@ -17,7 +17,7 @@ _KEPT = 512
 
 
 @dataclass(frozen=True)
-class Remembered:
+class EarlierRequest:
     """A request without its pictures, and the step or function call in its reply."""
 
     body: Mapping[str, Any]
@@ -30,23 +30,23 @@ class Conversations:
     """The latest 512 requests. A request without a known predecessor is not checked for continuity."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, Remembered] = OrderedDict()
+        self._kept: OrderedDict[int, EarlierRequest] = OrderedDict()
         self._count = 0
 
     def remember(self, body: Body, reply: Mapping[str, Any]) -> None:
         self._count += 1
-        self._kept[self._count] = Remembered(slim(body), reply, task_of(body), _turns(body))
+        self._kept[self._count] = EarlierRequest(slim(body), reply, task_of(body), _turns(body))
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
 
-    def before(self, body: Body) -> Remembered | None:
+    def before(self, body: Body) -> EarlierRequest | None:
         """Return the request that this one continues or repeats, or ``None``.
 
         It has the same task and the same first screen. The newest match with the most shared messages is
         returned.
         """
         task, turns = task_of(body), _turns(body)
-        best: tuple[int, int, Remembered] | None = None
+        best: tuple[int, int, EarlierRequest] | None = None
         for age, kept in enumerate(reversed(self._kept.values())):
             if kept.task != task or kept.turns not in (turns, turns - 1) or mode_of(kept.body) != mode_of(body):
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that gets an error as its reply."""
 
     def __init__(self, status: int, code: str, message: str) -> None:

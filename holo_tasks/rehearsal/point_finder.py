@@ -26,10 +26,10 @@ def point_of(question: str, sight: Sight) -> Point | None:
     """
     _, marked, target = question.rpartition(_BEFORE_TARGET)
     asked = _EXAMPLE.sub(" ", target)
-    told = [asked.strip().partition("\n\n")[0]] if marked else []
-    told += [paragraph.rpartition(":")[2].strip() for paragraph in asked.split("\n\n") if ":" in paragraph]
-    named = [label for text in (*told, asked) for label in _named(text, sight)]
-    for label in (*_quoted(asked), *told, *named):
+    descriptions = [asked.strip().partition("\n\n")[0]] if marked else []
+    descriptions += [paragraph.rpartition(":")[2].strip() for paragraph in asked.split("\n\n") if ":" in paragraph]
+    named = [label for text in (*descriptions, asked) for label in _named(text, sight)]
+    for label in (*_quoted(asked), *descriptions, *named):
         box = sight.anchor(label)
         if box is not None:
             return box.center

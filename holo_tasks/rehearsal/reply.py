@@ -9,13 +9,14 @@ from typing import Any
 from holo_tasks.contract.offered_tools import offered
 from holo_tasks.contract.rulebook import Body, Terms
 from holo_tasks.contract.wire_messages import NOTED
-from holo_tasks.rehearsal.errors import Refused
+from holo_tasks.rehearsal.errors import RequestRefused
 
 
-def in_the_clients_words(step: dict[str, Any], body: Body, terms: Terms) -> dict[str, Any]:
+def with_client_names(step: dict[str, Any], body: Body, terms: Terms) -> dict[str, Any]:
     """Return a step with the tool name that the request uses.
 
-    Without `ask_human`, the question becomes the answer. Raises `Refused` if the request does not offer the tool.
+    Without `ask_human`, the question becomes the answer. Raises `RequestRefused` if the request does not offer the
+    tool.
     """
     names = offered(body, terms)
     call = dict(step["tool_call"])
@@ -24,7 +25,9 @@ def in_the_clients_words(step: dict[str, Any], body: Body, terms: Terms) -> dict
     if call["tool_name"] not in names and f"{call['tool_name']}_desktop" in names:
         call["tool_name"] += "_desktop"
     if call["tool_name"] not in names:
-        raise Refused(400, "no_such_tool", f"the playbook needs {call['tool_name']}, which the request does not offer")
+        raise RequestRefused(
+            400, "no_such_tool", f"the playbook needs {call['tool_name']}, which the request does not offer"
+        )
     return {**step, "tool_call": call}
 
 

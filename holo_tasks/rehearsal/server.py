@@ -37,9 +37,9 @@ from holo_tasks.contract.rulebook import STANDARD, Body, Terms
 from holo_tasks.contract.wire_messages import messages_of, newest_image, task_of, text_of, turns_of
 from holo_tasks.machine.memory import reuse
 from holo_tasks.rehearsal.conversations import Conversations
-from holo_tasks.rehearsal.errors import Refused
+from holo_tasks.rehearsal.errors import RequestRefused
 from holo_tasks.rehearsal.point_finder import point_of
-from holo_tasks.rehearsal.reply import in_the_clients_words, message_of
+from holo_tasks.rehearsal.reply import message_of, with_client_names
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, load_playbook
 from holo_tasks.scripts.rules import Decision, decide, to_thousandths
 from holo_tasks.vision.ocr_reader import Reader
@@ -65,20 +65,20 @@ class Rehearsal:
         self._ocr_s = 0.0
 
     def complete(self, body: Any) -> dict[str, Any]:
-        """Return a chat completion. Raises `Refused` for a request that it cannot answer."""
+        """Return a chat completion. Raises `RequestRefused` for a request that it cannot answer."""
         with self._lock:
             self._counts["requests"] += 1
         terms = self._check(body)
         if terms.dialect == "localize" and not asks_for_point(body, terms):
-            raise Refused(400, "no_questions", "the rehearsal model answers no questions")
+            raise RequestRefused(400, "no_questions", "the rehearsal model answers no questions")
         picture = newest_image(body)
         if picture is None:
-            raise Refused(400, "no_image", "the request has no image")
+            raise RequestRefused(400, "no_image", "the request has no image")
         if terms.dialect == "localize":
             message, why = _point_message(body, self._look(picture)), "what the question names"
         else:
             decision = self.decide(body, picture, terms)
-            step, why = in_the_clients_words(decision.step, body, terms), decision.why
+            step, why = with_client_names(decision.step, body, terms), decision.why
             message = message_of(step, terms)
         calls = message.get("tool_calls")
         reasoning = f"Rehearsal, not a language model. Rule: {why}."
@@ -122,13 +122,13 @@ class Rehearsal:
             }
 
     def _check(self, body: Any) -> Terms:
-        """Return the terms of a request. Raises `Refused` if the request breaks one of their rules."""
+        """Return the terms of a request. Raises `RequestRefused` if the request breaks one of their rules."""
         if not isinstance(body, Mapping):
-            raise Refused(400, "not_an_object", "the request body is not a JSON object")
+            raise RequestRefused(400, "not_an_object", "the request body is not a JSON object")
         if body.get("stream"):
-            raise Refused(400, "no_streaming", "the rehearsal model does not stream")
+            raise RequestRefused(400, "no_streaming", "the rehearsal model does not stream")
         if isinstance(body.get("model"), str) and body["model"] not in ("", MODEL):
-            raise Refused(404, "model_not_found", f"there is no model {body['model']!r} here, only {MODEL!r}")
+            raise RequestRefused(404, "model_not_found", f"there is no model {body['model']!r} here, only {MODEL!r}")
         terms = self._terms_of(body)
         found = breaches_of(body, terms)
         if not found:
@@ -139,7 +139,7 @@ class Rehearsal:
                 self._breach_counts.update(breach.rule.id for breach in found)
             message = f"The request breaks the contract ({terms.dialect}). " + "; ".join(map(str, found))
             log.warning("%s", message)
-            raise Refused(400, found[0].rule.id, message)
+            raise RequestRefused(400, found[0].rule.id, message)
         return terms
 
     def _terms_of(self, body: Body) -> Terms:
@@ -168,7 +168,7 @@ class Rehearsal:
 def _point_message(body: Body, sight: Sight) -> dict[str, Any]:
     point = point_of(text_of(messages_of(body)[0]), sight)
     if point is None:
-        raise Refused(400, "not_found", "the picture does not show the text of the question, or shows it twice")
+        raise RequestRefused(400, "not_found", "the picture does not show the text of the question, or shows it twice")
     x, y = to_thousandths(point, sight.size)
     return {"role": "assistant", "content": json.dumps({"x": x, "y": y})}
 
@@ -182,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
         answers = {"/v1/models": rehearsal.models, "/v1/rehearsal/stats": rehearsal.stats}
         make = answers.get(self.path.split("?")[0].rstrip("/"))
         if make is None:
-            self._send(404, Refused(404, "not_found", f"there is nothing at {self.path}").payload)
+            self._send(404, RequestRefused(404, "not_found", f"there is nothing at {self.path}").payload)
         else:
             self._send(200, make())
 
@@ -191,13 +191,13 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = self._body()
             if self.path.split("?")[0].rstrip("/") != "/v1/chat/completions":
-                raise Refused(404, "not_found", f"there is nothing at {self.path}")
+                raise RequestRefused(404, "not_found", f"there is nothing at {self.path}")
             status, payload = 200, self.server.rehearsal.complete(body)
-        except Refused as refused:
+        except RequestRefused as refused:
             status, payload = refused.status, refused.payload
         except Exception as error:  # the server keeps running after a failed request
             log.exception("the request failed")
-            status, payload = 500, Refused(500, type(error).__name__, str(error)).payload
+            status, payload = 500, RequestRefused(500, type(error).__name__, str(error)).payload
         time.sleep(max(0.0, self.server.latency_s - (time.monotonic() - started)))
         self._send(status, payload)
 
@@ -205,14 +205,14 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if not length.isdigit():
             self.close_connection = True
-            raise Refused(411, "length_required", "the request has no Content-Length")
+            raise RequestRefused(411, "length_required", "the request has no Content-Length")
         if int(length) > LARGEST_REQUEST:
             self.close_connection = True
-            raise Refused(413, "too_large", f"a request may hold {LARGEST_REQUEST} bytes")
+            raise RequestRefused(413, "too_large", f"a request may hold {LARGEST_REQUEST} bytes")
         try:
             return json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError) as error:
-            raise Refused(400, "not_json", f"the request body is not JSON: {error}") from None
+            raise RequestRefused(400, "not_json", f"the request body is not JSON: {error}") from None
 
     def _send(self, status: int, payload: Mapping[str, Any]) -> None:
         data = json.dumps(payload, ensure_ascii=False).encode()

@@ -20,15 +20,15 @@ from holo_tasks.safety.records.handoffs import Handoff
 class Listener(Protocol):
     """Observer of a run's events. It does not change the run."""
 
-    def begins(self, model: str, trace: str) -> None:
+    def on_start(self, model: str, trace: str) -> None:
         """Receive the model's name and the place of the trace when a run begins."""
         ...
 
-    def hear(self, event: events.Event) -> None:
+    def on_event(self, event: events.Event) -> None:
         """Receive an event that was recorded."""
         ...
 
-    def wants(self, handoff: Handoff) -> None:
+    def on_handoff(self, handoff: Handoff) -> None:
         """Receive a hand-off that waits for a person."""
         ...
 

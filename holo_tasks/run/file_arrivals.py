@@ -1,7 +1,7 @@
 """Wait for files to arrive in a shared folder, and copy them once they are complete.
 
-`whole` polls the folder until the wanted files are there and unchanged. `agent.shared_files` uses it. A file that looks
-partial, empty or open for writing is not taken.
+`wait_for_files` polls the folder until the wanted files are there and unchanged. `agent.shared_files` uses it. A file
+that looks partial, empty or open for writing is not taken.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TypeVar
 from holo_tasks.core.attachment import LARGEST
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.shared_files import SharedFolder
-from holo_tasks.core.texts.file_names import BESIDE, is_meant, is_partial, safe_name
+from holo_tasks.core.texts.file_names import BESIDE, is_partial, matches, safe_name
 from holo_tasks.machine import foreign_folder
-from holo_tasks.machine.foreign_folder import Copied, Entry, Sign
+from holo_tasks.machine.foreign_folder import CopiedFile, Entry, FileVersion
 
 T = TypeVar("T")
 LOOK_S, STABLE_S = 0.1, 0.4
@@ -28,7 +28,7 @@ MOST_FILES, MOST_LISTED = 1000, 3
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExpectedFiles:
     """The files that a caller waits for.
 
     Without a ``count`` it is one file. Several files with different contents are then ambiguous.
@@ -78,19 +78,19 @@ class Arrived:
     """A file of the folder and its copy on the agent's side."""
 
     entry: Entry
-    copied: Copied
+    copied: CopiedFile
 
 
 @dataclass
-class Watch:
+class FolderWatch:
     """Observations of the folder while a caller waits.
 
     ``since_s`` has the sign of each file and when it was first seen. ``reasons`` has why each new file was not taken.
     """
 
-    wanted: Wanted
-    known: dict[str, Sign]
-    since_s: dict[str, tuple[Sign, float]] = field(default_factory=dict)
+    wanted: ExpectedFiles
+    known: dict[str, FileVersion]
+    since_s: dict[str, tuple[FileVersion, float]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
     def ready(self, found: list[Entry], now_s: float) -> list[Entry]:
@@ -103,7 +103,7 @@ class Watch:
         self.reasons = {one.name: "is still being written" for one in new if is_partial(one.name)}
         ready = []
         for one in new:
-            if not is_meant(one.name, self.wanted.pattern):
+            if not matches(one.name, self.wanted.pattern):
                 if not (one.name.startswith(".") or one.refusal):
                     self.reasons.setdefault(one.name, "does not fit")
                 continue
@@ -132,20 +132,20 @@ class Watch:
         return "; ".join(some) + (f"; and {more} more." if more else ".")
 
 
-async def whole(
-    shared: SharedFolder, wanted: Wanted, known: dict[str, Sign], place: Path, timeout_s: float
+async def wait_for_files(
+    shared: SharedFolder, wanted: ExpectedFiles, known: dict[str, FileVersion], place: Path, timeout_s: float
 ) -> list[Arrived]:
     """Wait until the wanted files are complete, and return them with their copies in ``place``.
 
     Copies of an unsuccessful look are deleted. Raises `GaveUp` after ``timeout_s`` seconds, for a file that is too
     large, for ambiguous files, or if the folder has too many entries.
     """
-    loop, watch = asyncio.get_running_loop(), Watch(wanted, known)
+    loop, watch = asyncio.get_running_loop(), FolderWatch(wanted, known)
     end_s = loop.time() + timeout_s
     while True:
         try:
             found = await asyncio.to_thread(listed, shared)
-        except foreign_folder.TooMany:
+        except foreign_folder.TooManyEntries:
             raise GaveUp(
                 f"There are more than {foreign_folder.MOST_ENTRIES} files in {shared.path}, too many to search: have "
                 "the program save into a folder of its own."
@@ -162,7 +162,7 @@ async def whole(
         await asyncio.sleep(LOOK_S)
 
 
-async def _copies(shared: SharedFolder, ready: list[Entry], place: Path, watch: Watch) -> list[Arrived]:
+async def _copies(shared: SharedFolder, ready: list[Entry], place: Path, watch: FolderWatch) -> list[Arrived]:
     """Copy the ready files and return them if they are all that is wanted; else delete the copies and return [].
 
     Raises `GaveUp` if the files are ambiguous.
@@ -175,7 +175,7 @@ async def _copies(shared: SharedFolder, ready: list[Entry], place: Path, watch: 
         for one in ready:
             try:
                 found = await _in_thread(lambda stop, one=one: _copied(shared, one, place, stop))  # type: ignore[misc]
-            except foreign_folder.Unfinished:
+            except foreign_folder.UnfinishedFile:
                 watch.mark_open(one)
                 continue
             copied.append(Arrived(one, found))
@@ -193,7 +193,7 @@ async def _copies(shared: SharedFolder, ready: list[Entry], place: Path, watch: 
                 left.copied.path.unlink(missing_ok=True)
 
 
-def _ambiguous(wanted: Wanted, ready: list[Entry]) -> GaveUp:
+def _ambiguous(wanted: ExpectedFiles, ready: list[Entry]) -> GaveUp:
     names = ", ".join(f"‘{safe_name(one.name)}’" for one in ready[:MOST_LISTED])
     return GaveUp(
         f"{len(ready)} different files fit {wanted.pattern!r} ({names}{', …' if len(ready) > MOST_LISTED else ''}), "
@@ -210,7 +210,7 @@ async def _in_thread(work: Callable[[threading.Event], T]) -> T:
         stop.set()
 
 
-def _copied(shared: SharedFolder, entry: Entry, place: Path, stop: threading.Event) -> Copied:
+def _copied(shared: SharedFolder, entry: Entry, place: Path, stop: threading.Event) -> CopiedFile:
     try:
         with foreign_folder.opened(shared) as folder:
             return foreign_folder.copy_out(folder, entry, place, safe_name(entry.name), stop)

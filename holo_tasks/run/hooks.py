@@ -15,8 +15,8 @@ from typing import Any
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.safety.records.handoffs import Handoff
-from holo_tasks.safety.scrubbing import hushed
-from holo_tasks.telemetry.watch import UNWATCHED, Watch
+from holo_tasks.safety.scrubbing import scrub_text
+from holo_tasks.telemetry.run_observer import NO_OBSERVER, RunObserver
 
 logger = logging.getLogger("holo_tasks")
 
@@ -98,7 +98,7 @@ class Subscribed:
     ``aside`` starts the coroutine of an async hook.
     """
 
-    def __init__(self, hooks: Hooks | None = None, watch: Watch = UNWATCHED) -> None:
+    def __init__(self, hooks: Hooks | None = None, watch: RunObserver = NO_OBSERVER) -> None:
         self.watch = watch
         self.aside: Callable[[Coroutine[Any, Any, None]], None] = lambda work: work.close()
         self._hooks = hooks or Hooks()
@@ -107,7 +107,7 @@ class Subscribed:
         self._limit: LimitHit | None = None
         self._broken: set[str] = set()
 
-    def hear(self, event: events.Event) -> None:
+    def on_event(self, event: events.Event) -> None:
         """Handle a recorded event, and call ``on_step`` when the events of a step are complete."""
         match event:
             case events.SubgoalOpened():
@@ -126,7 +126,7 @@ class Subscribed:
 
     def limit(self, error: LimitReached) -> None:
         """Report a limit once, although its error passes through several scopes."""
-        hit = LimitHit(error.limit, hushed(error.scope), hushed(str(error)))
+        hit = LimitHit(error.limit, scrub_text(error.scope), scrub_text(str(error)))
         if hit != self._limit:
             self._limit = hit
             self.watch.limit(error.limit)
@@ -141,7 +141,7 @@ class Subscribed:
         """Report the end of the work on a business item. Without a ``key`` it does nothing."""
         if key:
             self.watch.item(status, layer)
-            self._call("on_item", ItemFinished(key, title, status, hushed(reason), layer))
+            self._call("on_item", ItemFinished(key, title, status, scrub_text(reason), layer))
 
     def _step(self, subgoal: int) -> None:
         decided, outcome = self._decided.pop(subgoal, None), self._outcomes.pop(subgoal, "")
@@ -172,5 +172,5 @@ class Subscribed:
         if name not in self._broken:
             self._broken.add(name)
             logger.warning(
-                "The hook %s failed (%s: %s); the run goes on.", name, type(error).__name__, hushed(str(error))
+                "The hook %s failed (%s: %s); the run goes on.", name, type(error).__name__, scrub_text(str(error))
             )

@@ -31,7 +31,7 @@ LOOKS = 2 + int(LEASE_S / RENEW_S)
 
 
 @dataclass(frozen=True)
-class Cleared:
+class ReleasedResources:
     """The resources that were released.
 
     ``items`` went back to their work lists and ``seats`` became free. ``flow_runs`` were Running without a process.
@@ -45,7 +45,7 @@ class Cleared:
     desktops: tuple[str, ...] = ()
 
 
-async def release_abandoned(home: Path | None = None, *, pause_s: float = RENEW_S) -> Cleared:
+async def release_abandoned(home: Path | None = None, *, pause_s: float = RENEW_S) -> ReleasedResources:
     """Release what dead workers held, and return a summary. Live holders are not affected.
 
     Items and seats are checked for all machines that share the database. Processes and folders are checked on this
@@ -77,7 +77,7 @@ async def release_abandoned(home: Path | None = None, *, pause_s: float = RENEW_
     async with get_client() as client:
         ended = [one for one in on_paper if await crashed(client, one)]
     left = await asyncio.to_thread(clear_away)
-    return Cleared(items, freed, tuple(ended), tuple(row.run_id for row in dead), tuple(left))
+    return ReleasedResources(items, freed, tuple(ended), tuple(row.run_id for row in dead), tuple(left))
 
 
 async def _dead_runs(store: Store, home: Path) -> list[RunRow]:

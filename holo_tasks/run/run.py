@@ -27,15 +27,15 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
 from holo_tasks.core.limits.budget import Guard, Limits, unpriced
 from holo_tasks.core.limits.money import Price
 from holo_tasks.core.person import SUSPENDED
-from holo_tasks.core.ports import Desktop, Journal, TellsWindows
+from holo_tasks.core.ports import Desktop, Journal, ReportsWindows
 from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.states import Recognizer
 from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.core.version import __version__
 from holo_tasks.kill.switch import KillSwitch
-from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.screens import Screens
+from holo_tasks.loop.services import Services
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.hooks import Subscribed
 from holo_tasks.run.items.journal import current_journal, journalled
@@ -46,7 +46,7 @@ from holo_tasks.run.run_options import RunOptions
 from holo_tasks.safety.records.handoffs import Handoff, Handoffs
 from holo_tasks.safety.records.items import Items
 from holo_tasks.safety.records.ledger import Claim, Ledger
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 from holo_tasks.scripts.step_outcome import StepOutcome, count
 from holo_tasks.vision.control_text import ScreenText, can_read
 
@@ -60,16 +60,16 @@ MOST_ROWS = 200
 """Most rows of a table in Prefect's UI. The trace has every row."""
 
 
-class Surroundings(Protocol):
+class InventoryCollector(Protocol):
     """Collects an inventory of the machine."""
 
-    async def told(self, run: Run, walk: Walk) -> str:
+    async def inventory_text(self, run: Run, walk: Walk) -> str:
         """Return the inventory for the model: the same text in every conversation of a run."""
         ...
 
 
 @dataclass(frozen=True)
-class Resolved:
+class AnsweredSubgoal:
     """An answered sub-goal of this run, and the layer that gave the answer."""
 
     subgoal: int
@@ -79,7 +79,7 @@ class Resolved:
 
 
 @dataclass(frozen=True)
-class Replayed:
+class FollowedPlaybook:
     """A playbook's goal that a sub-goal of this run followed, and the outcomes of its steps in order."""
 
     subgoal: int
@@ -98,7 +98,7 @@ class Run:
     run_id: str
     title: str
     options: RunOptions
-    outside: Doors
+    outside: Services
     """The ports to the outside world, without the journal of the current sub-goal."""
     advisors: Mapping[str, Model]
     trace: str
@@ -116,7 +116,7 @@ class Run:
     """Id of this attempt at the flow run, unique among all attempts."""
     log: Log
     """Logger of the flow run that opened the agent. A hand-off pauses this flow run."""
-    told: Subscribed
+    subscribed: Subscribed
     """The flow's hooks."""
     wants: Callable[[Handoff], None]
     """Called with each hand-off, to announce it in the run's live output."""
@@ -125,7 +125,7 @@ class Run:
     live_view: LiveViewing = "handoff"
     front: Run | None = None
     """The whole run, if this one is its part on one of several desktops."""
-    discovery: Surroundings | None = None
+    discovery: InventoryCollector | None = None
     """Collects the inventory of the machine, if it was requested."""
     sees: Recognizer | None = None
     """Recognizer of screen states, created on first use."""
@@ -139,8 +139,8 @@ class Run:
     """Work that was already done and is skipped."""
     resumed: set[str] = field(default_factory=set)
     """Tokens of the business items that an earlier attempt worked on."""
-    resolved: list[Resolved] = field(default_factory=list)
-    replayed: list[Replayed] = field(default_factory=list)
+    resolved: list[AnsweredSubgoal] = field(default_factory=list)
+    replayed: list[FollowedPlaybook] = field(default_factory=list)
     healing: list[str] = field(default_factory=list)
     """Messages about playbooks that did not fit: proposed changes, and warnings about a falling hit rate."""
     learning: dict[str, Any] = field(default_factory=dict)
@@ -200,16 +200,16 @@ class Run:
                 f"A state is recognized by a window, and the desktop shows the screen of another machine ({remote}), "
                 "whose windows are unknown here: use a Text or a Picture for the state."
             )
-        if isinstance(self.desktop, TellsWindows) and (screens.closed or needs_windows(screens)):
+        if isinstance(self.desktop, ReportsWindows) and (screens.closed or needs_windows(screens)):
             self.desktop.tells_windows = True
 
-    def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Start a background task, such as publishing an artifact. The run waits for it at the end."""
         task = asyncio.create_task(work)
         self.aside.add(task)
         task.add_done_callback(self.aside.discard)
 
-    def doors(self, *, reads: bool = False) -> Doors:
+    def services(self, *, reads: bool = False) -> Services:
         """Return the ports for a walk, with the current journal.
 
         With ``reads`` they include an OCR reader, if OCR is installed.
@@ -219,7 +219,7 @@ class Run:
         return replace(self.outside, journal=current_journal())
 
     @asynccontextmanager
-    async def screen_alone(self) -> AsyncIterator[None]:
+    async def exclusive_screen(self) -> AsyncIterator[None]:
         """Hold the run's screen exclusively. A caller that already holds it keeps it."""
         if _has_screen.get() is self:
             yield
@@ -308,7 +308,7 @@ def working(run: Run | None, claim: Claim, journal: Journal | None) -> Iterator[
             yield
             return
         claim.trace = run.trace
-        run.switch.take_up(claim)
+        run.switch.add_claim(claim)
         try:
             yield
         finally:
@@ -372,12 +372,12 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
         run.status, run.reason = ending(error, run.guard)
         if run.status == LimitReached.status:
             late = LimitReached(run.reason, limit="timeout_seconds", scope=run.guard.name)
-            run.told.limit(error if isinstance(error, LimitReached) else late)
+            run.subscribed.limit(error if isinstance(error, LimitReached) else late)
         if isinstance(error, LimitReached) and error.partial_answer:
             run.answer = error.partial_answer
         if run.status == "killed":
             with suppress(EvidenceFailed):  # the kill counts even if it cannot be recorded
-                await surely(run.outside.recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
+                await run_to_end(run.outside.recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
         error = as_killed(error, switch)
         if error is not raised:
             raise error from raised
@@ -386,7 +386,7 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
         switch.rest()
         _run.reset(mark)
         try:
-            await surely(_closed(run))
+            await run_to_end(_closed(run))
         except EvidenceFailed:
             if run.status == "answered":
                 raise
@@ -397,12 +397,12 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
 
 async def _closed(run: Run) -> None:
     """Wait a bounded time for background tasks, then record the end of the run."""
-    await run.skipping.tell(run)
+    await run.skipping.report(run)
     if run.flow_run_id and run.status != "killed":
         if run.resolved:
-            run.do_aside(_publish_layers(run))
+            run.run_in_background(_publish_layers(run))
         if run.skipping.count:
-            run.do_aside(run.skipping.publish(run))
+            run.run_in_background(run.skipping.publish(run))
     if run.aside:
         await asyncio.wait(run.aside, timeout=KILLED_PATIENCE_S if run.status == "killed" else ASIDE_PATIENCE_S)
     await run.outside.recorder.record(
@@ -426,7 +426,7 @@ async def _publish_layers(run: Run) -> None:
     await publish_table(f"layers-{run.run_id}", rows, f"Resolved by: {counts}")
 
 
-async def surely(work: Coroutine[Any, Any, None]) -> None:
+async def run_to_end(work: Coroutine[Any, Any, None]) -> None:
     """Run ``work`` to its end even if this task is cancelled meanwhile, then raise the cancellation."""
     doing, cancelled = asyncio.ensure_future(work), None
     while not doing.done():
@@ -456,12 +456,12 @@ def ending(error: BaseException, guard: Guard | None = None, run: Run | None = N
         except HoloError as late:
             error = late
     if isinstance(error, HoloError):
-        return error.status, hushed(str(error))  # type: ignore[return-value]  # every status in errors.py is one
+        return error.status, scrub_text(str(error))  # type: ignore[return-value]  # every status in errors.py is one
     if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
         return "killed", "The run was stopped from outside."
     if isinstance(error, Pause):
-        return "needs_person", hushed(f"{SUSPENDED} {error}".strip())
-    return "invalid", hushed(f"{type(error).__name__}: {error}")
+        return "needs_person", scrub_text(f"{SUSPENDED} {error}".strip())
+    return "invalid", scrub_text(f"{type(error).__name__}: {error}")
 
 
 def to_text(value: Any) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.loop.ask_model.ask import Asked
+from holo_tasks.loop.ask_model.ask import QuestionCalls
 from holo_tasks.loop.ask_model.corrections import Corrections
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.items.journal import not_untouched
@@ -51,7 +51,7 @@ class Subgoal:
     """Goals inside, with the same token, that failed and are on the dead-letter list."""
 
     @property
-    def told_progress(self) -> str:
+    def progress_text(self) -> str:
         """Return the progress line for the model, without a title that contains data from outside."""
         return self.progress.partition(":")[0] if self.titled_by_data else self.progress
 
@@ -93,13 +93,13 @@ def side_walk(task: str, *, region: Box | None = None, model: Model | None = Non
     Its cost and its events belong to the sub-goal.
     """
     run, here = current_run(), _subgoal.get()
-    doors = run.doors() if model is None else replace(run.doors(), model=model)
-    return Walk(doors, current_guard() or run.guard, here.number if here else 0, Transcript(task), region)
+    services = run.services() if model is None else replace(run.services(), model=model)
+    return Walk(services, current_guard() or run.guard, here.number if here else 0, Transcript(task), region)
 
 
-def chances() -> Asked:
+def chances() -> QuestionCalls:
     """Return the correction counter for a single question."""
-    return Asked(Corrections(current_run().options.max_corrections))
+    return QuestionCalls(Corrections(current_run().options.max_corrections))
 
 
 _walk: ContextVar[Walk] = ContextVar("holo_walk")

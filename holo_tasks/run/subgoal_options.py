@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Self, TypeAlias
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.loop.screens import Checked, Route, Screens, Scripted
+from holo_tasks.loop.screens import CheckedScript, Route, Screens, Scripted
 from holo_tasks.run.api_layer import Api, is_api
 from holo_tasks.run.learn import Learned
 
@@ -41,13 +41,13 @@ def _labels(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
     return texts
 
 
-class AsAround(Enum):
+class Inherited(Enum):
     """Marker for an option that is inherited from the enclosing sub-goal."""
 
     AS_AROUND = "as around"
 
 
-AS_AROUND = AsAround.AS_AROUND
+AS_AROUND = Inherited.AS_AROUND
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class SubgoalOptions:
 
     screens: Screens | Route | None = None
     layers: Layer | Sequence[Layer] | None = None
-    effect: Effect | Literal[AsAround.AS_AROUND] | None = AS_AROUND
+    effect: Effect | Literal[Inherited.AS_AROUND] | None = AS_AROUND
     secrets: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -156,14 +156,14 @@ class SubgoalOptions:
 
     @property
     def press_once(self) -> tuple[str, ...]:
-        return tuple(self.what_it_changes.press_once)
+        return tuple(self.declared_effect.press_once)
 
     @property
     def retry_click(self) -> tuple[str, ...]:
-        return tuple(self.what_it_changes.retry_click)
+        return tuple(self.declared_effect.retry_click)
 
     @property
-    def what_it_changes(self) -> Effect:
+    def declared_effect(self) -> Effect:
         """Return the effect: `ANY_EFFECT` if none was declared, and one without changes for ``effect=None``."""
         if self.effect is None:
             return _NO_EFFECT
@@ -208,7 +208,7 @@ class SubgoalOptions:
             )
         if self.api is not None:
             self.api.check(set(), "pursue() has no arguments to call it with: put it into @subgoal(layers=[…]); this")
-        if self.what_it_changes.probe or self.what_it_changes.precondition:
+        if self.declared_effect.probe or self.declared_effect.precondition:
             raise InvalidUsage(
                 "A probe and a precondition are called with the arguments of a sub-goal: give them to "
                 "@subgoal(effect=Effect(…)), not to pursue()."
@@ -233,7 +233,7 @@ def _made(make: Any, args: Any, kwargs: Mapping[str, Any]) -> Scripted:
             f"A function in layers= makes a Script of the sub-goal's arguments, not {script!r}. If it is the program's "
             "API, write `async def`, or wrap it in Api(…) if it does not look async."
         )
-    if isinstance(script, Checked):
+    if isinstance(script, CheckedScript):
         script.check_values()
     return script
 
@@ -255,7 +255,7 @@ def _layers(given: Any) -> tuple[Layer, ...]:
             raise InvalidUsage(
                 f"layers= holds 'model', a Script, the async function of an API, 'person', not {layer!r}."
             )
-        if isinstance(layer, Checked):
+        if isinstance(layer, CheckedScript):
             layer.check_values()
     names = [SCRIPT if name in SCRIPTED else name for name in map(_name, layers)]
     if not names or len(set(names)) < len(names):

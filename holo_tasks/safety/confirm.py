@@ -94,11 +94,11 @@ class Confirm(BaseModel):
         if scene.reader is None:  # without OCR, any target may match
             return bool(targets) or await scene.may_press(gesture)
         try:
-            keyed = await scene.keyed(gesture)
-            if any(map(wanted.search, keyed.names)):
+            focused = await scene.focused_button(gesture)
+            if any(map(wanted.search, focused.names)):
                 return True
-            if keyed.button is not None:
-                targets.append(keyed.button.box.center)
+            if focused.button is not None:
+                targets.append(focused.button.box.center)
             elif await scene.may_press(gesture):
                 targets.append(scene.shown_in(owner))
             called = [name for target in targets for name in await scene.called(target)]

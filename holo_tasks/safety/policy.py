@@ -19,7 +19,7 @@ from holo_tasks.core.prompts.actions import ACTING, AnyCall, label
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.safety.confirm import Confirm, Kinds
 from holo_tasks.safety.places import Area, path_of, points_of
-from holo_tasks.safety.written_settings import Written
+from holo_tasks.safety.settings_model import SettingsModel
 
 Trust: TypeAlias = Literal["read", "act"]
 MOST_CHARACTERS = 10_000
@@ -41,7 +41,7 @@ ChordText = Annotated[str, AfterValidator(_chord)]
 ProgramText = Annotated[str, Field(min_length=1)]
 
 
-class Rules(Written):
+class Rules(SettingsModel):
     """The actions that an agent may perform.
 
     A field that is not given forbids nothing, and an empty list allows nothing. The rules are checked against the real

@@ -25,7 +25,7 @@ from holo_tasks.core.prompts.transcript import Correction, Transcript
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.secrets.scrub import Scrubber, is_picture
 from holo_tasks.core.secrets.secret import names_secret
-from holo_tasks.safety.scrubbing import hush_error
+from holo_tasks.safety.scrubbing import scrub_error
 
 FREE_TEXT = frozenset(
     {"title", "goal", "progress", "content", "reason", "note", "thought", "arguments", "label", "description"}
@@ -70,7 +70,7 @@ def fixed(name: str, text: str) -> bool:
 
 def scrubbed_event(event: Event, scrubber: Scrubber) -> Event:
     """Return the event without secret values; the same object if it holds none."""
-    if not scrubber or not scrubber.finds(event.model_dump_json()):
+    if not scrubber or not scrubber.may_hold(event.model_dump_json()):
         return event
     texts = event.model_dump(include=set(FREE_TEXT & type(event).model_fields.keys()))
     return event.model_copy(update=scrubber.plain(texts, fixed))
@@ -113,7 +113,7 @@ class _Client:
         try:
             reply = await self.client.complete(_body(body, self.scrubber), timeout_s=timeout_s)
         except Exception as error:
-            hidden = hush_error(error)
+            hidden = scrub_error(error)
             if hidden is error:
                 raise
             raise hidden from None
@@ -219,7 +219,7 @@ def _part(part: Mapping[str, Any], scrubber: Scrubber) -> Any:
 
 def _scrubbed_text(text: str, scrubber: Scrubber) -> str:
     """Return a message text without secret values. The tags around a tool's output are kept."""
-    if not scrubber.finds(text) or not (found := _TAGGED.fullmatch(text)):
+    if not scrubber.may_hold(text) or not (found := _TAGGED.fullmatch(text)):
         return text
     if found["tool"] and found["tool"] not in _WORDS:
         return scrubber.written(text, fixed)

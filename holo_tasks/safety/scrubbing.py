@@ -1,8 +1,8 @@
 """Remove the values of secrets from all texts that leave this process.
 
-`hushing` registers the values. From then on `hushed` removes them from texts, `hush_error` from errors, and the shared
-database from its text columns. After a call of `hush_logs`, log records hold no values either. `scrubbed_model` does
-the same for the trace and the model.
+`secrets_registered` registers the values. From then on `scrub_text` removes them from texts, `scrub_error` from errors,
+and the shared database from its text columns. After a call of `scrub_logs`, log records hold no values either.
+`scrubbed_model` does the same for the trace and the model.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _lock = threading.Lock()
 _known: tuple[Scrubber, ...] = ()
 
 
-class Hidden(RuntimeError):
+class HiddenError(RuntimeError):
     """Replacement for an error from which a secret's value could not be removed."""
 
 
-def hush(scrubber: Scrubber) -> None:
+def register_secrets(scrubber: Scrubber) -> None:
     """Register secret values until the process ends."""
     global _known
     if scrubber:
@@ -35,7 +35,7 @@ def hush(scrubber: Scrubber) -> None:
 
 
 @contextmanager
-def hushing(scrubber: Scrubber) -> Iterator[None]:
+def secrets_registered(scrubber: Scrubber) -> Iterator[None]:
     """Register secret values for all threads of this process, within this block."""
     global _known
     with _lock:
@@ -47,14 +47,14 @@ def hushing(scrubber: Scrubber) -> Iterator[None]:
             _known = tuple(other for other in _known if other is not scrubber)
 
 
-def hushed(text: str) -> str:
+def scrub_text(text: str) -> str:
     """Return a text without the values of the registered secrets."""
     for scrubber in _known:
         text = scrubber.text(text)
     return text
 
 
-def hushed_plain(value: Any) -> Any:
+def scrub_data(value: Any) -> Any:
     """Return a JSON-like value without the values of the registered secrets."""
     for scrubber in _known:
         value = scrubber.plain(value)
@@ -63,33 +63,33 @@ def hushed_plain(value: Any) -> Any:
 
 def check_open(what: str, text: str) -> str:
     """Return a text that serves as an identifier. Raises `InvalidUsage` if it holds a secret's value."""
-    if hushed(text) != text:
+    if scrub_text(text) != text:
         raise InvalidUsage(
-            f"{what} holds the value of a secret ({exact(hushed(text))}), and it would be stored in the clear."
+            f"{what} holds the value of a secret ({exact(scrub_text(text))}), and it would be stored in the clear."
         )
     return text
 
 
-def hush_error(error: BaseException) -> BaseException:
-    """Remove secret values from an error and its causes; return it, or a `Hidden` error if that is not possible."""
+def scrub_error(error: BaseException) -> BaseException:
+    """Remove secret values from an error and its causes; return it, or a `HiddenError` if that is not possible."""
     if not _known:
         return error
     for one in _chain(error):
-        if any(isinstance(word, str) and hushed(word) != word for word in one.args):
-            one.args = tuple(hushed(word) if isinstance(word, str) else word for word in one.args)
+        if any(isinstance(word, str) and scrub_text(word) != word for word in one.args):
+            one.args = tuple(scrub_text(word) if isinstance(word, str) else word for word in one.args)
         if hasattr(one, "__notes__"):
-            one.__notes__ = [hushed(note) for note in one.__notes__]
+            one.__notes__ = [scrub_text(note) for note in one.__notes__]
         if one is not error and _reveals(one):
             one.__cause__ = one.__context__ = None
             _unlink(error, one)
     if not _reveals(error):
         return error
-    replacement = Hidden(f"{type(error).__name__}: {hushed(str(error))}")
+    replacement = HiddenError(f"{type(error).__name__}: {scrub_text(str(error))}")
     replacement.__suppress_context__ = True
     return replacement
 
 
-def hush_logs() -> None:
+def scrub_logs() -> None:
     """Remove secret values from all log records of this process from now on, including tracebacks.
 
     Repeated calls are harmless.
@@ -115,14 +115,14 @@ def _hush_record(record: logging.LogRecord) -> None:
         what = repr(record.msg) if isinstance(record.msg, str) else f"A {type(record.msg).__name__}"
         text = f"{what} cannot be logged ({type(error).__name__})."
         record.msg, record.args = text, ()
-    if (clean := hushed(text)) != text:
+    if (clean := scrub_text(text)) != text:
         record.msg, record.args = clean, ()
     if isinstance(record.stack_info, str):
-        record.stack_info = hushed(record.stack_info)
+        record.stack_info = scrub_text(record.stack_info)
     if record.exc_info and record.exc_info[1] is not None:
         try:
             traceback_text = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-            safe = hushed(traceback_text)
+            safe = scrub_text(traceback_text)
         except Exception as error:
             traceback_text, safe = "", f"A traceback that cannot be formatted ({type(error).__name__})."
         if safe != traceback_text:
@@ -132,7 +132,7 @@ def _hush_record(record: logging.LogRecord) -> None:
 def _reveals(error: BaseException) -> bool:
     """Return whether an error's text holds a secret's value."""
     text = f"{error} {error!r}"
-    return hushed(text) != text
+    return scrub_text(text) != text
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -3,7 +3,8 @@
 A goal has steps in their order, rules for screens, or both. `playbook.rules_of_steps` turns steps into rules of which
 each begins when the one before it is done, so one engine follows both:
 
-* The place in the list follows from the steps that were done (`past`). No text has to tell one screen from another.
+* The place in the list follows from the steps that were done (`earlier_steps`). No text has to tell one screen from
+  another.
 * Each step is done once. Only typing that left no trace on the screen is repeated.
 * A step waits for its `before`, its target and its values. Then the model does it, or a person is asked.
 * `by_model` steps go to the model at once. `resuming` decides when the playbook continues.

@@ -27,15 +27,15 @@ class NotFound(Exception):
     """A target or a value was not found with certainty. The message has the reason, if it is known."""
 
 
-class Several(NotFound):
+class AmbiguousTarget(NotFound):
     """Two places match equally well. No alternative of the target is tried."""
 
 
-class Disagrees(NotFound):
+class ContradictedTarget(NotFound):
     """Programs report the target, and the picture shows something else there."""
 
 
-def is_told(sight: Sight) -> bool:
+def is_fully_reported(sight: Sight) -> bool:
     """Return whether all programs on the screen report their elements.
 
     A missing element is then certainly not there.
@@ -49,8 +49,8 @@ def find_element(
     """Return the matching element; ``None`` if programs report too little to be sure that it is missing.
 
     ``also`` is a text that may be visible on it instead of its name. ``anchors`` prefers labels to the fields that they
-    name. Raises `NotFound` if no element matches, `Several` if more than one does, and `Disagrees` if the picture shows
-    something else.
+    name. Raises `NotFound` if no element matches, `AmbiguousTarget` if more than one does, and `ContradictedTarget` if
+    the picture shows something else.
     """
     tree = sight.elements
     if tree is None:
@@ -71,9 +71,9 @@ def find_element(
         return None
     found = tree.in_front(found)
     if len(found) > 1:
-        raise Several(f"{len(found)} elements are {words_for(wanted)}: {_places(found)}.")
+        raise AmbiguousTarget(f"{len(found)} elements are {words_for(wanted)}: {_places(found)}.")
     if why_not := sight.disagrees(found[0], also):
-        raise Disagrees(f"The program tells of {words_for(wanted)} at {found[0].box}, but {why_not}.")
+        raise ContradictedTarget(f"The program tells of {words_for(wanted)} at {found[0].box}, but {why_not}.")
     return found[0]
 
 
@@ -97,7 +97,7 @@ def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
     found = [each for each in found if checked in (None, is_checked(each))]
     if any(not sight.disagrees(each, text or "") for each in found):
         return True
-    return text is not None and checked is None and not is_told(sight) and sight.has(text)
+    return text is not None and checked is None and not is_fully_reported(sight) and sight.has(text)
 
 
 def is_checked(element: Element) -> bool:
@@ -120,7 +120,9 @@ def text_of(wanted: ElementTarget, relations: Mapping[str, str], sight: Sight) -
     read = sight.written(element.box)
     if read is None or agrees(text, read) or (not read and len(plain(text)) <= SIGN):
         return text
-    raise Disagrees(f"The program tells another text of {words_for(wanted)} at {element.box} than the picture shows.")
+    raise ContradictedTarget(
+        f"The program tells another text of {words_for(wanted)} at {element.box} than the picture shows."
+    )
 
 
 def words_for(wanted: Named) -> str:
@@ -163,13 +165,13 @@ def _anchor(label: str, sight: Sight) -> Box | None:
     try:
         wanted = Target(name=label).model_copy(update={"name": label})  # the label may be a `Filled` text
         found = find_element(wanted, {}, sight, anchors=True)
-    except Disagrees:
+    except ContradictedTarget:
         raise
     except NotFound:
         found = None
     if found is not None:
         return found.box
-    return None if is_told(sight) else sight.anchor(label)
+    return None if is_fully_reported(sight) else sight.anchor(label)
 
 
 def _places(found: Sequence[Element]) -> str:

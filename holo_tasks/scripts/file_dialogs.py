@@ -133,10 +133,10 @@ def dialog_on(sight: Sight) -> str:
 
 def took(sight: Sight, path: str) -> bool:
     """Return whether a field shows the path, as reported by its program, otherwise as far as OCR can read it."""
-    told = _elements_of(sight)
-    if any(one.on_screen and one.role == FIELD and "focused" in one.states and one.value == path for one in told):
+    elements = _elements_of(sight)
+    if any(one.on_screen and one.role == FIELD and "focused" in one.states and one.value == path for one in elements):
         return True
-    if any(one.on_screen and (one.role == GTK_ROLE or one.name.startswith(QT_FIELD)) for one in told):
+    if any(one.on_screen and (one.role == GTK_ROLE or one.name.startswith(QT_FIELD)) for one in elements):
         return False  # a dialog that reports elements would report this one
     return sight.shows_part_of(path) or any(plain(line.text).endswith(plain(path)[-TAIL:]) for line in sight.lines)
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, crea
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Told
+from holo_tasks.core.prompts.transcript import StepResult
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.states import Mark, Recognizer, State
 from holo_tasks.loop.screens import Screens
@@ -25,7 +25,7 @@ from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.params import checked_by
-from holo_tasks.scripts.script_view import SCRIPT, Ears, Eyes, Needs
+from holo_tasks.scripts.script_view import SCRIPT, OutcomeReader, ScreenNeeds, ScreenReader
 from holo_tasks.vision.screen_text import Sight
 
 Function: TypeAlias = Callable[..., Awaitable[Any]]
@@ -42,38 +42,38 @@ class FunctionBrain:
         self,
         function: Function,
         values: Mapping[str, Any],
-        eyes: Eyes,
+        eyes: ScreenReader,
         recognizer: Recognizer,
         screens: Screens | None,
     ) -> None:
         self.intent = Intent()
         self.folder = Path(inspect.getfile(function)).parent
         self._function, self._values = function, values
-        self._eyes, self._ears = eyes, Ears()
+        self._reader, self._outcomes = eyes, OutcomeReader()
         self._recognizer, self._screens = recognizer, screens
         self._walk: Walk | None = None
         self._work: asyncio.Task[Any] | None = None
         self._step: asyncio.Future[tuple[Step, Intent]] | None = None
-        self._told: asyncio.Future[Told | None] | None = None
+        self._told: asyncio.Future[StepResult | None] | None = None
 
     async def decide(self, walk: Walk) -> Step:
         """Run the function up to its next action or its end. Its return value is the answer."""
-        heard = self._ears.heard(walk)
+        outcome = self._outcomes.last_outcome(walk)
         self._walk = walk
         self._step = asyncio.get_running_loop().create_future()
         if self._work is None:
             self._work = asyncio.ensure_future(self._function(Hands(self), **self._values))
         elif self._work.done():
-            raise GaveUp(f"The script's answer was not accepted: {heard[1].text if heard else ''}", layer=SCRIPT)
+            raise GaveUp(f"The script's answer was not accepted: {outcome[1].text if outcome else ''}", layer=SCRIPT)
         elif self._told is not None:
-            self._told.set_result(_read_back(heard[1], walk) if heard else None)
+            self._told.set_result(_read_back(outcome[1], walk) if outcome else None)
         await self._step_or_end(walk)
         if self._step.done():
             step, self.intent = self._step.result()
         else:
             assert self._work is not None
             step, self.intent = _answer(self._work.result()), Intent()
-        self._ears.gave(step, walk)
+        self._outcomes.remember(step, walk)
         return step
 
     async def close(self) -> None:
@@ -82,7 +82,7 @@ class FunctionBrain:
             self._work.cancel()
             await asyncio.wait({self._work}, timeout=CLOSE_S)
 
-    async def offer(self, step: Step, intent: Intent) -> Told | None:
+    async def offer(self, step: Step, intent: Intent) -> StepResult | None:
         """Hand over the next step; return its outcome, or ``None`` if it was not done."""
         if self._step is None or self._step.done():
             raise InvalidUsage(
@@ -92,16 +92,16 @@ class FunctionBrain:
         self._step.set_result((step, intent))
         return await self._told
 
-    async def sight(self, needs: Needs) -> Sight:
+    async def sight(self, needs: ScreenNeeds) -> Sight:
         """Return the contents of the walk's newest screen."""
-        return await self._eyes.sight(self._walking, needs)
+        return await self._reader.sight(self._walking, needs)
 
     async def shows(self, what: str | State | Mark) -> bool:
         """Return whether the newest screen is in a state, or shows a mark or a text."""
         if isinstance(what, str):
             known = {} if self._screens is None else {state.name: state for state in self._screens.candidates}
             if what not in known:
-                return (await self.sight(Needs.TEXT)).has(what)
+                return (await self.sight(ScreenNeeds.TEXT)).has(what)
             what = known[what]
         state = what if isinstance(what, State) else State("what is waited for", what)
         seen = self._walking.seen
@@ -114,7 +114,7 @@ class FunctionBrain:
 
     def now_s(self) -> float:
         """Return the time of the walk's clock in seconds."""
-        return self._walking.doors.now_s()
+        return self._walking.services.now_s()
 
     @property
     def _walking(self) -> Walk:
@@ -127,7 +127,7 @@ class FunctionBrain:
         assert self._step is not None
         waiting: set[asyncio.Future[Any]] = {self._work, self._step}
         while not any(one.done() for one in waiting):
-            deadline_s, now_s = walk.guard.deadline_s, walk.doors.now_s()
+            deadline_s, now_s = walk.guard.deadline_s, walk.services.now_s()
             walk.guard.check_time(now_s)
             patience_s = None if deadline_s is None else max(0.01, deadline_s - now_s)
             await asyncio.wait(waiting, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
@@ -161,11 +161,11 @@ def values_of(function: Function, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: getattr(checked, name) for name in model.model_fields}
 
 
-def _read_back(told: Told, walk: Walk) -> Told:
+def _read_back(result: StepResult, walk: Walk) -> StepResult:
     """Return the outcome of a step, as an error if the field that was typed into holds another text."""
     read = walk.typed.result
-    wrong = read is not None and told.tool_name == "write" and not told.is_error and read.problem
-    return replace(told, text=wrong, is_error=True) if wrong else told
+    wrong = read is not None and result.tool_name == "write" and not result.is_error and read.problem
+    return replace(result, text=wrong, is_error=True) if wrong else result
 
 
 def _answer(value: Any) -> Step:

@@ -16,17 +16,17 @@ from pydantic import ValidationError
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Told
+from holo_tasks.core.prompts.transcript import StepResult
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.rest import Rest
 from holo_tasks.core.screen.states import Mark, State
 from holo_tasks.core.texts.error_text import problems_of
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.scripts.actions import Action
-from holo_tasks.scripts.element_search import Disagrees, NotFound
+from holo_tasks.scripts.element_search import ContradictedTarget, NotFound
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.rules import write_step
-from holo_tasks.scripts.script_view import SCRIPT, Needs, exactly, needs_for
+from holo_tasks.scripts.script_view import SCRIPT, ScreenNeeds, exactly, needs_for
 from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Sight
 
@@ -45,11 +45,11 @@ class Runner(Protocol):
     folder: Path
     """Folder of the script's file and its pictures."""
 
-    async def offer(self, step: Step, intent: Intent) -> Told | None:
+    async def offer(self, step: Step, intent: Intent) -> StepResult | None:
         """Hand over the next step; return its outcome, or ``None`` if it was not done."""
         ...
 
-    async def sight(self, needs: Needs) -> Sight:
+    async def sight(self, needs: ScreenNeeds) -> Sight:
         """Return the contents of the newest screen, as far as needed."""
         ...
 
@@ -207,18 +207,18 @@ class Hands:
         Money is a `Decimal`, a date a `datetime.date`. Returns ``None`` if the value is ``optional`` and cannot be read
         for certain.
         """
-        told = role is not None or name is not None
-        element = {"role": role, "name": name, "right_of": right_of} if told else None
+        result = role is not None or name is not None
+        element = {"role": role, "name": name, "right_of": right_of} if result else None
         how = {"element": element, "right_of": right_of, "line": line, "as": as_, "optional": optional}
         try:
             wanted = Read.model_validate(how)
         except ValidationError as error:
-            raise InvalidUsage(f"hands.read: {problems_of(error)[0].told()}.") from None
-        sight = await self._brain.sight(Needs.ELEMENTS if told else Needs.TEXT)
-        where = f"right of {right_of!r}" if right_of else f"of the {name or role}" if told else "from a line"
+            raise InvalidUsage(f"hands.read: {problems_of(error)[0].text()}.") from None
+        sight = await self._brain.sight(ScreenNeeds.ELEMENTS if result else ScreenNeeds.TEXT)
+        where = f"right of {right_of!r}" if right_of else f"of the {name or role}" if result else "from a line"
         try:
             found = await asyncio.to_thread(read_values, {"value": wanted}, sight.shown or sight)
-        except Disagrees as error:
+        except ContradictedTarget as error:
             raise GaveUp(str(error), layer=SCRIPT) from None
         if found is None:
             raise GaveUp(f"No value can be read for certain {where}.", layer=SCRIPT)
@@ -226,7 +226,7 @@ class Hands:
 
     async def sight(self) -> Sight:
         """Return the contents of the newest screen: its lines, fields and elements with their places."""
-        return await self._brain.sight(Needs.TEXT | Needs.ELEMENTS)
+        return await self._brain.sight(ScreenNeeds.TEXT | ScreenNeeds.ELEMENTS)
 
     def give_up(self, reason: str) -> GaveUp:
         """Return the exception to raise if the script cannot go on. The next layer then takes over."""
@@ -249,15 +249,15 @@ class Hands:
     ) -> str:
         file: Path | None = target["picture"]
         shown = target["text"] or target["field"] or f"the picture {file.stem if file else ''}"
-        told = f"{target['name'] or ''} {target['role'] or ''}".strip()
-        thought = f"{kind.replace('_', ' ').capitalize()} {told or shown}."
+        result = f"{target['name'] or ''} {target['role'] or ''}".strip()
+        thought = f"{kind.replace('_', ' ').capitalize()} {result or shown}."
         return await self._do({kind: target, "thought": thought, "safe": safe, "expect": expect}, timeout_seconds)
 
     async def _do(self, written: Mapping[str, Any], timeout_seconds: float | None) -> str:
         try:
             action = Action.model_validate(written)
         except ValidationError as error:
-            raise InvalidUsage(f"hands.{next(iter(written))}: {problems_of(error)[0].told()}.") from None
+            raise InvalidUsage(f"hands.{next(iter(written))}: {problems_of(error)[0].text()}.") from None
         began_s, needs = self._brain.now_s(), needs_for(action.targets)
         rest = Rest(FINDING_S, began_s)
         while True:
@@ -272,14 +272,14 @@ class Hands:
                     raise GaveUp(f"{action.thought.removesuffix('.')}: {why}", layer=SCRIPT) from None
                 await self.wait(PAUSE_S)
                 continue
-            told = await self._brain.offer(Step.model_validate(step), _intent_of(action))
-            if told is None:
+            result = await self._brain.offer(Step.model_validate(step), _intent_of(action))
+            if result is None:
                 continue  # not done, because the screen had changed
-            if told.is_error:
-                raise (Unsent if told.unsent else GaveUp)(
-                    f"{action.thought} That was not accepted: {told.text}", layer=SCRIPT
+            if result.is_error:
+                raise (Unsent if result.unsent else GaveUp)(
+                    f"{action.thought} That was not accepted: {result.text}", layer=SCRIPT
                 )
-            return told.text
+            return result.text
 
 
 def _intent_of(action: Action) -> Intent:

@@ -12,7 +12,7 @@ from holo_tasks.scripts.actions import Condition, texts_of
 from holo_tasks.scripts.playbook import Rule
 from holo_tasks.scripts.rules import is_visible
 from holo_tasks.scripts.values import Value, label_of
-from holo_tasks.vision.screen_text import Filled, Sight, matches
+from holo_tasks.vision.screen_text import FilledLabel, Sight, matches
 
 LARGEST = 0.1
 """Boxes with a larger share of the screen are ignored. They surround the name, such as a page with the item as its
@@ -33,19 +33,21 @@ def item_boxes(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[B
     return tuple(dict.fromkeys(boxes))
 
 
-def _of_item(wanted: Condition, values: Mapping[str, Value]) -> Iterator[Filled]:
+def _of_item(wanted: Condition, values: Mapping[str, Value]) -> Iterator[FilledLabel]:
     """Yield the texts of a condition that contain a value."""
     labels = (label_of(text, values) for text in texts_of(wanted))
-    return (label for label in labels if isinstance(label, Filled) and label.values)
+    return (label for label in labels if isinstance(label, FilledLabel) and label.values)
 
 
-def _places(label: Filled, sight: Sight) -> list[Box]:
-    told = () if sight.elements is None else sight.elements.elements
+def _places(label: FilledLabel, sight: Sight) -> list[Box]:
+    elements = () if sight.elements is None else sight.elements.elements
     named = [
-        each.box for each in told if each.on_screen and any(matches(label, text) for text in (each.name, each.value))
+        each.box
+        for each in elements
+        if each.on_screen and any(matches(label, text) for text in (each.name, each.value))
     ]
     found = [box for box in named if _is_small(box, sight)]
-    if not found or sight.told(label) is None:
+    if not found or sight.reported(label) is None:
         found += [box for box in sight.places(label) if _is_small(box, sight)]
     return found
 

@@ -12,8 +12,8 @@ from typing import Literal
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.scripts.actions import Action, Condition, texts_of
-from holo_tasks.scripts.element_search import NotFound, Several
-from holo_tasks.scripts.past import Past
+from holo_tasks.scripts.earlier_steps import EarlierSteps
+from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.playbook import ListStep, Rule
 from holo_tasks.scripts.rules import (
     Decision,
@@ -81,10 +81,10 @@ def misfit_of(
 
     If several steps could be next, returns the one with the largest share of visible conditions.
     """
-    past = Past(rules, values, history)
+    past = EarlierSteps(rules, values, history)
     done = tuple(rule.do[place].thought for rule, place in past.done)
-    if past.failed_twice and past.tried is not None:
-        rule, place = past.tried
+    if past.failed_twice and past.last_rule is not None:
+        rule, place = past.last_rule
         return Misfit(rule, place, "failed", f"it failed twice ({past.turns[-1].told.strip()})", done=done)
     if past.last is not None and (lacking := unmet(past, values, sight)):
         rule, place = past.last
@@ -105,7 +105,7 @@ def asks_model(
     """Return the step at which a playbook leaves the answer, or the step itself, to a model."""
     rule = next(rule for rule in rules if rule.id == decision.rule)
     place = next(number for number, action in enumerate(rule.do) if action is decision.action)
-    done = tuple(each.do[at].thought for each, at in Past(rules, values, history).done)
+    done = tuple(each.do[at].thought for each, at in EarlierSteps(rules, values, history).done)
     action = rule.do[place]
     if action.by_model is not None:
         why = action.why if isinstance(action, ListStep) and action.why else LEFT_TO_MODEL
@@ -139,8 +139,16 @@ def _judged(rule: Rule, place: int, values: Mapping[str, Value], sight: Sight, d
         try:
             find(target, {**values, **read}, sight)
         except NotFound as error:
-            why = "there is more than one" if isinstance(error, Several) else "it is not on the screen beyond doubt"
-            reason = f"of ‘{words_of(target)}’ {why}" if isinstance(error, Several) else f"‘{words_of(target)}’: {why}"
+            why = (
+                "there is more than one"
+                if isinstance(error, AmbiguousTarget)
+                else "it is not on the screen beyond doubt"
+            )
+            reason = (
+                f"of ‘{words_of(target)}’ {why}"
+                if isinstance(error, AmbiguousTarget)
+                else f"‘{words_of(target)}’: {why}"
+            )
             return Misfit(rule, place, "target", f"{reason}{f' ({error})' if str(error) else ''}", done=done)
     return Misfit(rule, place, "screen", "it was not its turn", done=done)
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from holo_tasks.core.errors import InvalidUsage, UnfitItem
 from holo_tasks.core.texts.error_text import problems_of
-from holo_tasks.core.texts.outside import is_placeholder, strings_in
+from holo_tasks.core.texts.outside_text import is_placeholder, strings_in
 
 Kind: TypeAlias = Literal["text", "int", "money", "date", "bool"]
 Given: TypeAlias = str | int | bool
@@ -62,12 +62,12 @@ def checked_by(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> 
         return model.model_validate(dict(values))
     except ValidationError as error:
         problems = problems_of(error)
-        told = "; ".join(f"{one.place}: {_in_words(one.kind, one.what)}" for one in problems[:3])
+        listed = "; ".join(f"{one.place}: {_in_words(one.kind, one.what)}" for one in problems[:3])
         known = ", ".join(model.model_fields) or "none"
         # A value that is missing, or that no goal takes, is the author's mistake; any other is the item's.
         mistaken = {one.kind for one in problems} & {"missing", "extra_forbidden"}
         raise (InvalidUsage if mistaken else UnfitItem)(
-            f"{what} cannot be done with these values ({told}); it takes: {known}."
+            f"{what} cannot be done with these values ({listed}); it takes: {known}."
         ) from None
 
 

@@ -20,15 +20,23 @@ from holo_tasks.core.screen.rest import Rest
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.actions import Action, sets_state
+from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import FIELDS, NotFound
 from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
 from holo_tasks.scripts.params import Given
-from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import ListStep, Playbook, Rule
 from holo_tasks.scripts.resuming import Resumed, Resuming, Taken
 from holo_tasks.scripts.rules import Decision, find, follow, is_visible
-from holo_tasks.scripts.script_view import PLAYBOOK, Ears, Eyes, Needs, exactly, needs_for, needs_of_condition
+from holo_tasks.scripts.script_view import (
+    PLAYBOOK,
+    OutcomeReader,
+    ScreenNeeds,
+    ScreenReader,
+    exactly,
+    needs_for,
+    needs_of_condition,
+)
 from holo_tasks.scripts.step_outcome import StepOutcome
 from holo_tasks.scripts.values import Value, fill, read_values
 from holo_tasks.vision.screen_text import Sight
@@ -56,7 +64,7 @@ class PlaybookBrain:
     ``outcomes`` are the outcomes of the earlier steps, in order.
     """
 
-    def __init__(self, playbook: Playbook, goal: str, values: Mapping[str, Given], eyes: Eyes) -> None:
+    def __init__(self, playbook: Playbook, goal: str, values: Mapping[str, Given], eyes: ScreenReader) -> None:
         self.intent = Intent()
         self.outcomes: list[StepOutcome] = []
         self.late_s: float | None = None
@@ -64,7 +72,7 @@ class PlaybookBrain:
         self.rules = playbook.rules_of(goal)
         self.given: Decision | None = None
         """The last decision."""
-        self._eyes, self._ears = eyes, Ears()
+        self._reader, self._outcomes = eyes, OutcomeReader()
         self._needs = needs_of(self.rules)
         self._past: list[Turn] = []
         self._met = -1
@@ -105,7 +113,7 @@ class PlaybookBrain:
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
             names = self.playbook.goals[probe]
             values = {name: value for name, value in self.values.items() if name in {*names.params, *names.values}}
-            self._probe = PlaybookBrain(self.playbook, probe, {**names.values, **values}, self._eyes)
+            self._probe = PlaybookBrain(self.playbook, probe, {**names.values, **values}, self._reader)
             self._answer = step, decision
             return await self._probed(walk, self._probe, self._answer)
         # The wait on an unknown screen has a fixed length. The effect of a step may take longer.
@@ -117,7 +125,7 @@ class PlaybookBrain:
             self._old = await asyncio.to_thread(self._read_before, decision, sight)
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
-        self._ears.gave(step, walk)
+        self._outcomes.remember(step, walk)
         return step
 
     def _intended(self, action: Action, held: tuple[Box, ...]) -> Intent:
@@ -145,8 +153,8 @@ class PlaybookBrain:
         The accessibility tree alone is enough for an action. Before the playbook waits or stops, the whole screen is
         read.
         """
-        if Needs.TEXT | Needs.ELEMENTS in self._needs:
-            sight = await self._eyes.sight(walk, self._needs, told=True)
+        if ScreenNeeds.TEXT | ScreenNeeds.ELEMENTS in self._needs:
+            sight = await self._reader.sight(walk, self._needs, reported=True)
             decision = await asyncio.to_thread(self._without_needless_clicks, sight)
             if not (decision.lost or decision.unmet) and decision.action and decision.action.kind not in UNDECIDED:
                 return sight, decision
@@ -171,7 +179,7 @@ class PlaybookBrain:
     def _clicked_before(self, decision: Decision) -> Action | None:
         """Return the action of the previous step in the list, if it was the last action."""
         rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
-        last = Past(self.rules, self.values, self._past).last
+        last = EarlierSteps(self.rules, self.values, self._past).last
         return last[0].do[0] if rule is not None and last is not None and last[0].id in rule.done else None
 
     def _focus_again(self, decision: Decision) -> None:
@@ -216,12 +224,12 @@ class PlaybookBrain:
             raise NeedsPerson(f"{said}: {step.tool_call.content}")
         self.intent, self._probe = Intent(), None
         found, self.given = answer
-        self._ears.gave(found, walk)
+        self._outcomes.remember(found, walk)
         return found
 
     async def look(self, walk: Walk) -> Sight:
         """Return the contents of the newest screen, as far as the rules need them."""
-        return await self._eyes.sight(walk, self._needs)
+        return await self._reader.sight(walk, self._needs)
 
     async def resume(
         self, walk: Walk, misfit: Misfit, taken: Taken | None, *, said_done: bool = False
@@ -239,7 +247,9 @@ class PlaybookBrain:
 
         Labels that the misfit's own step presses are left out.
         """
-        done = [rule.do[place] for rule, place in Past(self.rules, self.values, self._past).done if rule.limit == 1]
+        done = [
+            rule.do[place] for rule, place in EarlierSteps(self.rules, self.values, self._past).done if rule.limit == 1
+        ]
         own = () if misfit.cause == "effect" else self.written_on(misfit.action)
         again = [*done, misfit.action] if misfit.cause == "effect" else done
         labels = (label for action in again for label in self.written_on(action))
@@ -275,24 +285,24 @@ class PlaybookBrain:
         return follows
 
     def _hear(self, walk: Walk) -> None:
-        heard, given = self._ears.heard(walk), self.given
+        outcome, given = self._outcomes.last_outcome(walk), self.given
         self.given = None
-        if heard is None:
+        if outcome is None:
             return
-        step, told = heard
+        step, result = outcome
         if step.tool_call.tool_name == "answer":
-            raise GaveUp(f"The playbook's answer was not accepted: {told.text}", layer=PLAYBOOK)
+            raise GaveUp(f"The playbook's answer was not accepted: {result.text}", layer=PLAYBOOK)
         if given is not None and given.action is None and walk.seen is not None and walk.seen.frame.activity.works:
             return  # the rules limit the number of waits on a program that does not work
         call = step.tool_call.model_dump(mode="json")
         is_missing = given is not None and self._is_missing(given, walk)
-        said = f"{told.text} {NOT_TYPED}" if is_missing else told.text
-        self._past.append(Turn(step.tool_call.tool_name, step.thought, call, said, told.is_error or is_missing))
-        if given is not None and not told.is_error and not is_missing:
+        said = f"{result.text} {NOT_TYPED}" if is_missing else result.text
+        self._past.append(Turn(step.tool_call.tool_name, step.thought, call, said, result.is_error or is_missing))
+        if given is not None and not result.is_error and not is_missing:
             self._check_field(given, walk)
             self._note_fitted(given)
             if step.tool_call.tool_name != "wait":
-                self._acted_s = walk.doors.now_s()
+                self._acted_s = walk.services.now_s()
 
     def _is_missing(self, given: Decision, walk: Walk) -> bool:
         """Return whether a step of a list typed a text that left no trace: no pixel changed, and no field has it."""
@@ -311,7 +321,7 @@ class PlaybookBrain:
         if read is None or action is None or action.write is None or rule is None or not read.problem:
             return
         place = next(number for number, each in enumerate(rule.do) if each is action)
-        done = tuple(each.do[at].thought for each, at in Past(self.rules, self.values, self._past).done)
+        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
         self._stopped = Misfit(rule, place, "effect", "the field holds another text than the one typed", done=done)
         raise GaveUp(f"{self._stopped.sentence} {read.problem}", layer=PLAYBOOK)
 
@@ -326,7 +336,7 @@ class PlaybookBrain:
         if not decision.lost:
             self._rest = None
             return False
-        now_s = walk.doors.now_s()
+        now_s = walk.services.now_s()
         if self._rest is None:
             self._rest = Rest(math.inf if self.late_s is None else self.late_s, now_s)
         if walk.seen is not None:
@@ -342,8 +352,8 @@ class PlaybookBrain:
         waits = decision.action is None and not decision.lost and not decision.unmet
         if self.late_s is None or self._acted_s is None or rule is None or not waits or len(rule.do) > 1:
             return None
-        past, late_s = Past(self.rules, self.values, self._past), max(self.late_s, rule.patience * rule.pause)
-        still = self._before == _picture(walk) and walk.doors.now_s() - self._acted_s >= late_s
+        past, late_s = EarlierSteps(self.rules, self.values, self._past), max(self.late_s, rule.patience * rule.pause)
+        still = self._before == _picture(walk) and walk.services.now_s() - self._acted_s >= late_s
         last = past.times(rule.id, rule.since) + self._undone[rule.id] >= rule.limit
         if not (still and past.waits) or last or any(other.waited for other in self.rules):
             return None
@@ -352,7 +362,7 @@ class PlaybookBrain:
         self._past = self._past[: -past.waits - 1]
         if self.outcomes and (self.outcomes[-1].rule, self.outcomes[-1].outcome) == (rule.id, "fitted"):
             self.outcomes.pop()
-        done = tuple(each.do[at].thought for each, at in Past(self.rules, self.values, self._past).done)
+        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
         self._stopped = Misfit(rule, 0, "effect", "it changed nothing on the screen", done=done)
         return self._stopped
 
@@ -379,14 +389,14 @@ def _steps(history: Sequence[Turn]) -> int:
     return sum(turn.tool != "wait" for turn in history)
 
 
-def needs_of(rules: Sequence[Rule]) -> Needs:
+def needs_of(rules: Sequence[Rule]) -> ScreenNeeds:
     """Return the kinds of facts that some rules need from a screen. OCR is left out if no rule needs text."""
     needs = needs_for([target for rule in rules for action in rule.do for target in action.targets])
     for rule in rules:
         for wanted in rule.conditions:
             needs |= needs_of_condition(wanted)
         for read in rule.read.values():
-            needs |= Needs.TEXT if read.element is None else Needs.ELEMENTS
+            needs |= ScreenNeeds.TEXT if read.element is None else ScreenNeeds.ELEMENTS
         if rule.shows_part_of is not None:
-            needs |= Needs.TEXT
+            needs |= ScreenNeeds.TEXT
     return needs

@@ -191,8 +191,8 @@ def _lacks(target: Target, values: Mapping[str, Value], sight: Sight) -> bool:
 
 def is_in_field(point: Point, sight: Sight) -> bool:
     """Return whether a point is in an input field, by its look or by the accessibility tree."""
-    told = sight.elements.elements if sight.elements is not None else ()
-    boxes = [*sight.fields, *(each.box for each in told if each.on_screen and each.role in FIELDS)]
+    reported = sight.elements.elements if sight.elements is not None else ()
+    boxes = [*sight.fields, *(each.box for each in reported if each.on_screen and each.role in FIELDS)]
     return any(box.contains(point) for box in boxes)
 
 
@@ -238,7 +238,7 @@ def _is_kind(action: Action, call: AnyCall, values: Mapping[str, Value]) -> bool
         case HotkeyCall():
             return action.hotkey is not None and [*action.hotkey] == [*call.keys]
         case HoldAndTapKeyCall():
-            told = action.hold_and_tap_key
-            return told is not None and ([*told.hold], [*told.tap]) == ([*call.hold_keys], [*call.tap_keys])
+            reported = action.hold_and_tap_key
+            return reported is not None and ([*reported.hold], [*reported.tap]) == ([*call.hold_keys], [*call.tap_keys])
         case _:
             return False

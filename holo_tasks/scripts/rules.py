@@ -15,22 +15,22 @@ from typing import Any, TypeAlias
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.texts.outside import apart
+from holo_tasks.core.texts.outside_text import apart
 from holo_tasks.scripts.actions import Action, AtState, Condition, ShownWindow, Target
+from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import (
-    Disagrees,
+    AmbiguousTarget,
+    ContradictedTarget,
     NotFound,
-    Several,
     distance,
     field_of,
     find_element,
-    is_told,
+    is_fully_reported,
     shows_element,
     stands,
     words_for,
 )
 from holo_tasks.scripts.params import typed
-from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import Playbook, Rule
 from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, fits_title, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
@@ -103,7 +103,7 @@ def follow(
     step, for reads that need a new value.
     """
     rules: Sequence[Rule] = playbook.rules_of(goal)
-    past = Past(rules, values, history)
+    past = EarlierSteps(rules, values, history)
     if past.failed_twice and not answer_only:
         question = f"{past.turns[-1].thought} This failed twice: {past.turns[-1].told.strip()}{_read_of(sight)}"
         return _stop(STUCK, question, "failed twice", False)
@@ -154,7 +154,7 @@ def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | No
     return None
 
 
-def unmet(past: Past, values: Mapping[str, Value], sight: Sight) -> list[Condition]:
+def unmet(past: EarlierSteps, values: Mapping[str, Value], sight: Sight) -> list[Condition]:
     """Return the conditions that the last step requires afterwards and that do not hold."""
     if past.last is None:
         return []
@@ -162,7 +162,7 @@ def unmet(past: Past, values: Mapping[str, Value], sight: Sight) -> list[Conditi
     return [wanted for wanted in rule.do[place].then if not is_visible(wanted, values, sight)]
 
 
-def _waits_for_effect(past: Past, values: Mapping[str, Value], sight: Sight) -> Decision | None:
+def _waits_for_effect(past: EarlierSteps, values: Mapping[str, Value], sight: Sight) -> Decision | None:
     """Return a wait, or later a stop, while the last step's required effect is missing; ``None`` if it is not."""
     lacking = unmet(past, values, sight)
     if not lacking or past.last is None:
@@ -194,7 +194,7 @@ def _in_words(wanted: Condition) -> str:
 
 
 def _holding(
-    rule: Rule, values: Mapping[str, Value], past: Past, sight: Sight, old: Mapping[str, Value]
+    rule: Rule, values: Mapping[str, Value], past: EarlierSteps, sight: Sight, old: Mapping[str, Value]
 ) -> dict[str, Value] | None:
     """Return the values that a rule may use if it holds, otherwise ``None``."""
     if not (is_meant(rule, values) and _is_its_turn(rule, past) and is_shown(rule, values, sight)):
@@ -252,7 +252,7 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
     return shows_element(filled, filled.text, sight)
 
 
-def _is_its_turn(rule: Rule, past: Past) -> bool:
+def _is_its_turn(rule: Rule, past: EarlierSteps) -> bool:
     """Return whether a rule may begin after the earlier steps, or is to continue."""
     only_waits = all(action.wait is not None for action in rule.do)
     if only_waits and past.waits >= rule.patience:
@@ -263,7 +263,7 @@ def _is_its_turn(rule: Rule, past: Past) -> bool:
     return under_way or waiting or may_begin(rule, past)
 
 
-def may_begin(rule: Rule, past: Past, *, late: bool = False) -> bool:
+def may_begin(rule: Rule, past: EarlierSteps, *, late: bool = False) -> bool:
     """Return whether a rule may begin after the earlier steps. With ``late``, the waits are ignored."""
     if (past.waits < rule.waited and not late) or past.times(rule.id, rule.since) >= rule.limit:
         return False
@@ -276,7 +276,7 @@ def may_begin(rule: Rule, past: Past, *, late: bool = False) -> bool:
     return not any(past.times(other, rule.since) for other in rule.unless_done)
 
 
-def _follow(rule: Rule, past: Past, sight: Sight, values: Mapping[str, Value], written: Written) -> Decision:
+def _follow(rule: Rule, past: EarlierSteps, sight: Sight, values: Mapping[str, Value], written: Written) -> Decision:
     place = past.next_in(rule)
     if place == len(rule.do):
         if past.waits < rule.patience:
@@ -336,17 +336,17 @@ def write_step(action: Action, values: Mapping[str, Value], sight: Sight, writte
 def find(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
     """Return the box of a target, by the first of its alternatives that finds it.
 
-    Raises `NotFound` if none does. Raises `Several` as soon as one matches two places equally well.
+    Raises `NotFound` if none does. Raises `AmbiguousTarget` as soon as one matches two places equally well.
     """
     try:
         return _found(target, values, sight)
-    except (Several, Disagrees):
+    except (AmbiguousTarget, ContradictedTarget):
         raise
     except NotFound:
         for other in target.or_:
             try:
                 return find(other, values, sight)
-            except (Several, Disagrees):
+            except (AmbiguousTarget, ContradictedTarget):
                 raise
             except NotFound:
                 continue
@@ -365,14 +365,14 @@ def _found(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
         label = label_of(target.field, values)
         box = field_of(label, sight) or sight.field_at(label)
         if box is None:
-            raise Several if len(sight.find(label)) > 1 and sight.anchor(label) is None else NotFound
+            raise AmbiguousTarget if len(sight.find(label)) > 1 and sight.anchor(label) is None else NotFound
         return box
     if target.text is not None:
         try:
             return _written(target, values, sight)
         except NotFound as error:
             # Two equal texts are ambiguous, unless a person has named the element.
-            if target.picture is None or (not target.is_named and isinstance(error, Several)):
+            if target.picture is None or (not target.is_named and isinstance(error, AmbiguousTarget)):
                 raise
     return _pictured(target, values, sight)
 
@@ -399,7 +399,7 @@ def _written(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
         return found[0].box
     box = sight.anchor(text) if found else None
     if box is None:
-        raise Several if found else NotFound
+        raise AmbiguousTarget if found else NotFound
     return box
 
 
@@ -416,11 +416,11 @@ def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
     if not target.relations:
         box = place_of(places)
         if box is None:
-            raise Several if len(places) > 1 else NotFound
+            raise AmbiguousTarget if len(places) > 1 else NotFound
         return box
     found = _beside([Line("", place.box) for place in places], target, values, sight)
     if len(found) != 1:
-        raise Several if found else NotFound
+        raise AmbiguousTarget if found else NotFound
     return found[0].box
 
 
@@ -484,6 +484,6 @@ def _read_of(sight: Sight, what: str = "The screen") -> str:
     Not every model may see the reported texts.
     """
     texts = [line.text for line in (sight.shown or sight).lines]
-    if not texts and is_told(sight):
+    if not texts and is_fully_reported(sight):
         return ""
     return f" {what} reads: {'; '.join(texts[:MOST_READ]) or 'no text at all'}."

@@ -24,7 +24,7 @@ from holo_tasks.scripts.params import check_no_secret, parameter_schema, typed
 from holo_tasks.scripts.plan import Plan
 from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_version, states_in
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
-from holo_tasks.scripts.script_view import PLAYBOOK, SCRIPT, Eyes
+from holo_tasks.scripts.script_view import PLAYBOOK, SCRIPT, ScreenReader
 from holo_tasks.scripts.step_outcome import Heal
 from holo_tasks.scripts.values import fill
 from holo_tasks.vision.ocr_reader import Reader
@@ -154,9 +154,11 @@ class Script:
         """
         self.check_values()
         if isinstance(self._source, Playbook):
-            eyes = Eyes(reader, recognizer, self._known(screens))
+            eyes = ScreenReader(reader, recognizer, self._known(screens))
             return PlaybookBrain(self._source, self.name, self._values, eyes)
-        return FunctionBrain(self._source, self._values, Eyes(reader), recognizer or ScreenRecognizer(reader), screens)
+        return FunctionBrain(
+            self._source, self._values, ScreenReader(reader), recognizer or ScreenRecognizer(reader), screens
+        )
 
     def _known(self, screens: Screens | None) -> Sequence[State]:
         """Return the states that a playbook may name. Raises `InvalidUsage` if it names another one."""

@@ -1,4 +1,4 @@
-"""What scripts know of a walk: the contents of the screen (`Eyes`), and the outcome of the last step (`Ears`)."""
+"""Read the screen of a walk for scripts (`ScreenReader`), and the outcome of the last step (`OutcomeReader`)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Generic, TypeVar, overload
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.elements.known_elements import known
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.ports import TellsElements, TellsWindows
+from holo_tasks.core.ports import ReportsElements, ReportsWindows
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Did, Told
+from holo_tasks.core.prompts.transcript import ModelStep, StepResult
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.screen.states import Recognizer, State
 from holo_tasks.core.screen.window_titles import titles_on
-from holo_tasks.core.texts.outside import defused
-from holo_tasks.loop.ask_model.take_picture import Seen
+from holo_tasks.core.texts.outside_text import defused
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.actions import AtState, Condition, ShownWindow, Target
@@ -31,13 +31,13 @@ from holo_tasks.vision.element_check import ElementCheck, shared_check
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Line, Sight
-from holo_tasks.vision.template_match import Found
+from holo_tasks.vision.template_match import FoundPicture
 
 SCRIPT, PLAYBOOK = "script", "playbook"
 """Names of the layers of Python scripts and of playbooks."""
 
 
-class Needs(Flag):
+class ScreenNeeds(Flag):
     """The facts that are needed about a screen: its text, its elements, its windows, its state."""
 
     TEXT = auto()
@@ -46,31 +46,31 @@ class Needs(Flag):
     STATE = auto()
 
 
-def needs_for(targets: Sequence[Target]) -> Needs:
+def needs_for(targets: Sequence[Target]) -> ScreenNeeds:
     """Return the facts that are needed to find some targets."""
-    needs = Needs(0)
+    needs = ScreenNeeds(0)
     for way in (way for target in targets for way in target.ways):
         if way.is_named or way.field is not None:
-            needs |= Needs.ELEMENTS
+            needs |= ScreenNeeds.ELEMENTS
         if not way.is_named:
-            needs |= Needs.TEXT
+            needs |= ScreenNeeds.TEXT
     return needs
 
 
-def needs_of_condition(wanted: Condition) -> Needs:
+def needs_of_condition(wanted: Condition) -> ScreenNeeds:
     """Return the facts that are needed to check a condition."""
     match wanted:
         case str():
-            return Needs.TEXT
+            return ScreenNeeds.TEXT
         case ShownWindow():
-            return Needs.WINDOWS
+            return ScreenNeeds.WINDOWS
         case AtState():
-            return Needs.STATE
+            return ScreenNeeds.STATE
         case _:
-            return Needs.ELEMENTS
+            return ScreenNeeds.ELEMENTS
 
 
-class Eyes:
+class ScreenReader:
     """Reads the newest screen of a walk, as far as the walk is shown it.
 
     Targets are found on the original screen, which never leaves this machine. Values are read from the redacted screen,
@@ -84,33 +84,33 @@ class Eyes:
         self._reader = reader or shared_reader()
         self._recognizer, self._states = recognizer, states
         self._check = shared_check() if reader is None else ElementCheck(reader)
-        self._last: tuple[Seen, Sight] | None = None
+        self._last: tuple[NewestScreen, Sight] | None = None
 
-    async def sight(self, walk: Walk, needs: Needs = Needs.TEXT, *, told: bool = False) -> Sight:
+    async def sight(self, walk: Walk, needs: ScreenNeeds = ScreenNeeds.TEXT, *, reported: bool = False) -> Sight:
         """Return the needed contents of the screen, in pixels of the shown part.
 
-        The screen is read by OCR if a program does not report its elements. If all do and ``told`` is set, OCR reads
-        only the places of the requested texts, and the whole screen if these are not enough. Use such a sight in
+        The screen is read by OCR if a program does not report its elements. If all do and ``reported`` is set, OCR
+        reads only the places of the requested texts, and the whole screen if these are not enough. Use such a sight in
         another thread.
         """
         seen = walk.seen
         if seen is None:
             raise InvalidUsage("Look at the screen before deciding.")
-        if Needs.WINDOWS in needs and seen.frame.windows is None:
+        if ScreenNeeds.WINDOWS in needs and seen.frame.windows is None:
             seen = await _with_windows(walk)
-        sight = await self._sight(walk, seen, needs, told=told)
-        if Needs.STATE in needs and self._recognizer is not None and self._states:
+        sight = await self._sight(walk, seen, needs, reported=reported)
+        if ScreenNeeds.STATE in needs and self._recognizer is not None and self._states:
             state = await self._recognizer.recognize(seen.frame, self._states)
             sight = replace(sight, state="" if state is None else state.name)
         return replace(sight, windows=titles_on(seen.frame, seen.shot.region))
 
-    async def _sight(self, walk: Walk, seen: Seen, needs: Needs, *, told: bool) -> Sight:
-        elements = _elements(walk) if Needs.ELEMENTS in needs else None
+    async def _sight(self, walk: Walk, seen: NewestScreen, needs: ScreenNeeds, *, reported: bool) -> Sight:
+        elements = _elements(walk) if ScreenNeeds.ELEMENTS in needs else None
         tree = None if elements is None else await elements.read()
-        reads = Needs.TEXT in needs or (Needs.ELEMENTS in needs and (tree is None or not tree.complete))
+        reads = ScreenNeeds.TEXT in needs or (ScreenNeeds.ELEMENTS in needs and (tree is None or not tree.complete))
         if self._last is None or self._last[0] is not seen:
             self._last = None
-        instead = told and reads and tree is not None and tree.complete and self._last is None
+        instead = reported and reads and tree is not None and tree.complete and self._last is None
         if reads and self._last is None and not instead:
             self._last = seen, await asyncio.to_thread(self._read, seen, seen.shot.region)
         read = self._later(seen) if instead else _unread(seen) if self._last is None else self._last[1]
@@ -120,7 +120,7 @@ class Eyes:
         return await asyncio.to_thread(self._with_elements, read, tree, shown, seen, instead)
 
     def _with_elements(
-        self, sight: Sight, tree: ElementTree, shown: ElementTree, seen: Seen, instead: bool = False
+        self, sight: Sight, tree: ElementTree, shown: ElementTree, seen: NewestScreen, instead: bool = False
     ) -> Sight:
         """Return a sight with the elements. Masked elements are left out of the part for outside."""
         region = seen.shot.region
@@ -129,18 +129,18 @@ class Eyes:
         shows = with_elements(sight.shown or sight, part, outside, self._check, instead=instead)
         return replace(self._until_read(found, seen), shown=self._until_read(shows, seen))
 
-    def _until_read(self, sight: Sight, seen: Seen) -> Sight:
+    def _until_read(self, sight: Sight, seen: NewestScreen) -> Sight:
         """Return a sight that uses the OCR result as soon as the whole screen was read."""
 
         def has(label: str) -> bool | None:
-            return None if self._last and self._last[0] is seen else sight.told(label)
+            return None if self._last and self._last[0] is seen else sight.reported(label)
 
         def row(label: str) -> Sequence[Line] | None:
             return None if self._last and self._last[0] is seen else sight.row(label)
 
-        return replace(sight, told=has, row=row)
+        return replace(sight, reported=has, row=row)
 
-    def _later(self, seen: Seen) -> Sight:
+    def _later(self, seen: NewestScreen) -> Sight:
         """Return a sight whose OCR runs at the first question that needs it."""
 
         @cache
@@ -149,15 +149,15 @@ class Eyes:
             return self._last[1]
 
         def later(of: Callable[[], Sight]) -> Sight:
-            lines, fields = Later(lambda: of().lines), Later(lambda: of().fields)
-            colored = Later(lambda: of().colored_fields)
+            lines, fields = LazySequence(lambda: of().lines), LazySequence(lambda: of().fields)
+            colored = LazySequence(lambda: of().colored_fields)
             return replace(_unread(seen), lines=lines, fields=fields, colored_fields=colored, pictures=_pictures(of))
 
         found = later(read)
         masked = seen.redacted.rgb != seen.frame.rgb
         return replace(found, shown=later(lambda: read().shown or read())) if masked else found
 
-    def _read(self, seen: Seen, region: Box | None) -> Sight:
+    def _read(self, seen: NewestScreen, region: Box | None) -> Sight:
         sight = self._read_frame(seen.frame, region)
         if seen.redacted.rgb == seen.frame.rgb:
             return sight
@@ -176,7 +176,7 @@ class Eyes:
 T = TypeVar("T")
 
 
-class Later(Sequence[T], Generic[T]):
+class LazySequence(Sequence[T], Generic[T]):
     """A sequence that is computed at its first use."""
 
     def __init__(self, find: Callable[[], Sequence[T]]) -> None:
@@ -195,7 +195,7 @@ class Later(Sequence[T], Generic[T]):
         return self._find()[place]
 
 
-def _pictures(of: Callable[[], Sight]) -> Callable[[Path], Sequence[Found]]:
+def _pictures(of: Callable[[], Sight]) -> Callable[[Path], Sequence[FoundPicture]]:
     """Return a function that finds smaller pictures on a sight that is read later."""
     return lambda file: of().pictures(file)
 
@@ -204,52 +204,52 @@ def _part(frame: Frame, region: Box | None) -> Frame:
     return frame if region is None else frame.crop(region)
 
 
-def _unread(seen: Seen) -> Sight:
+def _unread(seen: NewestScreen) -> Sight:
     return Sight((), Size(seen.shot.area.width, seen.shot.area.height))
 
 
 def _elements(walk: Walk) -> Elements | None:
     """Return the reader of elements; ``None`` on a desktop that reports none."""
-    desktop = walk.doors.desktop
-    return walk.doors.elements or (Elements(desktop) if isinstance(desktop, TellsElements) else None)
+    desktop = walk.services.desktop
+    return walk.services.elements or (Elements(desktop) if isinstance(desktop, ReportsElements) else None)
 
 
-def have_windows_told(desktop: object) -> None:
+def report_windows(desktop: object) -> None:
     """Let frames contain the windows from now on. Raises `InvalidUsage` if the desktop does not support this."""
-    if getattr(desktop, "far", "") or not isinstance(desktop, TellsWindows):
+    if getattr(desktop, "far", "") or not isinstance(desktop, ReportsWindows):
         raise InvalidUsage("A playbook asks for a window, but the windows on this screen are not known.")
     desktop.tells_windows = True
 
 
-async def _with_windows(walk: Walk) -> Seen:
+async def _with_windows(walk: Walk) -> NewestScreen:
     """Look again with windows. Without them, a condition on a window cannot be checked."""
-    have_windows_told(walk.doors.desktop)
+    report_windows(walk.services.desktop)
     seen = await walk.look()
     if seen.frame.windows is None:
         raise InvalidUsage("A playbook asks for a window, but this desktop does not report its windows.")
     return seen
 
 
-class Ears:
+class OutcomeReader:
     """Finds the outcome of the last step in the transcript."""
 
     def __init__(self) -> None:
         self._given: tuple[Step, int] | None = None
 
-    def gave(self, step: Step, walk: Walk) -> None:
+    def remember(self, step: Step, walk: Walk) -> None:
         """Remember the step that is done next."""
         self._given = step, len(walk.transcript.entries)
 
-    def heard(self, walk: Walk) -> tuple[Step, Told] | None:
+    def last_outcome(self, walk: Walk) -> tuple[Step, StepResult] | None:
         """Return the last step and its outcome; ``None`` without a step, or if it was not done."""
         given, self._given = self._given, None
         if given is None:
             return None
         step, start = given
         later = walk.transcript.entries[start:]
-        for did, told in pairwise(later):
-            if isinstance(did, Did) and isinstance(told, Told) and did.step.tool_call == step.tool_call:
-                return step, told
+        for did, result in pairwise(later):
+            if isinstance(did, ModelStep) and isinstance(result, StepResult) and did.step.tool_call == step.tool_call:
+                return step, result
         return None
 
 

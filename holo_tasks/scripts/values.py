@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from holo_tasks.scripts.actions import ElementTarget, Shown
-from holo_tasks.scripts.element_search import Disagrees, NotFound, text_of
+from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, text_of
 from holo_tasks.scripts.playbook import Read
-from holo_tasks.vision.screen_text import Filled, Sight
+from holo_tasks.vision.screen_text import FilledLabel, Sight
 
 Value: TypeAlias = str | int | bool | None
 
@@ -27,7 +27,7 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
 def label_of(template: str, values: Mapping[str, Value]) -> str:
     """Replace ``{name}`` in a text that is searched on the screen. The result demands an exact match of the values."""
     put_in = [_as_text(values[name]) for name in _PLACEHOLDER.findall(template) if name in values]
-    return Filled(fill(template, values), put_in) if put_in else fill(template, values)
+    return FilledLabel(fill(template, values), put_in) if put_in else fill(template, values)
 
 
 def fits_title(pattern: str, values: Mapping[str, Value], title: str) -> bool:
@@ -63,8 +63,8 @@ def read_values(
 ) -> dict[str, Value] | None:
     """Read values from the screen; return ``None`` if one that is not optional cannot be read for certain.
 
-    ``values`` may be used in the labels. Raises `Disagrees` if programs report an element that is not optional and the
-    picture shows something else there.
+    ``values`` may be used in the labels. Raises `ContradictedTarget` if programs report an element that is not optional
+    and the picture shows something else there.
     """
     found: dict[str, Value] = {}
     for name, read in wanted.items():
@@ -91,13 +91,13 @@ def convert(text: str, kind: str) -> Value:
 
 
 def _text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str | None:
-    told = None if read.element is None else _told_for(read.element, read.optional, values, sight)
+    reported = None if read.element is None else _told_for(read.element, read.optional, values, sight)
     if read.right_of is not None:
-        return sight.right_of(read.right_of) if told is None else told
-    if read.line is None or told == "":
-        return told
+        return sight.right_of(read.right_of) if reported is None else reported
+    if read.line is None or reported == "":
+        return reported
     pattern = re.compile(read.line, re.IGNORECASE)
-    texts = [line.text for line in sight.lines] if told is None else [told]
+    texts = [line.text for line in sight.lines] if reported is None else [reported]
     found = {m[1] for m in (pattern.fullmatch(text.strip()) for text in texts) if m}
     # Two different matches: no value is better than a wrong one.
     return found.pop() if len(found) == 1 else None
@@ -108,7 +108,7 @@ def _told_for(wanted: ElementTarget, optional: bool, values: Mapping[str, Value]
     filled = wanted.model_copy(update=filled_in(wanted, values))
     try:
         return text_of(filled, filled.relations, sight)
-    except Disagrees:
+    except ContradictedTarget:
         if optional:
             return ""
         raise

@@ -44,7 +44,7 @@ Kind: TypeAlias = Literal["text", "drawing", "area", "spot"]
 
 
 @dataclass(frozen=True)
-class Thing:
+class MarkCandidate:
     """A candidate for a mark. A spot is a check box, a radio button or a round icon."""
 
     kind: Kind
@@ -52,7 +52,7 @@ class Thing:
     text: str = ""
 
 
-def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[Thing], list[Box]]:
+def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[MarkCandidate], list[Box]]:
     """Return the things on a picture whose lines OCR has read, and its areas from small to large."""
     edges = edges_of(pixels)
     areas = [area for area in areas_of(pixels, edges) if not _is_in_letter(area.box, lines)]
@@ -70,7 +70,7 @@ def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[Thing], list[
         for box in drawings_of(without_insides(edges, told))
         if not any(alike(box, area) for area in boxes) and not any(spot.box.contains(box.center) for spot in marked)
     ]
-    return [*texts, *marked, *(Thing("drawing", box) for box in drawings)], boxes
+    return [*texts, *marked, *(MarkCandidate("drawing", box) for box in drawings)], boxes
 
 
 def _is_in_letter(area: Box, lines: Sequence[Line]) -> bool:
@@ -81,14 +81,14 @@ def _is_in_letter(area: Box, lines: Sequence[Line]) -> bool:
 
 def _texts_and_spots(
     lines: Sequence[Line], spots: list[Box], areas: list[Box], edges: Pixels
-) -> tuple[list[Thing], list[Thing], list[Box]]:
+) -> tuple[list[MarkCandidate], list[MarkCandidate], list[Box]]:
     """Separate check boxes from letters, and give them the texts next to them.
 
     Returns the texts, the check boxes and other spots, and the boxes of the texts that became labels.
     """
     free = {spot for spot in spots if not any(line.box.contains(spot.center) for line in lines)}
-    texts: list[Thing] = []
-    given: dict[Box, Thing] = {}
+    texts: list[MarkCandidate] = []
+    given: dict[Box, MarkCandidate] = {}
     fitted = [_fitted(line.text, line.box, edges) for line in lines]
     usual = _usual_height(fitted)
     for piece in (piece for text in fitted for piece in _pieces(text, areas, edges, usual)):
@@ -102,12 +102,12 @@ def _texts_and_spots(
             texts.append(piece)
     texts = _joined(texts, areas, usual)
     for spot in sorted(free - given.keys(), key=lambda box: (box.top, box.left)):
-        beside = _text_beside(spot, texts)
-        if beside is not None:
-            texts.remove(beside)
-        given[spot] = beside or Thing("text", spot)
+        own_label = _text_beside(spot, texts)
+        if own_label is not None:
+            texts.remove(own_label)
+        given[spot] = own_label or MarkCandidate("text", spot)
     labels = [label.box for label in given.values()]
-    return texts, [Thing("spot", spot, label.text) for spot, label in given.items()], labels
+    return texts, [MarkCandidate("spot", spot, label.text) for spot, label in given.items()], labels
 
 
 def _spot_before(text: Box, spots: Iterable[Box], edges: Pixels) -> Box | None:
@@ -125,7 +125,7 @@ def _spot_before(text: Box, spots: Iterable[Box], edges: Pixels) -> Box | None:
     return None
 
 
-def _spots_only(text: Thing, spots: Iterable[Box], texts: Iterable[Thing], edges: Pixels) -> list[Box]:
+def _spots_only(text: MarkCandidate, spots: Iterable[Box], texts: Iterable[MarkCandidate], edges: Pixels) -> list[Box]:
     """Return the spots that were read as a text, if the text consists of spots only.
 
     A single digit or letter counts as a spot only before another text.
@@ -142,7 +142,7 @@ def _spots_only(text: Thing, spots: Iterable[Box], texts: Iterable[Thing], edges
     return [] if letter and _text_beside(here[0], texts) is None else here
 
 
-def _text_beside(spot: Box, texts: Iterable[Thing]) -> Thing | None:
+def _text_beside(spot: Box, texts: Iterable[MarkCandidate]) -> MarkCandidate | None:
     """Return the text right after a spot. OCR may have taken a part of the spot as text."""
     near = [
         text
@@ -153,7 +153,7 @@ def _text_beside(spot: Box, texts: Iterable[Thing]) -> Thing | None:
     return min(near, key=lambda text: text.box.left, default=None)
 
 
-def _pieces(whole: Thing, areas: Iterable[Box], edges: Pixels, usual: float) -> list[Thing]:
+def _pieces(whole: MarkCandidate, areas: Iterable[Box], edges: Pixels, usual: float) -> list[MarkCandidate]:
     """Return a text in pieces, if OCR joined several texts of a row.
 
     The pieces are far apart or in different areas. Otherwise returns the text itself.
@@ -194,7 +194,7 @@ def _sides_within(text: Box, areas: Iterable[Box]) -> list[int]:
     return [side for area in crossed for side in (area.left, area.right) if text.left + 2 < side < text.right - 2]
 
 
-def _fitted(text: str, box: Box, edges: Pixels, *, trim: int | None = None) -> Thing:
+def _fitted(text: str, box: Box, edges: Pixels, *, trim: int | None = None) -> MarkCandidate:
     """Return a text with the smallest box around its ink, because OCR's boxes are wider."""
     import numpy as np
 
@@ -213,7 +213,7 @@ def _fitted(text: str, box: Box, edges: Pixels, *, trim: int | None = None) -> T
         box = Box(left, top, int(columns[-1] - columns[0]) + 1, int(rows[-1] - rows[0]) + 1)
     # OCR reads an icon as a single character that is not on a keyboard.
     sign = len(text) == 1 and not (text.isascii() or text in "×€£§")
-    return Thing("text", box, "" if sign else text)
+    return MarkCandidate("text", box, "" if sign else text)
 
 
 def _without_neighbors(ink: Any) -> None:
@@ -240,15 +240,15 @@ def _cut(text: str, shares: list[float]) -> list[str]:
     return [text[start:end].strip() for start, end in pairwise([0, *sorted(cuts), len(text)])]
 
 
-def _usual_height(texts: Iterable[Thing]) -> float:
+def _usual_height(texts: Iterable[MarkCandidate]) -> float:
     """Return the usual height of texts without descenders."""
     heights = sorted(text.box.height for text in texts)
     return float(heights[len(heights) // 4]) if heights else 0.0
 
 
-def _joined(texts: Iterable[Thing], areas: Sequence[Box], usual: float) -> list[Thing]:
+def _joined(texts: Iterable[MarkCandidate], areas: Sequence[Box], usual: float) -> list[MarkCandidate]:
     """Join neighboring texts of a row whose gap is not wider than between words, because OCR splits texts."""
-    found: list[Thing] = []
+    found: list[MarkCandidate] = []
     for text in sorted(texts, key=lambda thing: (thing.box.left, thing.box.top)):
         for n, before in enumerate(found):
             if abs(text.box.top - before.box.top) > _TALLEST_TEXT:
@@ -259,7 +259,9 @@ def _joined(texts: Iterable[Thing], areas: Sequence[Box], usual: float) -> list[
             if alike and all(
                 area.encloses(text.box, slack=LINE) == area.encloses(before.box, slack=LINE) for area in areas
             ):
-                found[n] = Thing("text", Box.around((before.box, text.box)), f"{before.text} {text.text}".strip())
+                found[n] = MarkCandidate(
+                    "text", Box.around((before.box, text.box)), f"{before.text} {text.text}".strip()
+                )
                 break
         else:
             found.append(text)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.set_of_mark.elements import LINE, Thing, things_on
+from holo_tasks.set_of_mark.elements import LINE, MarkCandidate, things_on
 from holo_tasks.vision.screen_text import Line, on_row
 
 if TYPE_CHECKING:
@@ -83,13 +83,13 @@ def resolve(marks: Iterable[Mark], number: int) -> Point:
     )
 
 
-def _with_margin(thing: Thing, size: Size) -> Box:
+def _with_margin(thing: MarkCandidate, size: Size) -> Box:
     """Return the box of a mark, within the picture. Texts and drawings get a margin of two pixels."""
     air = 0 if thing.kind == "area" else 2
     return thing.box.grown(air).cut_to(Box.whole(size))
 
 
-def _priority(thing: Thing, pixels: Pixels) -> int:
+def _priority(thing: MarkCandidate, pixels: Pixels) -> int:
     if thing.kind in ("area", "spot"):
         return 2
     return 1 if thing.kind == "drawing" or _is_colored(thing.box, pixels) else 0
@@ -106,9 +106,9 @@ def _is_colored(box: Box, pixels: Pixels) -> bool:
     return bool(shift.max() - shift.min() >= _COLORED)
 
 
-def _in_reading_order(things: Iterable[Thing]) -> list[Thing]:
+def _in_reading_order(things: Iterable[MarkCandidate]) -> list[MarkCandidate]:
     """Return things by rows from top to bottom. A tall thing belongs to the row of its first line."""
-    rows: list[list[tuple[Box, Thing]]] = []
+    rows: list[list[tuple[Box, MarkCandidate]]] = []
     heads = [(Box(t.box.left, t.box.top, t.box.width, min(t.box.height, 32)), t) for t in things]
     for head, thing in sorted(heads, key=lambda pair: (pair[0].center.y, pair[0].left, pair[0].top, pair[0].width)):
         if rows and on_row(rows[-1][0][0], head):
@@ -118,7 +118,7 @@ def _in_reading_order(things: Iterable[Thing]) -> list[Thing]:
     return [thing for row in rows for _, thing in sorted(row, key=lambda pair: (pair[0].left, pair[0].top))]
 
 
-def _without_containers(things: list[Thing], areas: list[Box], picture: int) -> list[Thing]:
+def _without_containers(things: list[MarkCandidate], areas: list[Box], picture: int) -> list[MarkCandidate]:
     """Decide for each area, the smallest first, whether the area or its content gets a mark."""
     kept = [thing for thing in things if thing.kind != "drawing"]
     for drawing in (thing for thing in things if thing.kind == "drawing"):
@@ -131,11 +131,11 @@ def _without_containers(things: list[Thing], areas: list[Box], picture: int) -> 
         if verdict is not None:
             text, swallowed = verdict
             kept = [thing for thing in kept if thing not in swallowed]
-            kept.append(Thing("area", area, text))
+            kept.append(MarkCandidate("area", area, text))
     return kept
 
 
-def _as_mark(area: Box, inside: list[Thing], picture: int) -> tuple[str, list[Thing]] | None:
+def _as_mark(area: Box, inside: list[MarkCandidate], picture: int) -> tuple[str, list[MarkCandidate]] | None:
     """Return the text of an area, and the things that it replaces.
 
     Returns ``None`` if the area is only a container of other things.
@@ -163,7 +163,7 @@ def _as_mark(area: Box, inside: list[Thing], picture: int) -> tuple[str, list[Th
     return " ".join(thing.text for thing in _in_reading_order(texts)), [*texts, *near]
 
 
-def _as_mark_with_drawings(area: Box, drawings: list[Thing]) -> tuple[str, list[Thing]] | None:
+def _as_mark_with_drawings(area: Box, drawings: list[MarkCandidate]) -> tuple[str, list[MarkCandidate]] | None:
     picture = Box.around(thing.box for thing in drawings)
     if _are_close(drawings):
         if _is_centered(picture, area) and area.width <= 3 * picture.width + 40:
@@ -175,7 +175,7 @@ def _as_mark_with_drawings(area: Box, drawings: list[Thing]) -> tuple[str, list[
     return ("", []) if len(drawings) == 1 else None
 
 
-def _is_one_text(area: Box, texts: list[Thing]) -> bool:
+def _is_one_text(area: Box, texts: list[MarkCandidate]) -> bool:
     """Return whether the texts in an area are one label: a row without wide gaps, or a few centered lines."""
     if len(texts) == 1:
         return True
@@ -188,7 +188,7 @@ def _is_one_text(area: Box, texts: list[Thing]) -> bool:
     return (centered and area.height <= 2 * label.height and len(texts) <= 3) or _is_wrapped(area, texts)
 
 
-def _is_wrapped(area: Box, texts: list[Thing]) -> bool:
+def _is_wrapped(area: Box, texts: list[MarkCandidate]) -> bool:
     """Return whether texts are lines of one paragraph.
 
     Then the first word of a line did not fit into the line before.
@@ -207,11 +207,11 @@ def _is_wrapped(area: Box, texts: list[Thing]) -> bool:
     return True
 
 
-def _smallest(things: Iterable[Thing]) -> int:
+def _smallest(things: Iterable[MarkCandidate]) -> int:
     return min(thing.box.height for thing in things)
 
 
-def _are_close(things: list[Thing]) -> bool:
+def _are_close(things: list[MarkCandidate]) -> bool:
     boxes = sorted((thing.box for thing in things), key=lambda box: box.left)
     return all(after.left - before.right <= 8 for before, after in pairwise(boxes))
 

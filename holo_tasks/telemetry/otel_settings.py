@@ -34,7 +34,7 @@ class OtelSettings:
         return bool(self.traces or self.metrics)
 
 
-def wanted_by(environ: Mapping[str, str], *, local_only: bool) -> OtelSettings:
+def requested_by(environ: Mapping[str, str], *, local_only: bool) -> OtelSettings:
     """Return the exporters that the environment asks for: none, unless it names an endpoint or an exporter.
 
     Raises `InvalidUsage` in local-only mode if an exporter would send to another machine.

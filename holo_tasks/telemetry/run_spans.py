@@ -1,7 +1,7 @@
 """Turn the recorded events of one run into spans and counts.
 
 `RunSpans` reads only the events' kinds, times, counts and values from the closed lists of `names`. It never reads text
-from an event. `watch_factory` creates it when a collector is configured.
+from an event. `observer_factory` creates it when a collector is configured.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from holo_tasks.core.screen.frame import Shot
 from holo_tasks.telemetry import names
 from holo_tasks.telemetry.meters import Meters
 from holo_tasks.telemetry.names import Door, listed
-from holo_tasks.telemetry.watch import Watch
+from holo_tasks.telemetry.run_observer import RunObserver
 
 FLUSH_S, KILLED_FLUSH_S = 3.0, 0.5
 """How long the end of a run waits for telemetry to be sent, in seconds; the second value is for a killed run. What is
@@ -70,7 +70,7 @@ class _Scope:
 
 
 @dataclass
-class RunSpans(Watch):
+class RunSpans(RunObserver):
     """Exports spans and counts of one run, over all its desktops."""
 
     tracer: Tracer

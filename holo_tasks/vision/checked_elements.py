@@ -10,7 +10,7 @@ from dataclasses import replace
 from holo_tasks.core.elements.elements import NOWHERE, ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.core.texts.outside import defused
+from holo_tasks.core.texts.outside_text import defused
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.expected_texts import ExpectedTexts
@@ -28,13 +28,13 @@ def with_elements(
     found = replace(
         sight,
         elements=tree,
-        disagrees=lambda element, also: check.why_not(frame, tree, element, also),
+        disagrees=lambda element, also: check.contradiction(frame, tree, element, also),
         written=lambda box: check.read(frame, box) if can_read() else None,
     )
     if not instead:
         return found
     texts = ExpectedTexts(frame, tree, check)
-    return replace(found, told=texts.has, row=texts.row_of)
+    return replace(found, reported=texts.has, row=texts.row_of)
 
 
 def seen_in(tree: ElementTree, region: Box | None) -> ElementTree:

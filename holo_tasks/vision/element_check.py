@@ -102,7 +102,9 @@ class ElementCheck:
         self._reader = reader or shared_reader()
         self._known: OrderedDict[bytes, tuple[Line, ...]] = OrderedDict()
 
-    def why_not(self, frame: Frame, tree: ElementTree, element: Element, also: str = "", *, whole: bool = True) -> str:
+    def contradiction(
+        self, frame: Frame, tree: ElementTree, element: Element, also: str = "", *, whole: bool = True
+    ) -> str:
         """Return the reason why the picture contradicts an element, or an empty string.
 
         ``also`` is a text that may be written on it instead of its name. With ``whole``, the name of an element without
@@ -128,11 +130,11 @@ class ElementCheck:
         return "" if len(plain(read)) < LEAST_READ else self._by_text(frame, tree, element, also, lines)
 
     def at_once(self, frame: Frame, tree: ElementTree, element: Element, also: str = "") -> str | None:
-        """Return the result of `why_not` without ``whole``, or ``None`` if that needs text that is not cached."""
+        """Return the result of `contradiction` without ``whole``, or ``None`` if that needs text that is not cached."""
         known = ElementCheck(_UNREAD)
         known._known = self._known
         try:
-            return known.why_not(frame, tree, element, also, whole=False)
+            return known.contradiction(frame, tree, element, also, whole=False)
         except _Unread:
             return None
 

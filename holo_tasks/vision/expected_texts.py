@@ -14,9 +14,19 @@ from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.core.texts.outside import defused
+from holo_tasks.core.texts.outside_text import defused
 from holo_tasks.vision.element_check import WRITTEN_INTO, ElementCheck, is_bare
-from holo_tasks.vision.screen_text import LIKENESS, Filled, Line, Sight, gapped, holds_values, likeness, on_row, plain
+from holo_tasks.vision.screen_text import (
+    LIKENESS,
+    FilledLabel,
+    Line,
+    Sight,
+    gapped,
+    holds_values,
+    likeness,
+    on_row,
+    plain,
+)
 
 MOST_TEXTS = 400
 """On a screen with more texts, comparing them takes as long as reading the screen, so nothing is answered."""
@@ -71,7 +81,7 @@ class ExpectedTexts:
         ]
 
     def _reads(self, element: Element, label: str) -> bool:
-        if not isinstance(label, Filled) and self._check.row(self._frame, element.box, label) is not None:
+        if not isinstance(label, FilledLabel) and self._check.row(self._frame, element.box, label) is not None:
             return True
         return any(Sight(self._lines(element.box, room=room), self._frame.size).has(label) for room in (False, True))
 

@@ -11,7 +11,7 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.verdicts import changed_box
 from holo_tasks.core.secrets.mask_signs import signs
-from holo_tasks.loop.doors import FieldText
+from holo_tasks.loop.services import FieldText
 from holo_tasks.vision.colors import differing, most_common
 from holo_tasks.vision.input_fields import field_in
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
@@ -31,7 +31,7 @@ SURE = 0.85
 
 
 class FieldReader:
-    """Reads fields; a `loop.doors.ReadsField`. OCR is loaded at the first field that it is needed for."""
+    """Reads fields; a `loop.services.ReadsField`. OCR is loaded at the first field that it is needed for."""
 
     def __init__(self, reader: Reader | None = None) -> None:
         self._reader = reader

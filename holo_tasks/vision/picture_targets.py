@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holo_tasks.vision.screen_text import Sight
-from holo_tasks.vision.template_match import Found, places_of, reference
+from holo_tasks.vision.template_match import FoundPicture, places_of, reference
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -19,7 +19,7 @@ def with_pictures(sight: Sight, screen: Image.Image) -> Sight:
     """Return a sight that can find smaller pictures on ``screen``, by their files."""
 
     @cache
-    def pictures(file: Path) -> Sequence[Found]:
+    def pictures(file: Path) -> Sequence[FoundPicture]:
         import numpy as np
 
         return places_of(np.asarray(screen.convert("RGB")), reference(file))

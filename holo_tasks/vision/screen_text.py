@@ -17,7 +17,7 @@ from pathlib import Path
 
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.vision.template_match import Found
+from holo_tasks.vision.template_match import FoundPicture
 
 LIKENESS = 0.84
 """Least likeness of two labels, from 0 to 1. One wrong letter in seven passes; a wrong digit never does."""
@@ -33,7 +33,7 @@ OVERLAP = 0.5
 """Share of the height by which boxes of two words may overlap, because OCR adds space around each word."""
 
 
-class Filled(str):
+class FilledLabel(str):
     """A label with ``values`` filled in, such as an item's name. The values must be on the screen word for word.
 
     A similar name would be another item's.
@@ -41,7 +41,7 @@ class Filled(str):
 
     values: tuple[str, ...] = ()
 
-    def __new__(cls, label: str, values: Iterable[str]) -> Filled:
+    def __new__(cls, label: str, values: Iterable[str]) -> FilledLabel:
         made = super().__new__(cls, label)
         made.values = tuple(values)
         return made
@@ -65,8 +65,8 @@ class Sight:
     accessibility tree in pixels of the picture, or ``None`` if it was not requested.
 
     ``disagrees`` returns why the picture contradicts an element, or an empty string. ``written`` returns the text in a
-    box, or ``None`` without OCR. ``told`` returns whether a text is visible, and ``row`` the lines in a label's row.
-    Both use the places in the tree, and return ``None`` if only ``lines`` can answer.
+    box, or ``None`` without OCR. ``reported`` returns whether a text is visible, and ``row`` the lines in a label's
+    row. Both use the places in the tree, and return ``None`` if only ``lines`` can answer.
 
     ``windows`` are the titles of visible windows. ``state`` is the name of the program's state, empty for an unknown
     state. Both are ``None`` if they were not determined.
@@ -76,12 +76,12 @@ class Sight:
     size: Size
     fields: Sequence[Box] = ()
     colored_fields: Sequence[Box] = ()
-    pictures: Callable[[Path], Sequence[Found]] = field(default=lambda picture: (), compare=False, repr=False)
+    pictures: Callable[[Path], Sequence[FoundPicture]] = field(default=lambda picture: (), compare=False, repr=False)
     shown: Sight | None = None
     elements: ElementTree | None = None
     disagrees: Callable[[Element, str], str] = field(default=lambda element, also: "", compare=False, repr=False)
     written: Callable[[Box], str | None] = field(default=lambda box: None, compare=False, repr=False)
-    told: Callable[[str], bool | None] = field(default=lambda label: None, compare=False, repr=False)
+    reported: Callable[[str], bool | None] = field(default=lambda label: None, compare=False, repr=False)
     row: Callable[[str], Sequence[Line] | None] = field(default=lambda label: None, compare=False, repr=False)
     windows: Sequence[str] | None = None
     state: str | None = None
@@ -89,7 +89,7 @@ class Sight:
     @cached_property
     def as_read(self) -> Sight:
         """Return the same sight without shortcuts through the accessibility tree."""
-        return replace(self, told=lambda label: None, row=lambda label: None)
+        return replace(self, reported=lambda label: None, row=lambda label: None)
 
     def find(self, label: str) -> list[Line]:
         """Return the lines that are this label, best match first (`matches`).
@@ -108,7 +108,7 @@ class Sight:
 
     def has(self, label: str) -> bool:
         """Return whether a line, or neighboring words joined to a phrase, is this label."""
-        answer = self.told(label)
+        answer = self.reported(label)
         if answer is not None:
             return answer
         return any(matches(label, line.text) for line in self.lines) or any(
@@ -227,10 +227,10 @@ def matches(label: str, text: str) -> bool:
 def holds_values(label: str, text: str, *, told: bool = False) -> bool:
     """Return whether the values filled into a label are in a text, word for word.
 
-    Capital I equals l, because most fonts draw them alike. OCR may miss an accent. With ``told`` the text comes from
-    the program itself, so accents must match.
+    Capital I equals l, because most fonts draw them alike. OCR may miss an accent. With ``reported`` the text comes
+    from the program itself, so accents must match.
     """
-    values = label.values if isinstance(label, Filled) else ()
+    values = label.values if isinstance(label, FilledLabel) else ()
     return not values or any(_holds(label, values, text, told, fold) for fold in (str.casefold, _as_drawn))
 
 

@@ -180,7 +180,7 @@ class ScreenRecognizer:
         for element in tree.find(mark.role, mark.name):
             against = self._check.at_once(frame, tree, element, mark.text)
             if against is None:
-                check = partial(self._check.why_not, frame, tree, element, mark.text, whole=False)
+                check = partial(self._check.contradiction, frame, tree, element, mark.text, whole=False)
                 against = await asyncio.to_thread(check)
             if not against:
                 return True

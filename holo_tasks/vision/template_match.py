@@ -52,7 +52,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPicture:
     """A place where a picture was found. ``likeness`` is 1.0 only if all pixels are equal."""
 
     box: Box
@@ -70,7 +70,7 @@ def reference(png: Path | bytes) -> Reference:
         raise InvalidUsage(f"The picture {png} cannot be read: {error.strerror or error}.") from None
 
 
-def places_of(pixels: Pixels, wanted: Reference, likeness: float = LIKENESS) -> list[Found]:
+def places_of(pixels: Pixels, wanted: Reference, likeness: float = LIKENESS) -> list[FoundPicture]:
     """Return where a picture is on a larger one, best place first. Of overlapping places, only the best counts."""
     import numpy as np
 
@@ -79,21 +79,21 @@ def places_of(pixels: Pixels, wanted: Reference, likeness: float = LIKENESS) -> 
         return []
     max_difference = 600 * (1 - likeness)
     tops, lefts = _likely(pixels, wanted.pixels, max_difference)
-    found: list[Found] = []
+    found: list[FoundPicture] = []
     for top, left in zip(tops.tolist(), lefts.tolist(), strict=True):
         part = pixels[top : top + height, left : left + width]
         rate = _likeness(part, wanted.pixels, max_difference)
         if rate >= likeness - 1e-6:
             same = bool(np.array_equal(part, wanted.pixels))
-            found.append(Found(Box(left, top, width, height), 1.0 if same else min(rate, 0.9999)))
-    apart: list[Found] = []
+            found.append(FoundPicture(Box(left, top, width, height), 1.0 if same else min(rate, 0.9999)))
+    apart: list[FoundPicture] = []
     for one in sorted(found, key=lambda place: -place.likeness):
         if all(not one.box.intersects(other.box) for other in apart):
             apart.append(one)
     return apart
 
 
-def place_of(places: Sequence[Found]) -> Box | None:
+def place_of(places: Sequence[FoundPicture]) -> Box | None:
     """Return the box of the only place, or of the only exact match among several. Otherwise return ``None``."""
     if len(places) > 1 and not (places[0].likeness == 1.0 and places[1].likeness < 1.0):
         return None

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.desktop
 
 async def test_the_accessibility_bus_of_a_display_is_used_only_on_request(form, tmp_path: Path, monkeypatch) -> None:
     with own_bus(tmp_path) as theirs:
-        assert theirs.process is not None, theirs.why_not
+        assert theirs.process is not None, theirs.unavailable_reason
         async with VirtualDesktop() as lent:
             env = {**os.environ, "DISPLAY": lent.display, "XAUTHORITY": str(lent.authority)}
             program = subprocess.Popen(form("gtk3"), env=env | theirs.environment())

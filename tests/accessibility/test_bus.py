@@ -18,7 +18,7 @@ from dbus_fast.aio import MessageBus
 
 from holo_tasks.accessibility import bus
 from holo_tasks.accessibility.connection import DAEMON, DAEMON_PATH
-from holo_tasks.core.ports import TellsElements
+from holo_tasks.core.ports import ReportsElements
 from holo_tasks.desktop import VirtualDesktop, processes
 from holo_tasks.machine.proc import process, status_of
 from tests.accessibility.conftest import APPS, DEBIAN_PYTHON
@@ -34,7 +34,7 @@ def outer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     runtime = tmp_path / "run"
     runtime.mkdir(mode=0o700)
     with own_bus(runtime) as started:
-        assert started.process is not None, started.why_not
+        assert started.process is not None, started.unavailable_reason
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", started.address)
         yield started.address
@@ -61,7 +61,7 @@ async def test_a_program_cannot_reach_the_person_s_session_bus(outer, tmp_path, 
         assert told["address"] != outer
         assert str(desktop.authority.parent) in told["address"]
         mark = desktop.authority.parent.name
-        assert isinstance(desktop, TellsElements)
+        assert isinstance(desktop, ReportsElements)
     assert processes.belonging(mark, -1) == []
     if seen is not None:
         await asyncio.to_thread(until, lambda: whole(of_theirs) or seen.poll() is not None)  # it may have no display
@@ -133,8 +133,8 @@ async def test_a_user_without_an_account_has_no_accessibility_tree() -> None:
 def test_only_its_two_users_can_connect_to_a_bus(tmp_path) -> None:
     place = Path(tempfile.mkdtemp(prefix="holo-bus-")) / "bus"
     place.parent.chmod(0o755)
-    with own_bus(tmp_path, guest=bus.Guest(UID, UID, place)) as started:
-        assert started.process is not None, started.why_not
+    with own_bus(tmp_path, guest=bus.BusUser(UID, UID, place)) as started:
+        assert started.process is not None, started.unavailable_reason
         assert comes_in(started.address, os.geteuid()) == comes_in(theirs(started), UID) == ""
         assert "Permission denied" in comes_in(theirs(started), ANOTHER)
         assert "Permission denied" in comes_in(theirs(started), ANOTHER, group=UID)
@@ -175,7 +175,7 @@ def test_a_path_too_long_for_a_socket_is_reported(tmp_path) -> None:
     folder.mkdir()
     found = bus.launch(folder, os.environ, subprocess.Popen)
     assert found.process is None
-    assert "too long for a socket" in found.why_not
+    assert "too long for a socket" in found.unavailable_reason
     assert found.environment() == {}
 
 
@@ -196,5 +196,5 @@ def test_a_bus_works_in_a_folder_with_special_characters() -> None:
     ],
 )
 def test_chromium_browsers_get_the_flag_that_exposes_web_pages(command, place, told) -> None:
-    assert " ".join(bus.telling(command.split(), place)) == told
-    assert " ".join(bus.telling(told.split(), place)) == told
+    assert " ".join(bus.with_accessibility(command.split(), place)) == told
+    assert " ".join(bus.with_accessibility(told.split(), place)) == told

@@ -17,7 +17,7 @@ from holo_tasks.core.screen.frame import Mask
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
-from holo_tasks.loop.presses.press_once import Once
+from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.confirm import Confirm
 from holo_tasks.safety.masking.places import FixedRegions
@@ -49,10 +49,10 @@ def shown(form: Callable[..., list[str]], tmp_path_factory: pytest.TempPathFacto
     asyncio.run(desktop.close())
 
 
-async def walk_on(desktop: VirtualDesktop, **doors: Any) -> tuple[Walk, MemoryRecorder]:
+async def walk_on(desktop: VirtualDesktop, **services: Any) -> tuple[Walk, MemoryRecorder]:
     recorder = MemoryRecorder()
     walk = walk_of(as_model(MemoryModel([])), desktop=desktop, recorder=recorder)
-    walk.doors = replace(walk.doors, elements=Elements(desktop), **doors)
+    walk.services = replace(walk.services, elements=Elements(desktop), **services)
     await walk.look()
     return walk, recorder
 
@@ -69,9 +69,9 @@ async def test_space_counts_as_a_press_of_the_focused_button_only(shown: Shown) 
     await walk.act(click_on(desktop, save.box))
     await walk.look(after_action=True)
     scene, gesture = walk.scene(walk.seen.frame), to_gesture(SPACE.tool_call, walk.seen.shot)
-    assert await Once(LABELS).pressed_by(SPACE, walk.seen, scene) == {"Save"}
+    assert await EffectButtons(LABELS).pressed_by(SPACE, walk.seen, scene) == {"Save"}
     blind = replace(scene, elements=None)
-    assert await Once(LABELS).pressed_by(SPACE, walk.seen, blind) == set(LABELS)
+    assert await EffectButtons(LABELS).pressed_by(SPACE, walk.seen, blind) == set(LABELS)
     owner = await desktop.owner_at(None)
     assert not await Confirm(text="close").fits(SPACE.tool_call, gesture, owner, scene)
     assert await Confirm(text="^save$").fits(SPACE.tool_call, gesture, owner, scene)
@@ -83,7 +83,7 @@ async def test_space_counts_as_a_press_of_the_focused_button_only(shown: Shown) 
     await walk.look(after_action=True)
     await walk.act(a_step("hotkey", keys=["tab"]))
     await walk.look(after_action=True)
-    assert await Once(LABELS).pressed_by(SPACE, walk.seen, walk.scene(walk.seen.frame)) == set(LABELS)
+    assert await EffectButtons(LABELS).pressed_by(SPACE, walk.seen, walk.scene(walk.seen.frame)) == set(LABELS)
     assert told.read_text().count("saved") == 2
 
 
@@ -94,7 +94,7 @@ async def test_a_masked_element_has_no_name_in_the_trace(shown: Shown) -> None:
     await walk.act(click_on(desktop, save.box))
     (action,) = recorder.of("action")
     assert action.element == {"role": "button", "name": "", "application": save.application}
-    known = await walk.doors.elements.known(walk.seen.masks)
+    known = await walk.services.elements.known(walk.seen.masks)
     assert "Save" not in [each.name for each in known.elements]
     assert "Don't save" in [each.name for each in known.elements]
 
@@ -112,7 +112,7 @@ async def test_accessible_names_extend_the_visible_text_but_do_not_replace_it_in
         (pay,) = (await until_there(desktop, "button", "Pay all")).find("button", "Pay all")
         (keep,) = (await desktop.elements()).find("button", "Keep")
         walk, recorder = await walk_on(desktop, reader=ScreenText())
-        scene, once = walk.scene(walk.seen.frame), Once(("Pay all", "Delete", "Keep"))
+        scene, once = walk.scene(walk.seen.frame), EffectButtons(("Pay all", "Delete", "Keep"))
         on_sign, on_word = click_on(desktop, pay.box), click_on(desktop, keep.box)
         assert await once.pressed_by(on_sign, walk.seen, scene) == {"Pay all"}
         assert await once.pressed_by(on_sign, walk.seen, replace(scene, elements=None)) == set()

@@ -91,7 +91,7 @@ async def shows(desktop: VirtualDesktop, role: str, name: str | None, value: str
         tree = await desktop.elements()
         frame = await desktop.look()
         for each in tree.find(role, name):
-            if each.value.startswith(value) and not check.why_not(frame, tree, each):
+            if each.value.startswith(value) and not check.contradiction(frame, tree, each):
                 assert value in check.read(frame, each.box)
                 return tree, each
         assert time.monotonic() < end, (tree.why_not, tree.find(role))
@@ -169,7 +169,7 @@ async def withholds_a_click_that_names_another_button(desktop: VirtualDesktop, b
     ]
     model = MemoryModel([wrote(call) for call in (*calls, step("answer", content="done"))])
     walk = walk_of(as_model(model), desktop=desktop, recorder=recorder)
-    walk.doors = replace(walk.doors, elements=Elements(desktop))
+    walk.services = replace(walk.services, elements=Elements(desktop))
     await work(walk)
     told = [event.reason.split(" is at ")[0] for event in recorder.of("correction")]
     assert told == [
@@ -189,14 +189,14 @@ async def tells_of_the_cells_that_show_and_hold_something(desktop: VirtualDeskto
     assert len(told) < 60, "cells outside the viewport are excluded"
     await found_once(desktop, "menu", "File")  # LibreOffice reports a second menu bar, which is never shown
     frame, check = await desktop.look(), ElementCheck()
-    assert not check.why_not(frame, tree, merchant)
+    assert not check.contradiction(frame, tree, merchant)
     # LibreOffice's own positions are off by the height of GTK's menu bar; those of GTK's widgets are right.
     assert check.read(frame, merchant.box).startswith("Ada Supp")
     (other,) = tree.find("cell", "B3")
-    assert check.why_not(frame, tree, other) == ""
+    assert check.contradiction(frame, tree, other) == ""
     lying = replace(other, box=merchant.box)
     lie = replace(tree, elements=tuple(lying if each is other else each for each in tree.elements))
-    assert check.why_not(frame, lie, lying) == ANOTHER_TEXT, "another cell's text is there"
+    assert check.contradiction(frame, lie, lying) == ANOTHER_TEXT, "another cell's text is there"
     await desktop.do(Click(other.box.center))
     await desktop.look(after_action=True)
     await found(desktop, "text field", None, value="B3")

@@ -39,8 +39,8 @@ TEXTS = [*INTERFACES, protocol.TEXT]
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A bus for all these tests; each test leaves it empty."""
     with own_bus(tmp_path_factory.mktemp("bus")) as started:
-        if started.process is None or started.why_not:
-            pytest.skip(started.why_not)
+        if started.process is None or started.unavailable_reason:
+            pytest.skip(started.unavailable_reason)
         yield started.address
 
 

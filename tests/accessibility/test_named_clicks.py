@@ -65,7 +65,7 @@ class Stage:
         recorder, reader = MemoryRecorder(), SpotText() if can_read() else None
         model = MemoryModel([wrote(call) for call in (*calls, step("answer", content="done"))])
         walk = walk_of(as_model(model), desktop=self.desktop, recorder=recorder)
-        walk.doors = replace(walk.doors, elements=Elements(self.desktop), spots=reader)
+        walk.services = replace(walk.services, elements=Elements(self.desktop), spots=reader)
         await work(walk)
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(others)  # the tree is still being read, and the next test has another event loop

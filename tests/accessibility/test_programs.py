@@ -49,7 +49,7 @@ async def none_is_refused(desktop: VirtualDesktop) -> None:
     refused = {
         (each.role, each.name, str(each.box)): why
         for each in controls
-        if each.name and (why := check.why_not(frame, tree, each))
+        if each.name and (why := check.contradiction(frame, tree, each))
     }
     assert not refused
     assert {each.name for each in controls} >= {"Save", "Name"}
@@ -148,7 +148,7 @@ async def test_gtk_4_reports_boxes_in_its_window_and_its_popups(form, tmp_path) 
             await desktop.look(after_action=True)
             (entry,) = (tree := await until_there(desktop, role, chosen)).find(role, chosen)
             frame = await desktop.look()
-            assert not ElementCheck().why_not(frame, tree, entry)
+            assert not ElementCheck().contradiction(frame, tree, entry)
             await desktop.do(Click(entry.box.center))
             await desktop.look(after_action=True)
             assert file.read_text().endswith(does)

@@ -31,7 +31,7 @@ from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide
-from holo_tasks.loop.presses.press_once import Once
+from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.screens import Interruption, Screens
 from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.confirm import Confirm
@@ -93,7 +93,7 @@ class Stage:
 
     async def walk(self, told: Any = None, **options: Any) -> Walk:
         walk = walk_of(as_model(MemoryModel([])), desktop=told or self.desktop, **options)
-        walk.doors = replace(walk.doors, elements=Elements(told or self.desktop), reader=ScreenText())
+        walk.services = replace(walk.services, elements=Elements(told or self.desktop), reader=ScreenText())
         await walk.look()
         return walk
 
@@ -215,7 +215,7 @@ async def test_2_interruptions_are_recognized_by_their_elements_and_cleared(stag
         return await done(await stage.walk(), do.brain(by_tree, meanwhile))
 
     guide = Guide(told)
-    await Executor(await stage.walk(recorder=recorder), Walk.act, "script", by_tree, perform).follow(guide.clear())
+    await Executor(await stage.walk(recorder=recorder), Walk.act, "script", by_tree, perform).carry_out(guide.clear())
     assert [(event.name, event.times) for event in recorder.of("interruption")] == [("tip", 1)]
     assert guide.here == "form"
 
@@ -255,14 +255,16 @@ async def test_4_guards_know_the_button_under_the_pointer_and_the_one_with_the_k
     await walk.look(after_action=True)
     scene, gesture = walk.scene(walk.seen.frame), to_gesture(SPACE.tool_call, walk.seen.shot)
     assert isinstance(gesture, Hotkey)
-    assert (await scene.keyed(gesture)).names == named
-    assert (await replace(scene, elements=None).keyed(gesture)).names == ()
+    assert (await scene.focused_button(gesture)).names == named
+    assert (await replace(scene, elements=None).focused_button(gesture)).names == ()
     for key in (SPACE, ENTER):
         gesture = to_gesture(key.tool_call, walk.seen.shot)
         assert isinstance(gesture, Hotkey)
-        assert (await scene.keyed(gesture)).names == named
+        assert (await scene.focused_button(gesture)).names == named
         assert await Confirm(text=on_it).fits(key.tool_call, gesture, owner, scene)
-        assert await Once(LABELS).pressed_by(key, walk.seen, scene) == ({"Save"} if stage.tells else set(LABELS))
+        assert await EffectButtons(LABELS).pressed_by(key, walk.seen, scene) == (
+            {"Save"} if stage.tells else set(LABELS)
+        )
 
 
 async def test_5_values_are_read_exactly(stage: Stage) -> None:
@@ -286,7 +288,7 @@ async def test_6_the_trace_names_the_element_that_was_hit(stage: Stage) -> None:
 async def test_7_masked_and_protected_values_never_leave_the_tree(stage: Stage) -> None:
     save = await stage.place("Save")
     walk = await stage.walk(redactor=Painter([FixedRegions([Mask("region", save)])]))
-    tree, elements = await stage.desktop.elements(), walk.doors.elements
+    tree, elements = await stage.desktop.elements(), walk.services.elements
     assert elements is not None
     known = await elements.known(walk.seen.masks)
     for each in (tree, known):

@@ -250,7 +250,7 @@ async def test_history_quality_dialect_and_profile_are_part_of_the_cache_key() -
         *notes: str, quality: Tier = "default", dialect: str = "auto", final: bool = False, **profile: Any
     ) -> str:
         walk = walk_of(as_model(MemoryModel([]), profile_for("holo3-1-35b-a3b", **profile), dialect=dialect))
-        walk.doors = replace(walk.doors, encoder=ENCODERS[quality])
+        walk.services = replace(walk.services, encoder=ENCODERS[quality])
         await walk.look()
         walk.begin()
         for note in notes:

@@ -144,9 +144,9 @@ def run_with(monkeypatch: pytest.MonkeyPatch, name: str = "holo", quality: Tier 
         yield
 
     outside = Outside(SimpleNamespace(name=name), ENCODERS[quality], Rules())
-    run = SimpleNamespace(desktop=Shown(), screen_alone=alone, outside=outside, home=None)
+    run = SimpleNamespace(desktop=Shown(), exclusive_screen=alone, outside=outside, home=None)
     monkeypatch.setattr(calibrating, "current_run", lambda: run)
-    monkeypatch.setattr(calibrating, "keep", lambda home, found: None)
+    monkeypatch.setattr(calibrating, "store", lambda home, found: None)
     return run
 
 

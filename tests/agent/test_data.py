@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from holo_tasks import Hands, InvalidUsage, Script, SubgoalOptions, judge, localize, progress, pursue, subgoal
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.secrets.secret import Secret
-from holo_tasks.core.texts.outside import CLOSE, OPEN, apart
+from holo_tasks.core.texts.outside_text import CLOSE, OPEN, apart
 from tests.support.agents import agent, events, in_a_flow
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step

@@ -17,7 +17,7 @@ from holo_tasks import Discover, pursue
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.frame import Frame, Mask
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.core.screen.window_titles import may_be_told
+from holo_tasks.core.screen.window_titles import may_leave
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.x11.windows import Window
@@ -156,7 +156,7 @@ LEFT, WINDOW = Box(0, 0, 800, 600), Window(1, "A title", 0, Box(100, 100, 400, 3
     ],
 )
 def test_a_title_is_sent_if_the_window_is_visible_and_unmasked(window: Window, masks: list[Box], told: bool) -> None:
-    assert may_be_told(window.box, LEFT, [Mask("a rule", box) for box in masks]) is told
+    assert may_leave(window.box, LEFT, [Mask("a rule", box) for box in masks]) is told
 
 
 async def test_secrets_are_removed_before_a_title_is_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,9 +171,9 @@ async def test_secrets_are_removed_before_a_title_is_truncated(monkeypatch: pyte
         monkeypatch.setattr(discovery, each, lambda *_, **__: ())
     finding = discovery.Discovery(Discover(), tell=lambda text: text.replace(secret, "{{secret:pin}}"))
     found = await finding._inventory(SimpleNamespace(), None, time.monotonic() + 5)  # type: ignore[arg-type]
-    assert "correct" not in found.told()
-    assert "x" * 60 in found.told()
-    assert "y" * 30 in found.told()
+    assert "correct" not in found.description()
+    assert "x" * 60 in found.description()
+    assert "y" * 30 in found.description()
 
 
 class OnOneMonitor(PaintedDesktop):

@@ -14,7 +14,7 @@ from prefect.context import get_run_context
 from holo_tasks import BusinessFailure, flow
 from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret
-from holo_tasks.safety.scrubbing import hushing
+from holo_tasks.safety.scrubbing import secrets_registered
 
 LOG = "prefect.flow_runs"
 
@@ -51,7 +51,7 @@ async def named(goal: str) -> tuple[str, str]:
     ],
 )
 async def test_a_run_is_named_by_its_arguments_in_one_line_without_secrets(prefect: str, goal: str, name: str) -> None:
-    with hushing(Scrubber([Secret(name="password", value="correct-horse")])):
+    with secrets_registered(Scrubber([Secret(name="password", value="correct-horse")])):
         run_id, given = await named(goal)
         async with get_client() as client:
             run = await client.read_flow_run(run_id)  # type: ignore[arg-type]

@@ -325,7 +325,7 @@ async def test_cancelling_the_sub_goal_of_one_desktop_in_prefect_stops_the_run(t
         with ScriptedModel([]) as model:
             async with agents(model, Shop().start, tmp_path, desktops=2) as opened:
                 runs.append(opened.run)
-                opened.run.do_aside(cancel())
+                opened.run.run_in_background(cancel())
                 async for _ in opened.map(wait, names(9)):
                     raise AssertionError
 

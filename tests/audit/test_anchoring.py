@@ -82,7 +82,7 @@ async def test_only_durable_records_are_anchored(home: Path, event: Any) -> None
     seen: list[tuple[int, int]] = []
 
     class Watching:
-        where = "here"
+        location = "here"
 
         def put(self, anchor: Any, line: bytes) -> None:
             seen.append((anchor.seq, path.read_bytes().count(b"\n")))
@@ -113,7 +113,7 @@ async def test_an_unwritable_place_is_reported_and_nothing_is_lost(
 
 def test_a_hanging_place_delays_the_end_for_a_limited_time(home: Path) -> None:
     class Hanging:
-        where = "a dead disk"
+        location = "a dead disk"
 
         def put(self, anchor: Any, line: bytes) -> None:
             time.sleep(30)
@@ -128,7 +128,7 @@ def test_an_unconfirmed_anchor_is_sent_again_with_identical_bytes(home: Path) ->
     lines: list[bytes] = []
 
     class Losing:
-        where = "far away"
+        location = "far away"
 
         def put(self, anchor: Any, line: bytes) -> None:
             lines.append(line)

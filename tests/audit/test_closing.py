@@ -41,9 +41,9 @@ async def test_waiting_for_a_bucket_is_reported(monkeypatch: pytest.MonkeyPatch)
     open_agent.logger.addHandler(listening)
     try:
         async with asyncio.timeout(30):
-            assert await open_agent.close_aloud(trace) is ARRIVED
+            assert await open_agent.close_recorder(trace) is ARRIVED
     finally:
         open_agent.logger.removeHandler(listening)
     assert said == [f"The run is over and waits for its evidence to arrive in {trace.uri}, for two minutes at most."]
-    assert await open_agent.close_aloud(trace) is ARRIVED
+    assert await open_agent.close_recorder(trace) is ARRIVED
     assert len(said) == 1

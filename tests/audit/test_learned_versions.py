@@ -12,7 +12,7 @@ from holo_tasks import SubgoalOptions, learned
 from holo_tasks.agent.playbooks.learning import with_learned
 from holo_tasks.audit.keys import SigningKey, signing_key
 from holo_tasks.audit.verifier.public_key import PublicKey
-from holo_tasks.compiler.shelves import shelf_at
+from holo_tasks.compiler.playbook_stores import store_at
 from holo_tasks.compiler.versions import Versions
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.scripts.script import Script
@@ -24,7 +24,7 @@ def test_versions_are_kept_in_a_bucket(s3: Any, bucket: Any, monkeypatch: pytest
     for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
     key = SigningKey.new()
-    shelf = shelf_at(f"s3://{s3.bucket}/learned/here")
+    shelf = store_at(f"s3://{s3.bucket}/learned/here")
     versions = Versions(shelf, "one-12345678", PublicKey(key.public_pem.encode()), key)
     assert (versions.newest().status, shelf.folders()) == ("none", [])
     version = versions.note(versions.add_version(TEXT, "one", ["0" * 64]), "shadow", agreed=True)
@@ -52,7 +52,7 @@ async def test_a_playbook_learned_into_a_bucket_is_used_as_a_layer(
         monkeypatch.setenv(name, value)
     place = f"s3://{s3.bucket}/learned/layer"
     own, strange = signing_key(tmp_path / "here"), tmp_path / "there"
-    versions = Versions(shelf_at(place), "one-12345678", PublicKey(own.public_pem.encode()), own)
+    versions = Versions(store_at(place), "one-12345678", PublicKey(own.public_pem.encode()), own)
     version = versions.add_version(TEXT, "one", [])
 
     async def layers(home: Path, **how: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from holo_tasks.audit import LocalTrace, open_trace
 from holo_tasks.audit.export import write_runs, write_steps
 from holo_tasks.audit.keys import SigningKey
-from holo_tasks.audit.many_runs import gather
+from holo_tasks.audit.many_runs import read_traces
 from holo_tasks.audit.pages.index import row_of, write_index
 from holo_tasks.audit.pages.report import write_report
 from holo_tasks.audit.pages.timeline import subgoal_markdown
@@ -94,7 +94,7 @@ def test_every_event_of_the_schema_is_covered() -> None:
 
 def test_report_and_index_contain_no_markup_of_the_trace(folder: Path, tmp_path: Path) -> None:
     report = write_report(folder, tmp_path / "report.html").read_text()
-    runs = list(gather(str(folder.parent)))
+    runs = list(read_traces(str(folder.parent)))
     index = write_index([row_of(run, report=text("report")) for run in runs], tmp_path / "i.html", where=text("where"))
     for shown in (report, index.read_text()):
         assert not MARKED.search(shown), MARKED.search(shown)
@@ -129,7 +129,7 @@ def test_a_hand_off_page_contains_no_markup_of_the_question(tmp_path: Path) -> N
 def test_an_export_contains_no_formula_of_the_trace(folder: Path) -> None:
     for write in (write_runs, write_steps):
         out = io.StringIO()
-        write(gather(str(folder.parent)), out)
+        write(read_traces(str(folder.parent)), out)
         head, *rows = csv.reader(io.StringIO(out.getvalue()))
         assert rows
         for row in rows:

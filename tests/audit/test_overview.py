@@ -19,7 +19,7 @@ import pytest
 
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.export import cell, write_runs, write_steps
-from holo_tasks.audit.many_runs import Gathered, gather, normalized
+from holo_tasks.audit.many_runs import ReadTrace, normalized, read_traces
 from holo_tasks.audit.pages.formatting import clock
 from holo_tasks.audit.pages.index import Row, as_json, row_of, write_index
 from holo_tasks.audit.pages.report import write_report
@@ -68,7 +68,7 @@ def record(event: e.AnyEvent) -> e.Record:
 
 
 def test_damaged_traces_are_listed_but_not_counted(runs: Path) -> None:
-    told = as_json([row_of(run) for run in gather(str(runs))])
+    told = as_json([row_of(run) for run in read_traces(str(runs))])
     assert (told["runs"], told["damaged"], told["success_rate"]) == (8, 4, 0.75)
     rows: Any = told["rows"]
     assert {Path(row["trace"]).name: row["status"] for row in rows} == {
@@ -83,13 +83,13 @@ def test_damaged_traces_are_listed_but_not_counted(runs: Path) -> None:
     (changed,) = [row for row in rows if row["trace"].endswith("changed")]
     assert "was changed after it was written" in changed["damage"]
     alive = row_of(
-        next(run for run in gather(str(runs)) if run.run_id == "interrupted"), alive=frozenset({"interrupted"})
+        next(run for run in read_traces(str(runs)) if run.run_id == "interrupted"), alive=frozenset({"interrupted"})
     )
     assert alive.status == "running"
 
 
 def test_the_page_is_self_contained_and_escapes_text(runs: Path, tmp_path: Path) -> None:
-    rows = [row_of(run) for run in gather(str(runs))]
+    rows = [row_of(run) for run in read_traces(str(runs))]
     page = write_index(rows, tmp_path / "index.html", where=f"here{HOSTILE}").read_text()
     for tag, attributes in tags(page):
         for name in ("src", "href", "action"):
@@ -115,8 +115,8 @@ def test_reports_are_written_next_to_the_page_and_linked(runs: Path, tmp_path: P
 
 def test_exported_rows_of_runs_and_steps_can_be_read_back(runs: Path) -> None:
     out, steps = io.StringIO(newline=""), io.StringIO(newline="")
-    write_runs(gather(str(runs)), out)
-    write_steps(gather(str(runs)), steps)
+    write_runs(read_traces(str(runs)), out)
+    write_steps(read_traces(str(runs)), steps)
     assert out.getvalue().count("\r\n") == 9
     table = list(csv.DictReader(io.StringIO(out.getvalue(), newline="")))
     assert [row["status"] for row in table].count("damaged") == 4
@@ -134,7 +134,7 @@ def test_exported_rows_of_runs_and_steps_can_be_read_back(runs: Path) -> None:
 def test_a_row_has_the_wait_for_a_program_and_its_cause(loader: Callable[[Path], ModuleType], tmp_path: Path) -> None:
     steps = io.StringIO(newline="")
     loader(Path(__file__).with_name("synthetic.py")).tell_run(tmp_path)
-    write_steps(gather(str(tmp_path)), steps)
+    write_steps(read_traces(str(tmp_path)), steps)
     rows = list(csv.DictReader(io.StringIO(steps.getvalue(), newline="")))
     found = [(row["waiting_for"], row["waiting_ms"]) for row in rows if row["waiting_for"]]
     assert found == [("its server (10.0.0.5:443)", "15000")]
@@ -198,7 +198,7 @@ def test_the_runs_of_a_bucket_are_found_at_any_depth(
     bucket.put_object(Bucket=s3.bucket, Key="overview/a/notes.txt", Body=b"no trace")
 
     def told(where: str) -> list[tuple[str, str, int, str]]:
-        found = [row_of(run) for run in gather(where)]
+        found = [row_of(run) for run in read_traces(where)]
         return [(row.run_id, row.status, row.steps, Path(row.trace).name) for row in found]
 
     # Objects of a bucket are complete or missing, never torn.
@@ -243,7 +243,7 @@ def test_undecodable_names_are_shown_with_replacement_characters(runs: Path, tmp
     assert export(str(folder.parent), str(tmp_path / "runs.csv"), steps=False, put=said([])) == 0
     assert "r\ufffd/\ufffd" in (tmp_path / "runs.csv").read_text("utf-8-sig")
     assert (tmp_path / "runs.csv").read_bytes().startswith(b'\xef\xbb\xbf"run_id",')
-    (row,) = [row_of(run) for run in gather(str(folder.parent))]
+    (row,) = [row_of(run) for run in read_traces(str(folder.parent))]
     assert row.damage == ""
 
 
@@ -287,7 +287,7 @@ def test_unreadable_folders_are_listed(runs: Path, tmp_path: Path, monkeypatch: 
         return real(path)
 
     monkeypatch.setattr(os, "scandir", scandir)  # root may read every folder
-    rows = {Path(row.trace).name: row.damage for row in map(row_of, gather(str(tmp_path / "all")))}
+    rows = {Path(row.trace).name: row.damage for row in map(row_of, read_traces(str(tmp_path / "all")))}
     assert rows == {"plain": "", "shut": "it cannot be read: Permission denied"}
 
 
@@ -313,7 +313,7 @@ def test_questions_outside_of_steps_count_towards_the_cost() -> None:
     story = teller.story
     assert [call.cost_micro_usd for call in story.asides[0].calls] == [20]
     assert story.cost_micro_usd == 123
-    row = row_of(Gathered("here", None, story, ""))
+    row = row_of(ReadTrace("here", None, story, ""))
     assert (row.model_calls, row.cost_micro_usd) == (3, 123)
 
 
@@ -324,7 +324,7 @@ def test_layers_of_sub_goals_are_counted(runs: Path) -> None:
         [record(opened), record(closed), record(e.SubgoalOpened(subgoal=3, title="not yet", goal="not yet"))]
     )
     assert [goal.layer for goal in story.subgoals] == ["done before", ""]
-    rows = {run.run_id: row_of(run) for run in gather(str(runs / "a"))}
+    rows = {run.run_id: row_of(run) for run in read_traces(str(runs / "a"))}
     assert rows["plain"].layers == "model 1"
 
 
@@ -357,7 +357,7 @@ def test_a_sub_goal_has_its_layer_and_the_events_before_it() -> None:
     assert step.guided[1][1].startswith("‘approve’, ada: seen (hand-off 49hb-khx4, ")
     assert step.guided[2:] == [("Backtracked", "by Escape"), ("From model to script", "The agent is stuck.")]
     assert step.outcome == "handoff", "a refused action was approved later"
-    assert row_of(Gathered("here", None, build_story(records), "")).layers == "script 1"
+    assert row_of(ReadTrace("here", None, build_story(records), "")).layers == "script 1"
     page = subgoal_markdown(records, 1, lambda sha256: b"")
     assert "by script" in page
     assert "Interrupted" in page
@@ -366,7 +366,7 @@ def test_a_sub_goal_has_its_layer_and_the_events_before_it() -> None:
 
 
 def test_running_runs_are_no_failures_and_unknown_costs_are_shown(runs: Path, tmp_path: Path) -> None:
-    found = {run.run_id: row_of(run, alive=frozenset({"interrupted"})) for run in gather(str(runs / "b"))}
+    found = {run.run_id: row_of(run, alive=frozenset({"interrupted"})) for run in read_traces(str(runs / "b"))}
     rows = [found["interrupted"], replace(found["formula"], cost_micro_usd=None)]
     page = write_index(rows, tmp_path / "index.html", where="here").read_text()
     assert "1 answered, 0 did not, 1 still running. " in page
@@ -424,7 +424,7 @@ def test_absurd_numbers_do_not_stop_the_overview(runs: Path, tmp_path: Path) -> 
     folder.mkdir(parents=True)
     sound = (runs / "a" / "plain" / "events.jsonl").read_bytes()
     (folder / "events.jsonl").write_bytes(sound.replace(b'"total_us":', b'"total_us":1' + b"0" * 400, 1))
-    (found,) = gather(str(folder.parent))
+    (found,) = read_traces(str(folder.parent))
     assert "is not a record" in found.damage
     write_index([row_of(found)], tmp_path / "index.html", where="here")
     write_report(folder, tmp_path / "report.html")
@@ -433,7 +433,7 @@ def test_absurd_numbers_do_not_stop_the_overview(runs: Path, tmp_path: Path) -> 
 def test_an_oversized_trace_counts_as_damage(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for module in ("many_runs", "pages.report"):
         monkeypatch.setattr(f"holo_tasks.audit.{module}.MAX_STORY_BYTES", 2_000)
-    (found,) = gather(str(runs / "a" / "plain"))
+    (found,) = read_traces(str(runs / "a" / "plain"))
     assert "too many for an overview" in found.damage
     with pytest.raises(DamagedTrace, match="too many for one page"):
         write_report(runs / "a" / "plain", tmp_path / "report.html")
@@ -444,7 +444,7 @@ def test_idle_and_suspended_runs_are_neither_answers_nor_failures(
 ) -> None:
     def told(name: str, closed: e.RunClosed, *events: e.Event) -> Row:
         story = build_story(map(record, (e.RunOpened(run_id=name, title=name, library=""), *events, closed)))
-        return row_of(Gathered(name, None, story, ""))
+        return row_of(ReadTrace(name, None, story, ""))
 
     def closed(status: e.Status, reason: str = "") -> e.RunClosed:
         return e.RunClosed(status=status, answer="", reason=reason, steps=0, cost_micro_usd=0)

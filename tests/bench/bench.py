@@ -107,7 +107,7 @@ async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, li
             destination=Destination.parse(str(holo_home() / "runs")),
             options=RunOptions(allow="act", max_steps=1000),
         ) as run:
-            walk = Walk(run.doors(), run.guard, 1, Transcript("Count."))
+            walk = Walk(run.services(), run.guard, 1, Transcript("Count."))
             decide = decide_as_task if as_tasks else lambda walk, answer_only: walk.decide(answer_only=answer_only)
             act = act_as_task if as_tasks else lambda walk, step: walk.act(step)
             await loop.pursue(Executor(walk, act), read=str, decide=decide, max_steps=1000)
@@ -150,7 +150,7 @@ async def _naive(desktop: Any, base_url: str, count: int) -> list[float]:
     for _ in range(count):
         started = time.monotonic()
         shot = ENCODERS["default"].encode(RedactedFrame(await desktop.look()))
-        await endpoint.complete(dialect.request(Transcript("Count.").then(Observed(shot))).body, timeout_s=30)
+        await endpoint.complete(dialect.request(Transcript("Count.").extended(Observed(shot))).body, timeout_s=30)
         await desktop.do(Click(Point(448, 360)))
         for seconds in NAIVE_SLEEPS_S:
             await asyncio.sleep(seconds)

@@ -99,11 +99,11 @@ WATCHED_S = {"silence": 27.0, "slow": 36.0}
 async def act(desktop: Any, gesture: Any, number: int) -> str:
     """Perform a gesture on a frame; return the reason of a refusal."""
     from holo_tasks.core.errors import ScreenChanged
-    from holo_tasks.core.input.input_permit import Slip, gesture_digest
+    from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 
-    slip = Slip(gesture_digest(gesture), time.monotonic() + 60, frame=number)
+    input_permit = InputPermit(gesture_digest(gesture), time.monotonic() + 60, frame=number)
     try:
-        await desktop.do(gesture, slip=slip)
+        await desktop.do(gesture, slip=input_permit)
     except ScreenChanged as error:
         return str(error).partition(": ")[2].removesuffix(". Nothing was done.")
     return ""
@@ -264,7 +264,7 @@ async def sprung(desktop: Any, trap: str, corner_: tuple[int, int], change: Call
     x, y = TRAPS[trap][2]
 
     async def learned() -> bool:
-        boxes = await desktop.stirring() if hasattr(desktop, "stirring") else ()
+        boxes = await desktop.repainting_areas() if hasattr(desktop, "stirring") else ()
         return any(box.left <= left + x < box.right and box.top <= top + y < box.bottom for box in boxes)
 
     await asyncio.sleep(WATCHED_S.get(trap, 0))
@@ -295,7 +295,7 @@ async def handed_over(screen: Any, program: Program, trap: str, corner_: tuple[i
         while where and not knows and time.monotonic() < end:
             await asyncio.sleep(0.5)
             await desktop.look()
-            boxes = await desktop.stirring()
+            boxes = await desktop.repainting_areas()
             x, y = left + where[0], top + where[1]
             knows = any(box.left <= x < box.right and box.top <= y < box.bottom for box in boxes)
     await program.change()

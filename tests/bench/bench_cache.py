@@ -150,7 +150,7 @@ async def _look_up(home: Path, base_url: str, case: Case, mood: int) -> Ran:
                 ran.reused.append((request.body, step))
             return step
 
-        walk = Walk(run.doors(), run.guard, 1, Transcript(case.goal))
+        walk = Walk(run.services(), run.guard, 1, Transcript(case.goal))
         started = time.monotonic()
         answered = await loop.pursue(Executor(walk, act_as_task), read=str, decide=decide, max_steps=60)
         ran.seconds = time.monotonic() - started
@@ -223,7 +223,7 @@ async def _pairs(home: Path, count: int) -> None:
     async def work(run: Run, client: Counting) -> None:
         async def hit(frame: Frame) -> tuple[bool, str]:
             run.outside = replace(run.outside, desktop=showing([frame]))
-            walk = Walk(run.doors(), run.guard, 1, Transcript("Read the number."))
+            walk = Walk(run.services(), run.guard, 1, Transcript("Read the number."))
             shot = (await walk.look()).shot
             walk.begin()
             before, started = client.calls, time.monotonic()

@@ -84,10 +84,10 @@ class Runs:
 
     async def all(self) -> int:
         """Run the missing episodes; return the number of those that could not be judged."""
-        from benchmarks.erring.work import why_not
+        from benchmarks.erring.work import missing
 
         for task in [*self.options.tasks]:
-            if why := why_not(task):
+            if why := missing(task):
                 print(f"left out: {task}: {why}", flush=True)
                 self.options.tasks.remove(task)
         with tempfile.TemporaryDirectory(prefix="holo-erring-", ignore_cleanup_errors=True) as scratch:
@@ -115,7 +115,7 @@ class Runs:
 
     async def _work(self, left: Iterator[tuple[str, float, str, int]], scratch: Path) -> None:
         from benchmarks.erring.episodes import same_at
-        from benchmarks.erring.work import worked
+        from benchmarks.erring.work import run_episode
 
         for key in left:
             if key in self.done:
@@ -126,7 +126,7 @@ class Runs:
                 one = same_at(rate, arm, task, seed, self.done.values())
                 if one is None:
                     traces = self.shelf.path.parent / "traces"
-                    one = await worked(arm, rate, task, seed, folder, traces)  # type: ignore[arg-type]
+                    one = await run_episode(arm, rate, task, seed, folder, traces)  # type: ignore[arg-type]
             except Exception as error:  # for example, the program did not start
                 self.failed += 1
                 print(f"not judged: {arm} {rate:.0%} {task} {seed}: {type(error).__name__}: {error}"[:300], flush=True)

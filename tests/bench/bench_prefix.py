@@ -100,7 +100,7 @@ def _figures(warmth: Warmth, base: Warmth) -> list[object]:
 
 async def _conversation(home: Path, base_url: str, steps: int) -> list[Entry]:
     """Look up one transaction after the other, and join their entries to one conversation."""
-    from holo_tasks.core.prompts.transcript import Did
+    from holo_tasks.core.prompts.transcript import ModelStep
     from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.profile import profile_for
@@ -114,7 +114,7 @@ async def _conversation(home: Path, base_url: str, steps: int) -> list[Entry]:
             await pursue(walk)
             # Each look-up begins on the last screen of the previous one.
             entries += walk.transcript.entries[1 if entries else 0 :]
-            if sum(isinstance(entry, Did) for entry in entries) >= steps:
+            if sum(isinstance(entry, ModelStep) for entry in entries) >= steps:
                 break
     await endpoint.close()
     return entries
@@ -142,11 +142,11 @@ def _warmth(entries: Sequence[Entry], dialect: str, steps: int, budget: int, bat
 
 def _as_call(entry: Entry) -> Entry:
     """Return a step in the form of a model with function calls, with its thought as reasoning to be replayed."""
-    from holo_tasks.core.prompts.transcript import Did
+    from holo_tasks.core.prompts.transcript import ModelStep
 
-    if not isinstance(entry, Did):
+    if not isinstance(entry, ModelStep):
         return entry
-    return Did(entry.step.model_copy(update={"thought": "", "reasoning": entry.step.thought}))
+    return ModelStep(entry.step.model_copy(update={"thought": "", "reasoning": entry.step.thought}))
 
 
 def _parts(request: Request) -> Iterator[Part]:

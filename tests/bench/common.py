@@ -187,13 +187,13 @@ def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = N
     """Return a walk that may act, through the usual doors except the recorder, without Prefect."""
     from holo_tasks.core.limits.budget import Guard, Limits
     from holo_tasks.core.prompts.transcript import Transcript
-    from holo_tasks.loop.doors import Doors
+    from holo_tasks.loop.services import Services
     from holo_tasks.loop.walk import Walk
     from holo_tasks.models.encoding import ENCODERS
     from holo_tasks.safety.policy import Rules
     from holo_tasks.safety.redaction import NothingToRedact
 
-    doors = Doors(
+    services = Services(
         desktop=desktop,
         redactor=NothingToRedact(),
         encoder=ENCODERS["default"],
@@ -202,7 +202,7 @@ def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = N
         recorder=Unrecorded(),
         now_s=time.monotonic,
     )
-    return Walk(doors, Guard("The benchmark", Limits(), started_s=time.monotonic()), 1, Transcript(task), region)
+    return Walk(services, Guard("The benchmark", Limits(), started_s=time.monotonic()), 1, Transcript(task), region)
 
 
 async def pursue(walk: Walk, *, max_steps: int = 60) -> str:

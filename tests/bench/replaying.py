@@ -158,7 +158,7 @@ async def _worked(
 ) -> tuple[Walk, str]:
     """Let the model work on one goal of a run; return its walk and its answer."""
     from holo_tasks.core import events
-    from holo_tasks.core.texts.outside import quoted
+    from holo_tasks.core.texts.outside_text import quoted
     from holo_tasks.models.build_model import model_at
     from holo_tasks.models.profile import profile_for
 
@@ -175,14 +175,14 @@ def walk_on(desktop: VirtualDesktop, recorder: Any, goal: str, model: Any = None
     """Return a walk that may act, with the surroundings of a run except Prefect."""
     from holo_tasks.core.limits.budget import Guard, Limits
     from holo_tasks.core.prompts.transcript import Transcript
-    from holo_tasks.loop.doors import Doors
     from holo_tasks.loop.element_tree import Elements
+    from holo_tasks.loop.services import Services
     from holo_tasks.loop.walk import Walk
     from holo_tasks.models.encoding import ENCODERS
     from holo_tasks.safety.policy import Rules
     from holo_tasks.safety.redaction import NothingToRedact
 
-    doors = Doors(
+    services = Services(
         desktop=desktop,
         redactor=NothingToRedact(),
         encoder=ENCODERS["default"],
@@ -192,7 +192,7 @@ def walk_on(desktop: VirtualDesktop, recorder: Any, goal: str, model: Any = None
         now_s=time.monotonic,
         elements=Elements(desktop),
     )
-    return Walk(doors, Guard("The benchmark", Limits(), started_s=time.monotonic()), number, Transcript(goal))
+    return Walk(services, Guard("The benchmark", Limits(), started_s=time.monotonic()), number, Transcript(goal))
 
 
 async def compiled(toolkit: str, folder: Path, base_url: str, runs: int = len(RECORDED)) -> Playbook:
@@ -240,7 +240,7 @@ async def replay(
 
     recorder = Unrecorded()
     walk = walk_on(desktop, recorder, GOAL)
-    walk.doors = replace(walk.doors, journal=journal)
+    walk.services = replace(walk.services, journal=journal)
     brain = Script(playbook, "put-a-note", order=item[0], note=item[1]).brain()
     began, answer, why = time.monotonic(), None, ""
     try:

@@ -6,8 +6,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from holo_tasks.audit.recorder import now
-from holo_tasks.by_hand.hidden import into_empty
-from holo_tasks.by_hand.sitting import HandStep, Moment, Shown
+from holo_tasks.by_hand.step_collector import HandStep, InputStart, RecordedScreen
+from holo_tasks.by_hand.typed_secrets import into_empty
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
 from holo_tasks.core.input.gestures import Click, Write
 from holo_tasks.core.screen.frame import Frame
@@ -18,7 +18,7 @@ SIZE = Size(800, 600)
 LEFT, TOP, WIDE, HIGH = 100, 200, 120, 24
 
 
-def screen(columns: int, rows: int, *elements: Element) -> Shown:
+def screen(columns: int, rows: int, *elements: Element) -> RecordedScreen:
     """Return a screen with cells, each joined to the next, with two columns of separate fields above them."""
     picture = Image.new("RGB", (SIZE.width, SIZE.height), "#e8e8e8")
     draw = ImageDraw.Draw(picture)
@@ -29,12 +29,12 @@ def screen(columns: int, rows: int, *elements: Element) -> Shown:
     for top in (40, 90):
         for left in (LEFT, LEFT + 200):
             draw.rectangle((left, top, left + 150, top + 28), fill="white", outline="#404040")
-    return Shown.of(Frame(picture.tobytes(), SIZE, ":0"), ElementTree(elements), 0, now())
+    return RecordedScreen.of(Frame(picture.tobytes(), SIZE, ":0"), ElementTree(elements), 0, now())
 
 
-def replaced(before: Shown, at: Point) -> bool:
+def replaced(before: RecordedScreen, at: Point) -> bool:
     steps = [
-        HandStep(number, act, Moment(0.0, now(), 0, before, False))
+        HandStep(number, act, InputStart(0.0, now(), 0, before, False))
         for number, act in enumerate((Click(at), Write("7")), 1)
     ]
     write = into_empty(steps, Reader())[1].gesture

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import CommandLine, InProcess
-from tests.support.walls import needs_walls
+from tests.support.sandboxes import needs_walls
 
 UID = "65534"
 MODEL = ("--base-url", "http://127.0.0.1:9/v1", "--json")

@@ -17,7 +17,7 @@ from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.safety.database.store import Store, store_at
 from holo_tasks.safety.records.approvals import Approvals
 from holo_tasks.safety.records.budgets import Budgets, item_key
-from holo_tasks.safety.records.items import ITEMS, Items, Within
+from holo_tasks.safety.records.items import ITEMS, Items, NestedItems
 from holo_tasks.safety.records.ledger import Ledger
 from tests.support.command_line import CommandLine, InProcess, related, until
 from tests.support.scripted_model import Answer, ScriptedModel, step
@@ -235,7 +235,7 @@ def test_of_nested_sub_goals_the_failed_one_is_finished(here: InProcess) -> None
         trace="",
         flow_run_id="",
         how=outer,
-        within=Within(failed="file flag"),
+        within=NestedItems(failed="file flag"),
     )
     ended = here("retry", "INV", "--done", '{"flag": 7}')
     assert ended.code == 0

@@ -126,7 +126,7 @@ async def test_the_id_of_a_run_is_returned_before_its_process_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from holo_tasks.cli.mcp import processes
-    from holo_tasks.cli.mcp.granted import Granted
+    from holo_tasks.cli.mcp.client_permissions import ClientPermissions
     from holo_tasks.cli.mcp.tools import Tools
     from holo_tasks.cli.parser import command_line
 
@@ -134,12 +134,12 @@ async def test_the_id_of_a_run_is_returned_before_its_process_works(
     held.write_text("#!/bin/sh\nexec sleep 600\n")
     held.chmod(0o700)
     monkeypatch.setattr(processes.sys, "executable", str(held))
-    tools = Tools(Granted(tmp_path, ("--app=xterm",), command_line().parse_args(["mcp", "--app=xterm"])))
+    tools = Tools(ClientPermissions(tmp_path, ("--app=xterm",), command_line().parse_args(["mcp", "--app=xterm"])))
     try:
         told = (await tools.start("Look.")).structured_content
         assert told
         run_id = told["run_id"]
-        begun = processes.Begun(tmp_path / "mcp" / run_id)
+        begun = processes.StartedRun(tmp_path / "mcp" / run_id)
         assert (begun.alive, begun.registered(tmp_path), begun.progress) == (True, False, {})
     finally:
         for process in processes._begun:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.cli.mcp import tools
-from holo_tasks.cli.mcp.granted import Granted
+from holo_tasks.cli.mcp.client_permissions import ClientPermissions
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import NO, YES
 
@@ -27,7 +27,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
 
 
 def server(folder: Path, *, may_approve: bool) -> Any:
-    return tools.Tools(Granted(folder, (), argparse.Namespace(may_approve=may_approve)))
+    return tools.Tools(ClientPermissions(folder, (), argparse.Namespace(may_approve=may_approve)))
 
 
 @pytest.mark.parametrize("choice", [YES, "always", None])

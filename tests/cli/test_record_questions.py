@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.by_hand.hidden import Typed
+from holo_tasks.by_hand.typed_secrets import TypedSecret
 from holo_tasks.cli.compile import compile_traces
 from holo_tasks.cli.record_command import record as command
-from holo_tasks.cli.record_command.person import Person
+from holo_tasks.cli.record_command.person import StandardInput
 from holo_tasks.compiler.parameters import NO_NAME
 from holo_tasks.scripts.playbook import load_playbook
 from tests.support.recorded_runs import Act, page, record
 
 
-class Asked(Person):
+class Asked(StandardInput):
     """A person with these answers in order; without answers, a terminal without a person."""
 
     def __init__(self, *says: str) -> None:
@@ -56,7 +56,7 @@ def test_a_long_text_is_shortened_to_one_line() -> None:
     assert len(person.questions[0]) < 160
 
 
-def typed(step: int, *, sure: bool) -> Typed:
+def typed(step: int, *, sure: bool) -> TypedSecret:
     found: Any = SimpleNamespace(step=step, sure=sure)
     return found  # type: ignore[no-any-return]
 

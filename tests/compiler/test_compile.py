@@ -221,7 +221,7 @@ def test_all_typed_texts_of_a_single_run_become_parameters(home: Path) -> None:
 
 
 def test_data_that_no_step_uses_are_not_a_parameter(home: Path) -> None:
-    from holo_tasks.core.texts.outside import quoted
+    from holo_tasks.core.texts.outside_text import quoted
 
     goal = f"Look up the order.\n\n{quoted({'number': 'AB-1207', 'note': 'for the books', 'lines': [1, 2]})}"
     last = order("AB-1207", *ORDERS["AB-1207"])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holo_tasks.compiler.effects import comes_of, state_of, windows_of
+from holo_tasks.compiler.effects import new_texts, state_of, windows_of
 from holo_tasks.compiler.marks import marks_of
-from holo_tasks.compiler.recording import Done, Picture
-from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.read_pictures import ReadPicture
+from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame, OnScreen
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.core.screen.window_titles import CUT, told_titles
+from holo_tasks.core.screen.window_titles import CUT, shareable_titles
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.read_runs import click, compiled, recording, screen, write
@@ -25,11 +25,11 @@ def sight(*texts: tuple[str, int, int]) -> Sight:
     return Sight(tuple(Line(text, Box(left, top, 8 * len(text), 16)) for text, left, top in texts), SIZE)
 
 
-def seen(screen: int, *texts: tuple[str, int, int]) -> Seen:
-    return Seen(Picture(str(texts), Box.whole(SIZE), SIZE), sight(*texts), screen)
+def seen(screen: int, *texts: tuple[str, int, int]) -> ReadPicture:
+    return ReadPicture(Picture(str(texts), Box.whole(SIZE), SIZE), sight(*texts), screen)
 
 
-def of_order(number: str, *more: tuple[str, int, int]) -> Seen:
+def of_order(number: str, *more: tuple[str, int, int]) -> ReadPicture:
     return seen(1, ("ORDER DETAILS", 20, 50), ("Order", 20, 120), (number, 200, 120), *more)
 
 
@@ -38,7 +38,7 @@ MENU = seen(0, ("MAIN MENU", 20, 50), ("Newest order", 20, 120))
 
 def test_the_item_is_expected_on_the_screen_after_a_step() -> None:
     after = [of_order("AB-1207"), of_order("CD-3391")]
-    then = comes_of([MENU, MENU], after, ORDERS, [MENU.sight], ["AB-1207", "CD-3391"], ["order"])
+    then = new_texts([MENU, MENU], after, ORDERS, [MENU.sight], ["AB-1207", "CD-3391"], ["order"])
     assert then == ["ORDER DETAILS", "Order", "{order}"]
 
 
@@ -46,15 +46,15 @@ def test_an_item_shown_before_or_not_in_all_runs_is_not_expected() -> None:
     after = [of_order("AB-1207"), of_order("CD-3391")]
     listed = seen(0, ("MAIN MENU", 20, 50), ("AB-1207", 20, 120), ("CD-3391", 20, 180))
     private = ["AB-1207", "CD-3391"]
-    assert "{order}" not in comes_of([listed, listed], after, ORDERS, [MENU.sight], private, ["order"])
+    assert "{order}" not in new_texts([listed, listed], after, ORDERS, [MENU.sight], private, ["order"])
     other = [of_order("AB-1207"), of_order("XX-0000")]
-    assert "{order}" not in comes_of([MENU, MENU], other, ORDERS, [MENU.sight], private, ["order"])
+    assert "{order}" not in new_texts([MENU, MENU], other, ORDERS, [MENU.sight], private, ["order"])
 
 
 def test_on_an_unchanged_screen_the_item_is_expected_within_any_text() -> None:
     before = seen(0, ("ORDERS", 20, 50), ("Show", 20, 80))
     after = [seen(0, ("ORDERS", 20, 50), ("Show", 20, 80), (f"Order {one['order']}", 20, 160)) for one in ORDERS]
-    then = comes_of([before, before], after, ORDERS, [], ["AB-1207", "CD-3391"], ["order"])
+    then = new_texts([before, before], after, ORDERS, [], ["AB-1207", "CD-3391"], ["order"])
     assert then == ["*{order}*"]
 
 
@@ -67,7 +67,7 @@ def test_a_text_that_may_match_by_chance_is_not_expected() -> None:
     ]:
         after = [seen(0, ("ORDERS", 20, 50), (text, 20, 160)) for text in texts]
         values: list[dict[str, Value]] = [*told]  # type: ignore[list-item]
-        assert comes_of([before] * len(after), after, values, [], texts, [*values[0]]) == []
+        assert new_texts([before] * len(after), after, values, [], texts, [*values[0]]) == []
 
 
 LIST = ("PIECES", 20, 50)
@@ -130,10 +130,10 @@ def test_the_first_text_of_a_row_does_not_identify_a_screen_of_one_item() -> Non
     assert both == ("LIST OF INVOICES", "Miller Ltd")  # the same in both items, so not a value of the item
 
 
-def opened(*titles: str, before: tuple[str, ...] = ("Orders",)) -> Done:
+def opened(*titles: str, before: tuple[str, ...] = ("Orders",)) -> RecordedStep:
     """Return a step after which windows with these titles are on the screen."""
     was, came = (Picture(str(each), Box.whole(SIZE), SIZE, windows=each) for each in (before, titles))
-    return Done(1, "click", {}, "", was, came)
+    return RecordedStep(1, "click", {}, "", was, came)
 
 
 def test_a_window_per_item_is_expected_with_the_items_title() -> None:
@@ -149,7 +149,7 @@ def test_a_truncated_title_is_not_expected() -> None:
         for title in (long.format(2) + "s", long.format(3) + "s and more, which nobody reads to its end")
     ]
     told: list[dict[str, Value]] = [{"invoice": "INV-000042"}, {"invoice": "INV-000043"}]
-    titles = [told_titles(frame, None, [], str) for frame in shown]
+    titles = [shareable_titles(frame, None, [], str) for frame in shown]
     assert titles[1][0].endswith(CUT)
     assert windows_of([opened(*each) for each in titles], told, []) == []
 
@@ -165,7 +165,7 @@ def test_an_ambiguous_title_is_not_expected() -> None:
 
 
 def test_a_state_reached_in_all_runs_is_expected() -> None:
-    def led(begun: str, came: str) -> Done:
+    def led(begun: str, came: str) -> RecordedStep:
         return replace(opened(), begun_at=begun, came_to=came)
 
     assert state_of([led("search", "record"), led("search", "record")]) == "record"

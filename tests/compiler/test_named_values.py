@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from holo_tasks.compiler.answers import Given, answer_of
+from holo_tasks.compiler.answers import RecordedAnswer, answer_of
 from holo_tasks.compiler.compile import _once
 from holo_tasks.compiler.parameters import Parameters, parameters_of
-from holo_tasks.compiler.recording import Done, Picture, Recording
-from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.read_pictures import ReadPicture
+from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.errors import InvalidUsage
@@ -57,23 +57,23 @@ def test_a_parameter_name_is_asked_for_only_once() -> None:
 
 
 def test_an_empty_answer_compiles_to_an_empty_answer() -> None:
-    found = answer_of([Given("", sight(line("SAVED", 10, 10)), {})])
+    found = answer_of([RecordedAnswer("", sight(line("SAVED", 10, 10)), {})])
     assert (found.content, found.reads, found.unread) == ("", {}, ())
 
 
 def test_a_field_reached_by_keys_is_named_after_its_label() -> None:
     city = Box(120, 78, 200, 24)
     after = sight(line("City", 20, 82), line("Leeds", 126, 82), fields=(city,))
-    step = Done(1, "write", {"content": "Leeds"}, "", picture("before"), picture("after"))
+    step = RecordedStep(1, "write", {"content": "Leeds"}, "", picture("before"), picture("after"))
     one = Recording("runs/1", "0" * 64, "add", "add", {}, (step,), "", picture("after"))
-    seen = {"before": Seen(picture("before"), sight()), "after": Seen(picture("after"), after)}
+    seen = {"before": ReadPicture(picture("before"), sight()), "after": ReadPicture(picture("after"), after)}
     assert parameters_of([one], seen).values == ({"city": "Leeds"},)
 
 
 def test_a_text_selected_by_dragging_is_refused() -> None:
     shown = sight(line("Comment", 20, 82), fields=(Box(120, 78, 200, 24),))
     told = picture("before")
-    step = Done(4, "drag_and_drop", {}, "", told, told, (Point(130, 90), Point(220, 90)))
+    step = RecordedStep(4, "drag_and_drop", {}, "", told, told, (Point(130, 90), Point(220, 90)))
     with pytest.raises(InvalidUsage, match="Step 4 drags inside the field Comment"):
         actions_of(step, shown, {})
 

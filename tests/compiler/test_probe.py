@@ -16,7 +16,7 @@ from holo_tasks.compiler.probes import NOT_THERE
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Point, Size
-from holo_tasks.core.texts.outside import quoted
+from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.scripts.playbook import Playbook, Rule, load_playbook
 from holo_tasks.scripts.rules import follow
 from tests.support.recorded_runs import Act, Page, Part, page, page_reader, record_parts, sight_of

@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 
 from holo_tasks.compiler.pictures import Pictures
-from holo_tasks.compiler.recording import Done, Picture, Recording
+from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.healing.apply import applied
 from holo_tasks.healing.proposal import ModelsStep, proposal_of, with_alternative
 from holo_tasks.scripts.actions import Target
-from holo_tasks.scripts.element_search import NotFound, Several
+from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, load_playbook
 from holo_tasks.scripts.rules import find, words_of
@@ -107,14 +107,14 @@ def test_a_button_drawn_or_read_twice_is_ambiguous(made: Any) -> None:
     target = targets_of(made[1])[BUTTON]
     page = search("EF-5050")
     twice = replace(page, texts={**page.texts, (60, 350): BUTTON})
-    with pytest.raises(Several):
+    with pytest.raises(AmbiguousTarget):
         find(target, {}, live(twice))
     lines = [replace(line, text=f"{line.text} now") if line.text == BUTTON else line for line in live(twice).lines]
-    with pytest.raises(Several):
+    with pytest.raises(AmbiguousTarget):
         find(target, {}, replace(live(twice), lines=lines))
     # OCR read the text twice but it is drawn once, so the target is ambiguous.
     lines = [*live(page).lines, Line(BUTTON, Box(60, 350, 100, 20))]
-    with pytest.raises(Several):
+    with pytest.raises(AmbiguousTarget):
         find(target, {}, replace(live(page), lines=lines))
 
 
@@ -128,7 +128,7 @@ def test_the_picture_of_a_text_is_not_used_for_an_unread_target(tmp_path: Path) 
         unread: with_pictures(replace(button, lines=[one for one in button.lines if one.text != BUTTON]), page.picture),
     }
     steps = tuple(
-        Done(number, "click", {}, "", on, on, (PLACE,)) for number, on in enumerate((before, unread), start=1)
+        RecordedStep(number, "click", {}, "", on, on, (PLACE,)) for number, on in enumerate((before, unread), start=1)
     )
     one = Recording("runs/1", "0" * 64, "look", "look", {}, steps, "", before)
     (cut,) = Pictures(tmp_path, "look", sights, lambda on: page.picture).with_pictures([one])

@@ -133,7 +133,7 @@ async def test_going_in_circles_keeps_the_contract(name: str, dialect: Dialect) 
 @pytest.mark.parametrize("fault", ALL_FAULTS["localize"].values(), ids=ALL_FAULTS["localize"])
 async def test_a_question_keeps_the_contract(fault: Fault) -> None:
     async with served("holo3-1-35b-a3b", "localize", {1: fault.name}, [{"x": 5, "y": 6}]) as (server, model):
-        till = walk_of(model).till
+        till = walk_of(model).call_account
         for number in range(3):
             question = Question("locate", "Where is the button?", [shot(number)], POINT)
             while True:

@@ -13,7 +13,7 @@ from typing import Any
 
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.input.gestures import Click
-from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import AttachedDesktop, Desktop, VirtualDesktop
 
@@ -28,7 +28,9 @@ async def _clicked(desktop: Desktop, at: Point, between: Awaitable[None]) -> str
     await asyncio.sleep(1.1)  # the clock ticks once a second
     gesture = Click(at)
     try:
-        await desktop.do(gesture, slip=Slip(gesture_digest(gesture), time.monotonic() + 60, frame=frame.number))
+        await desktop.do(
+            gesture, input_permit=InputPermit(gesture_digest(gesture), time.monotonic() + 60, frame=frame.number)
+        )
     except ScreenChanged as error:
         return str(error)
     return ""
@@ -55,7 +57,7 @@ async def test_a_running_clock_is_ignored_and_a_changed_row_is_not(
                     await asyncio.sleep(0.02)
 
             await until("mapped")
-            boxes = await desktop.stirring()
+            boxes = await desktop.repainting_areas()
             assert boxes == []
             _, left, top = said("mapped")[0]
             at = Point(left + OPEN[0], top + OPEN[1])
@@ -73,7 +75,7 @@ async def test_a_running_clock_is_ignored_and_a_changed_row_is_not(
             while not any(box.left <= clock.x < box.right and box.top <= clock.y < box.bottom for box in boxes):
                 assert time.monotonic() < end, boxes
                 await desktop.look()
-                boxes = await desktop.stirring()
+                boxes = await desktop.repainting_areas()
 
             async def insert() -> None:
                 assert program.stdin is not None
@@ -119,7 +121,7 @@ async def test_a_new_processs_first_press_is_accepted_beside_a_clock_and_refused
             at, clock = Point(left + OPEN[0], top + OPEN[1]), Point(left + CLOCK[0], top + CLOCK[1])
             async with AttachedDesktop(screen.display, env=screens) as first:
                 await first.look()
-                while not any(box.contains(clock) for box in await first.stirring()):
+                while not any(box.contains(clock) for box in await first.repainting_areas()):
                     assert time.monotonic() < end, "the clock was not learned"
                     await asyncio.sleep(0.5)
                     await first.look()

@@ -14,7 +14,7 @@ import pytest
 
 from holo_tasks.core.errors import PolicyRefused, ScreenChanged
 from holo_tasks.core.input.gestures import Click, Drag, Gesture
-from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import Settle, VirtualDesktop
 
@@ -24,7 +24,7 @@ TRIES = 15
 
 async def permitted(desktop: VirtualDesktop, gesture: Gesture, at: Point) -> None:
     owner = (await desktop.owner_at(at)).name
-    await desktop.do(gesture, slip=Slip(gesture_digest(gesture), time.monotonic() + 60, owner))
+    await desktop.do(gesture, input_permit=InputPermit(gesture_digest(gesture), time.monotonic() + 60, owner))
 
 
 async def test_a_window_that_appears_during_a_press_does_not_get_it(events: Any, tmp_path: Path, until: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import Settle, VirtualDesktop
 from tests.support.painted_desktop import PaintedDesktop
@@ -45,7 +45,9 @@ class Presses:
 async def decided(desktop: VirtualDesktop, gesture: Gesture) -> Receipt:
     """Perform a gesture that was decided on the newest frame."""
     frame = (await desktop.look()).number
-    return await desktop.do(gesture, slip=Slip(gesture_digest(gesture), time.monotonic() + 60, frame=frame))
+    return await desktop.do(
+        gesture, input_permit=InputPermit(gesture_digest(gesture), time.monotonic() + 60, frame=frame)
+    )
 
 
 @pytest.fixture(scope="module")

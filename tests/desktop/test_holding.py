@@ -18,7 +18,7 @@ from holo_tasks.core.ports import Desktop as DesktopPort
 from holo_tasks.core.ports import Held
 from holo_tasks.desktop.input.gate import Gate
 from holo_tasks.desktop.session.child import Child
-from holo_tasks.desktop.stop.shared_flags import Page
+from holo_tasks.desktop.stop.shared_flags import SharedFlags
 from holo_tasks.run.desktops.lazy_desktop import LazyDesktop
 from tests.desktop.input.test_gate import OTHER, SPOT, Served, serving
 from tests.support.painted_desktop import PaintedDesktop
@@ -79,14 +79,14 @@ async def test_input_under_way_is_cut_off_and_waiting_or_later_input_never_arriv
 
 @pytest.mark.parametrize("gesture", [Click(SPOT), Write("x"), Drag(SPOT, OTHER)], ids=lambda g: type(g).__name__)
 async def test_the_process_that_owns_the_mouse_also_refuses_by_itself(served: Served, gesture: Gesture) -> None:
-    from holo_tasks.core.input.input_permit import Slip, gesture_digest
+    from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
     from holo_tasks.desktop.session import ipc_messages
 
-    slip = ipc_messages.from_slip(Slip(gesture_digest(gesture), expires_s=time.monotonic() + 60))
+    input_permit = ipc_messages.from_permit(InputPermit(gesture_digest(gesture), expires_s=time.monotonic() + 60))
     await served.desktop.hold()
     before = len(served.inputs.sent())
     with pytest.raises(ScreenHeld):
-        await past_the_parent(served, "do", gesture=ipc_messages.from_gesture(gesture), slip=slip)
+        await past_the_parent(served, "do", gesture=ipc_messages.from_gesture(gesture), slip=input_permit)
     for what in ({"what": "look", "after_action": False, "windows": False}, {"what": "windows"}):
         with pytest.raises(ScreenHeld):
             await past_the_parent(served, **what)
@@ -182,7 +182,7 @@ async def test_the_kill_switch_overrides_a_hold(tmp_path: Path) -> None:
 
 
 async def test_stopping_a_request_also_stops_a_persons_input() -> None:
-    page = Page(Page.create())
+    page = SharedFlags(SharedFlags.create())
     page.hold(True)
     gate = Gate(page)
     person = gate.for_person()

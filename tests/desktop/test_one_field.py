@@ -184,7 +184,7 @@ async def test_a_field_whose_caret_has_blinked_for_a_while_is_replaced(program):
     at = program.at("entry")
     await program.desktop.do(Write("a text of some length", overwrite=True, at=at))
     until = time.monotonic() + PATIENCE_S
-    while not any(box.contains(at) for box in await program.desktop.stirring()):
+    while not any(box.contains(at) for box in await program.desktop.repainting_areas()):
         if program.toolkit != "tk" or time.monotonic() >= until:
             break
         await asyncio.sleep(0.2)

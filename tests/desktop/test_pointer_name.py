@@ -11,14 +11,14 @@ import xcffib.xproto
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import Settle, VirtualDesktop
 from holo_tasks.desktop.readiness.pointer_name import PointerName
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 
 @pytest.mark.parametrize(("name", "busy"), [("watch", True), ("left_ptr_watch", True), ("hand2", False), ("", False)])
 async def test_a_pointer_is_busy_by_its_cursor_name(monkeypatch: pytest.MonkeyPatch, name: str, busy: bool) -> None:
     async with VirtualDesktop(size=Size(320, 240)) as desktop:
         monkeypatch.setitem(os.environ, "XAUTHORITY", str(desktop.authority))
-        link = XLink(desktop.display)
+        link = XConnection(desktop.display)
         pointer = PointerName(link)
         assert pointer.seen
         assert not pointer.is_busy()

@@ -19,7 +19,7 @@ from holo_tasks.core.errors import DesktopFailed, InvalidUsage
 from holo_tasks.desktop import VirtualDesktop, processes
 from holo_tasks.desktop.profiles.office import SETTINGS, locks
 from holo_tasks.desktop.x11 import windows
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 APPS = Path(__file__).parents[1] / "apps"
 PAGE = "file:///etc/os-release"
@@ -42,7 +42,7 @@ class Somebody:
             "XAUTHORITY": str(authority),
             "DBUS_SESSION_BUS_ADDRESS": address,
         }
-        self._link = XLink(display)
+        self._link = XConnection(display)
         self._started: list[subprocess.Popen[bytes]] = []
 
     def start(self, command: str) -> None:

@@ -16,14 +16,14 @@ import pytest
 
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.input.gestures import Click, Gesture, Hotkey, Write
-from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.desktop import Settle, VirtualDesktop
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
-from holo_tasks.scripts.script_view import Eyes
+from holo_tasks.scripts.script_view import ScreenReader
 from tests.support.inputs import Inputs, witness
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
@@ -72,7 +72,7 @@ class Probe:
             return wrote(said)
 
         walk = walk_of(as_model(MemoryModel(script)), desktop=self.desktop, recorder=MemoryRecorder())
-        walk.doors = type(walk.doors)(**{**vars(walk.doors), "recheck": recheck, **options})
+        walk.services = type(walk.services)(**{**vars(walk.services), "recheck": recheck, **options})
         return walk
 
     def click(self, place: tuple[int, int]) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def nothing() -> None:
 
 
 def of(walk: Walk, kind: str) -> list[Any]:
-    recorder = walk.doors.recorder
+    recorder = walk.services.recorder
     assert isinstance(recorder, MemoryRecorder)
     return recorder.of(kind)
 
@@ -122,7 +122,7 @@ async def test_a_changed_target_is_not_clicked(probe: Probe, order: str, wrong: 
     assert probe.said("open", "discarded") == ([] if recheck else [wrong])
     assert (len(probe.inputs.sent()) == before) is recheck
     assert len(of(walk, "looked_again")) == recheck
-    told = str(walk.doors.model.client.bodies[-1])  # type: ignore[attr-defined]
+    told = str(walk.services.model.client.bodies[-1])  # type: ignore[attr-defined]
     assert ("Nothing was done." in told) is recheck
 
 
@@ -140,7 +140,7 @@ async def of_a_record(probe: Probe) -> tuple[Walk, Step, tuple[Box, ...]]:
     """Return a walk with a playbook's step on the visible record, and the areas that name the record."""
     probe.tell("title")
     walk = probe.walk([])
-    brain = PlaybookBrain(parse_playbook(RECORD), "submit", {"record": "TX-1040"}, Eyes())
+    brain = PlaybookBrain(parse_playbook(RECORD), "submit", {"record": "TX-1040"}, ScreenReader())
     await walk.look()
     walk.begin()
     decided = await brain.decide(walk)
@@ -222,9 +222,9 @@ async def test_constant_motion_where_the_item_is_named_blocks_no_press(probe: Pr
 @pytest.mark.parametrize("gesture", [Click(Point(300, 300)), Write("x"), Hotkey(("x",))])
 async def test_a_gesture_for_a_forgotten_frame_is_refused(probe: Probe, gesture: Gesture) -> None:
     before = len(probe.inputs.sent())
-    slip = Slip(gesture_digest(gesture), time.monotonic() + 60, frame=10**6)
+    input_permit = InputPermit(gesture_digest(gesture), time.monotonic() + 60, frame=10**6)
     with pytest.raises(ScreenChanged, match="too long ago"):
-        await probe.desktop.do(gesture, slip=slip)
+        await probe.desktop.do(gesture, input_permit=input_permit)
     await probe.desktop.look()
     assert len(probe.inputs.sent()) == before
 

@@ -22,7 +22,7 @@ from holo_tasks.cli import commands
 from holo_tasks.cli.doctor.findings import Finding
 from holo_tasks.cli.fleet import _plain as _plain_fleet
 from holo_tasks.cli.handoff import _fields
-from holo_tasks.cli.look import Seen
+from holo_tasks.cli.look import ScreenDescription
 from holo_tasks.cli.parser import command_line
 from holo_tasks.cli.run_command.settings import Outcome
 from holo_tasks.cli.runs import _plain
@@ -33,11 +33,11 @@ from holo_tasks.core.screen.states import State
 from holo_tasks.healing.folder import Counts
 from holo_tasks.healing.proposal import Proposal
 from holo_tasks.models.profile import Profile
-from holo_tasks.safety.records.fleet import Fleet, Holder, ListSeen, RunSeen, SeatsSeen
+from holo_tasks.safety.records.fleet import Fleet, Holder, ListState, RunState, SeatsState
 from holo_tasks.safety.records.handoffs import Handoff
 from holo_tasks.safety.records.items import Item
 from holo_tasks.safety.records.run_list import RunRow
-from holo_tasks.safety.records.work_items import Counts as ItemCounts
+from holo_tasks.safety.records.work_items import QueueCounts as ItemCounts
 from holo_tasks.scripts.actions import Action
 from holo_tasks.scripts.playbook import Goal, Playbook, Rule
 from tests.support.doc_pages import DOCS, ROOT
@@ -96,7 +96,7 @@ RUN = RunRow(**{**blank(RunRow), "spent_micro": 1, "limit_micro": 1})  # type: i
 HANDED = Handoff(**{**blank(Handoff), "choices": ()})  # type: ignore[arg-type]
 FOUND = Finding(**blank(Finding))  # type: ignore[arg-type]
 SPOT = Box(0, 0, 9, 9)
-SEEN = Seen(
+SEEN = ScreenDescription(
     Frame(b"\0\0\0", Size(1, 1), ":1"),
     ElementTree(),
     [desktop.Window(1, "", 0, SPOT, True)],
@@ -107,9 +107,9 @@ SEEN = Seen(
 ).as_json()
 FLEET: dict[str, Any] = _plain_fleet(
     Fleet(
-        (ListSeen("", ItemCounts(), 0, {("failed", "invalid"): 1}),),
-        (SeatsSeen("", 1, (Holder(**blank(Holder)),)),),  # type: ignore[arg-type]
-        (RunSeen(RUN, (), "", 0, None),),
+        (ListState("", ItemCounts(), 0, {("failed", "invalid"): 1}),),
+        (SeatsState("", 1, (Holder(**blank(Holder)),)),),  # type: ignore[arg-type]
+        (RunState(RUN, (), "", 0, None),),
     )
 )
 KEYS = {

@@ -32,7 +32,7 @@ def mutate(kind: str) -> None:
     if kind == "no scrubber":
         from holo_tasks.core.secrets.scrub import Scrubber
 
-        Scrubber.finds = lambda self, text: False  # type: ignore[method-assign]
+        Scrubber.may_hold = lambda self, text: False  # type: ignore[method-assign]
     if kind == "inherited":
         from holo_tasks.desktop import desktop
 

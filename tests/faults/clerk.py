@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.core.texts.outside import apart
+from holo_tasks.core.texts.outside_text import apart
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 WIDTH, HEIGHT = 1280, 800

@@ -139,11 +139,11 @@ def test_a_worker_that_was_suspended_too_long_is_fenced_off(store_url: str, ledg
         taken, claim = take_over(ledger)
         assert time.monotonic() - stopped > LEASE_S - 2 * RENEW_S
         assert (claim.epoch, [intent.number for intent in claim.earlier]) == (late.epoch + 1, [1])
-        ledger.disregard(claim)
+        ledger.delete_intents(claim)
         assert ledger.intend(claim, "click", "frame") == 1
         late.signal(signal.SIGCONT)
         assert late.do("still mine") is False
-        assert [late.do(order) for order in ("intend", "finish", "disregard")] == ["Killed"] * 3
+        assert [late.do(order) for order in ("intend", "finish", "delete_intents")] == ["Killed"] * 3
         # Its orders about its own intents must not affect the other worker's intents of the same numbers.
         late.do("void", 1)
         late.do("settle", 1)

@@ -14,7 +14,7 @@ import pytest
 from prefect.settings import PREFECT_API_URL
 
 from holo_tasks import NOT_DONE, NotDone, WorkList, step
-from holo_tasks.safety.records.work_items import Counts
+from holo_tasks.safety.records.work_items import QueueCounts
 from tests.support import warm
 from tests.support.postgres import Postgres
 
@@ -101,5 +101,5 @@ async def test_a_restarted_database_neither_loses_nor_doubles_an_effect(
     assert sorted(paid(tmp_path)) == [f"R-{number}" for number in range(ITEMS)]
     # Effects during the outage are done, or a person is asked. No item is left over or lost.
     counts = await payments.counts()
-    assert counts == Counts(done=ITEMS - counts.person, person=counts.person)
+    assert counts == QueueCounts(done=ITEMS - counts.person, person=counts.person)
     assert counts.person <= 2

@@ -14,7 +14,7 @@ from redis import Redis as Client
 
 from holo_tasks import step
 from holo_tasks.prefect_server.temporary import TemporaryServer
-from holo_tasks.safety.records.work_items import Counts
+from holo_tasks.safety.records.work_items import QueueCounts
 from tests.bench.fleet.parts import REDIS, Redis, server_settings
 from tests.faults.test_restarted_database import ITEMS, PATIENCE_S, fill, look, paid, pay, until, worker
 
@@ -72,4 +72,4 @@ async def test_a_restarted_redis_neither_loses_nor_doubles_an_effect(redis: Redi
     with worker(__name__) as another:  # as a fan-out replaces each of them
         assert another.wait(PATIENCE_S) == 0
     assert sorted(paid(tmp_path)) == [f"R-{number}" for number in range(ITEMS)]
-    assert await payments.counts() == Counts(done=ITEMS)
+    assert await payments.counts() == QueueCounts(done=ITEMS)

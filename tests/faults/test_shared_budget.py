@@ -19,7 +19,7 @@ import pytest
 from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.core.limits.overbilling import ALONE_S
-from holo_tasks.loop.ask_model.predict import Till, predict
+from holo_tasks.loop.ask_model.predict import CallAccount, predict
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.safety.database.store import Store
@@ -336,6 +336,8 @@ async def _one_call(server: ScriptedModel, guard: Guard, store: Store, **changes
     endpoint = ModelEndpoint(server.base_url, None)
     model = model_at(endpoint, PROFILE.model_copy(update=changes))
     try:
-        await predict(model, ask("s"), Till(guard, forget, time.monotonic, Budgets(store)), attempt=1, purpose="step")
+        await predict(
+            model, ask("s"), CallAccount(guard, forget, time.monotonic, Budgets(store)), attempt=1, purpose="step"
+        )
     finally:
         await endpoint.close()

@@ -193,7 +193,7 @@ class Trial:
         self.goal, self.right, self.key = goal, right, key
         self.asked: list[int] = []
 
-    async def worked(self) -> object:
+    async def run_agent(self) -> object:
         return await pursue(self.goal)
 
     def next_step(self, turns: Sequence[Any]) -> Mapping[str, Any] | None:
@@ -231,7 +231,7 @@ class Suite:
     def __init__(self, right: bool = True) -> None:
         self.right, self.begun = right, 0
 
-    def why_not(self) -> str:
+    def missing(self) -> str:
         return ""
 
     def program(self, item: Item) -> str:
@@ -290,7 +290,7 @@ class Slow(Trial):
 
     scope = ""
 
-    async def worked(self) -> object:
+    async def run_agent(self) -> object:
         raise LimitReached("It ran out of its 120 s.", limit="timeout_seconds", scope=self.scope)
 
 
@@ -335,9 +335,7 @@ def done_by_hand(trial: OfficeTrial) -> None:
         case Writer():
             letter = trial.work / "letter.odt"
             write_letter(letter, [*letter_to(people), trial.last])
-            assert trial.why_wrong() == f"the letter's last line is [('{trial.last}', False)]", (
-                "the line must be in bold"
-            )
+            assert trial.fault() == f"the letter's last line is [('{trial.last}', False)]", "the line must be in bold"
             with zipfile.ZipFile(letter) as whole:
                 parts = {each: whole.read(each).decode() for each in whole.namelist()}
             parts["content.xml"] = parts["content.xml"].replace("<office:body>", f"{BOLD}<office:body>")
@@ -355,11 +353,11 @@ def done_by_hand(trial: OfficeTrial) -> None:
             others["To"], others["In-Reply-To"] = address(people[0]), message_id(people[0])
             others.set_content(trial.line)
             (trial.work / "sent.eml").write_bytes(others.as_bytes())
-            assert trial.why_wrong().startswith("sent to ["), "it answers somebody else"
+            assert trial.fault().startswith("sent to ["), "it answers somebody else"
             others.replace_header("To", address(people[1]))
             others.replace_header("In-Reply-To", message_id(people[1]))
             (trial.work / "sent.eml").write_bytes(others.as_bytes() * 2)
-            assert trial.why_wrong().startswith("what was sent says"), "it was sent twice"
+            assert trial.fault().startswith("what was sent says"), "it was sent twice"
             (trial.work / "sent.eml").write_bytes(others.as_bytes())
         case Files():
             (trial.work / f"{people[1]}.txt").rename(trial.work / "Paid" / f"{people[1]}.txt")
@@ -382,9 +380,9 @@ def test_office_tasks_are_judged_by_their_files(tmp_path: Path, task: str, wrong
     suite, item = Office(), Item("office", task, 3)
     suite.desktop(tmp_path, item)
     trial = office_trial(item, tmp_path / suite.program(item) / "work")
-    assert trial.why_wrong().startswith(wrong)
+    assert trial.fault().startswith(wrong)
     done_by_hand(trial)
-    assert trial.why_wrong() == ""
+    assert trial.fault() == ""
     assert trial.next_step(()) == {"tool_name": "answer", "content": "done"}
 
 

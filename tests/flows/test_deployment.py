@@ -14,7 +14,7 @@ import pytest
 from legacy_ledger_db import LedgerFile
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from holo_tasks.core.texts.outside import apart
+from holo_tasks.core.texts.outside_text import apart
 from tests.faults.harness import Audit, Outcome
 from tests.faults.runner import fill_in_blocks
 from tests.support import warm

@@ -118,9 +118,9 @@ def test_of_errors_that_can_be_made_each_kind_is_made() -> None:
         mind.last, mind.before = {**PRESS, "x": 90}, [SAVE]
         typed = Meant({"tool_name": "write", "content": "Receipt 12"}, field="note", value=True)
         for meant in (Meant(PRESS), typed):
-            slip = err(Erring(mind, [SAVE, CANCEL], SIZE, random.Random(seed)), meant, Meant({}), ANSWERS)
-            assert slip is not None
-            made[slip.kind] += 1
+            input_permit = err(Erring(mind, [SAVE, CANCEL], SIZE, random.Random(seed)), meant, Meant({}), ANSWERS)
+            assert input_permit is not None
+            made[input_permit.kind] += 1
     assert set(made) == set(KINDS)
     assert min(made.values()) > 40
 
@@ -155,7 +155,7 @@ class Buttons:
     def answers(self, number: int) -> Mapping[Kind, Call]:
         return ANSWERS
 
-    async def worked(self, arm: str) -> object:
+    async def run_agent(self, arm: str) -> object:
         return ""
 
     async def judged(self) -> Verdict:

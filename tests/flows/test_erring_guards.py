@@ -21,12 +21,22 @@ from holo_tasks.desktop.fields import clear_field
 from holo_tasks.desktop.fields.wide_characters import NOT_FETCHED
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor
-from holo_tasks.loop.guide import Guide, Unguided
-from holo_tasks.loop.instructions import Course, GiveUp, Glance, LookForEffect, Now, Recognize, Shows, View, Wait
+from holo_tasks.loop.guide import Guide, NoGuide
+from holo_tasks.loop.instructions import (
+    CheckState,
+    GetTime,
+    GiveUp,
+    Glance,
+    GuardSteps,
+    LookForEffect,
+    Recognize,
+    View,
+    Wait,
+)
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.presses.made_presses import MadePresses
 from holo_tasks.loop.presses.named_click import INSISTED
-from holo_tasks.loop.presses.press_once import Once
+from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.presses.repeated_press import check
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Walk
@@ -65,13 +75,13 @@ class ReadsNothing:
         return []
 
 
-async def guards_of(*said: dict[str, Any], once: Once | None = None, read: type = str) -> list[str]:
+async def guards_of(*said: dict[str, Any], once: EffectButtons | None = None, read: type = str) -> list[str]:
     """Return the guards of each call of a model that works on a form with two buttons."""
     desktop, recorder = PaintedDesktop(), MemoryRecorder()
     desktop.owners = lambda at: Owner("/usr/bin/painted", box=WHOLE, pid=PID)
     model = as_model(MemoryModel([wrote(each) for each in said]), tools=(*STANDARD, "write_at"))
     walk = walk_of(model, desktop=desktop, recorder=recorder)
-    walk.doors = replace(walk.doors, elements=Elements(TellsTree(FORM)), spots=ReadsNothing())
+    walk.services = replace(walk.services, elements=Elements(TellsTree(FORM)), spots=ReadsNothing())
     await pursue(
         Executor(walk, Walk.act),
         read=read,
@@ -100,7 +110,7 @@ async def test_a_model_that_insists_is_withheld_once() -> None:
 
 async def test_a_double_click_on_a_button_that_is_pressed_once_is_press_once() -> None:
     press = step("double_click", element="the Save button", **at(SAVE))
-    assert await guards_of(press, step("answer", content="done"), once=Once(("Save",))) == ["press once", ""]
+    assert await guards_of(press, step("answer", content="done"), once=EffectButtons(("Save",))) == ["press once", ""]
 
 
 async def test_an_answer_that_does_not_fit_is_its_own_kind() -> None:
@@ -108,7 +118,7 @@ async def test_an_answer_that_does_not_fit_is_its_own_kind() -> None:
     assert await guards_of(*said, read=int) == ["answer does not fit", ""]
 
 
-def driven(course: Course[Any], answers: dict[type, Sequence[Any]]) -> str:
+def driven(course: GuardSteps[Any], answers: dict[type, Sequence[Any]]) -> str:
     """Answer a course, each question with its last answer at the end, and return its reason."""
     left, answer = {kind: list(each) for kind, each in answers.items()}, None
     while True:
@@ -124,9 +134,9 @@ def driven(course: Course[Any], answers: dict[type, Sequence[Any]]) -> str:
 
 @pytest.mark.parametrize(("not_done", "event"), [(True, corrected), (False, closed)])
 def test_a_second_press_of_a_declared_button_is_press_once(not_done: bool, event: Any) -> None:
-    once = Once(("Submit",))
+    once = EffectButtons(("Submit",))
     once.press({"Submit"})
-    why = driven(once.again({"Submit"}, Unguided()), {LookForEffect: [not_done]})
+    why = driven(once.again({"Submit"}, NoGuide()), {LookForEffect: [not_done]})
     assert guard_of(event(why)) == "press once"
 
 
@@ -137,16 +147,16 @@ def shade(value: int) -> Frame:
 def test_a_second_press_after_the_end_is_reached_is_press_once() -> None:
     end = state("end")
     guide = Guide(Screens([end]), after=("end",))
-    once = Once(("Submit",))
+    once = EffectButtons(("Submit",))
     once.press({"Submit"})
-    seen = {Recognize: [View(shade(1), end)], Shows: [True], Now: [0.0, 1.0]}
+    seen = {Recognize: [View(shade(1), end)], CheckState: [True], GetTime: [0.0, 1.0]}
     assert guard_of(corrected(driven(once.again({"Submit"}, guide), seen))) == "press once"
 
 
 def test_an_answer_on_a_wrong_screen_is_named_so() -> None:
     menu, end = state("menu"), state("end")
     guide = Guide(Screens([menu, end], timeout_seconds=1), after=("end",))
-    seen = {Recognize: [View(shade(1), menu)], Shows: [False], Now: [0.0, 0.0, 9.0], Glance: [shade(1)]}
+    seen = {Recognize: [View(shade(1), menu)], CheckState: [False], GetTime: [0.0, 0.0, 9.0], Glance: [shade(1)]}
     why = driven(guide.accept(), seen)
     assert guard_of(corrected(why)) == guard_of(closed(why)) == "answer on a wrong screen"
 
@@ -162,7 +172,7 @@ def test_a_press_on_an_unchanged_screen_is_a_repeated_press(told: bool) -> None:
     made = presses.made[-1]
     made.told = told  # a second refusal ends the work
     course = check(presses, made, shade(1), is_harmless=never, not_done=never)
-    why = driven(course, {Now: range(50), Glance: [shade(1)], Wait: [None], LookForEffect: [False]})
+    why = driven(course, {GetTime: range(50), Glance: [shade(1)], Wait: [None], LookForEffect: [False]})
     assert guard_of(closed(why) if told else corrected(why)) == "repeated press"
 
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.erring import model
 from benchmarks.erring.episodes import OFFICE
 from benchmarks.erring.errors import Call, Erring, Kind, Meant, Slip
-from benchmarks.erring.work import why_not, worked
+from benchmarks.erring.work import missing, run_episode
 
 pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
@@ -32,11 +32,11 @@ def once(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_wrong_effect_of_the_naive_loop_is_silently_wrong(
     errs: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if why := why_not("form-sequence-2"):
+    if why := missing("form-sequence-2"):
         pytest.skip(why)
     if errs:
         once("wrong_value", monkeypatch)
-    came = await worked("naive", 0.0, "form-sequence-2", 3, tmp_path / "one")
+    came = await run_episode("naive", 0.0, "form-sequence-2", 3, tmp_path / "one")
     assert came.word == ("silently wrong" if errs else "done right"), came
     assert [each.kind for each in came.errors] == (["wrong_value"] if errs else [])
     assert bool(came.wrong) is errs
@@ -46,10 +46,10 @@ async def test_a_wrong_effect_of_the_naive_loop_is_silently_wrong(
 async def test_a_digit_that_the_model_means_is_silently_wrong_with_nothing_declared(
     tmp_path: Path, prefect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if why := why_not("double"):
+    if why := missing("double"):
         pytest.skip(why)
     once("wrong_value", monkeypatch)
-    came = await worked("plain", 1.0, "double", 3, tmp_path / "one")
+    came = await run_episode("plain", 1.0, "double", 3, tmp_path / "one")
     assert came.word == "silently wrong", came
     assert [each.kind for each in came.errors] == ["wrong_value"]
     assert came.wrong[0].startswith("filed another entry")
@@ -58,18 +58,18 @@ async def test_a_digit_that_the_model_means_is_silently_wrong_with_nothing_decla
 async def test_with_nothing_declared_a_right_model_is_right_and_nothing_is_withheld(
     tmp_path: Path, prefect: str
 ) -> None:
-    if why := why_not("double"):
+    if why := missing("double"):
         pytest.skip(why)
-    came = await worked("plain", 0.0, "double", 3, tmp_path / "one")
+    came = await run_episode("plain", 0.0, "double", 3, tmp_path / "one")
     assert came.word == "done right", came
     assert (came.errors, came.needless) == ((), {})
     assert came.actions >= 7
 
 
 async def test_one_digit_in_a_field_is_no_press_of_a_declared_button(tmp_path: Path, prefect: str) -> None:
-    if why := why_not("form-sequence-2"):
+    if why := missing("form-sequence-2"):
         pytest.skip(why)
-    came = await worked("declared", 0.0, "form-sequence-2", 0, tmp_path / "one")
+    came = await run_episode("declared", 0.0, "form-sequence-2", 0, tmp_path / "one")
     assert came.word == "done right", came
     assert came.needless == {}
 
@@ -79,11 +79,11 @@ async def test_one_digit_in_a_field_is_no_press_of_a_declared_button(tmp_path: P
 async def test_a_wrong_digit_in_a_file_or_a_letter_is_found_by_its_judge(
     task: str, errs: bool, tmp_path: Path, prefect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if why := why_not(task):
+    if why := missing(task):
         pytest.skip(why)
     if errs:
         once("wrong_value", monkeypatch)
-    came = await worked("plain", 0.0, task, 0, tmp_path / "one")
+    came = await run_episode("plain", 0.0, task, 0, tmp_path / "one")
     assert came.word == ("silently wrong" if errs else "done right"), came
     assert [each.kind for each in came.errors] == (["wrong_value"] if errs else [])
     assert (bool(came.wrong), came.needless) == (errs, {})

@@ -11,20 +11,20 @@ from typing import Any, get_args
 
 import pytest
 
-from holo_tasks.agent.layers import Layered
-from holo_tasks.agent.playbooks.keeping import Keeping
+from holo_tasks.agent.layers import Layers
+from holo_tasks.agent.playbooks.replay_results import ReplayResults
 from holo_tasks.cli.playbook import review, settle
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.healing.apply import applied, apply
-from holo_tasks.healing.folder import Counts, Fit, HealingFolder
-from holo_tasks.healing.keep import Followed, Look, keep, warning
+from holo_tasks.healing.folder import Counts, GoalCounts, HealingFolder
 from holo_tasks.healing.proposal import ModelsStep, Proposal, proposal_of, screen_proposal_of
+from holo_tasks.healing.replay_results import FollowedGoal, SampleScreen, store_results, warning
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import load_playbook, parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script import Script
-from holo_tasks.scripts.script_view import Eyes
+from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.scripts.step_outcome import Heal, StepOutcome
 from holo_tasks.vision.screen_text import Line, Sight
 
@@ -148,17 +148,17 @@ def test_a_proposal_for_a_changed_step_is_refused(file: Path) -> None:
     assert "Go and look" not in file.read_text()
 
 
-def run(*outcomes: str) -> Followed:
+def run(*outcomes: str) -> FollowedGoal:
     steps = [StepOutcome("search", 0, "Click Start search.", outcome) for outcome in outcomes]  # type: ignore[arg-type]
-    looks = [Look("search", 0, b"old", (500, 500))] if "fitted" in outcomes else []
-    return Followed("find", steps, looks, [(done(), b"new")] if "healed" in outcomes else [])
+    looks = [SampleScreen("search", 0, b"old", (500, 500))] if "fitted" in outcomes else []
+    return FollowedGoal("find", steps, looks, [(done(), b"new")] if "healed" in outcomes else [])
 
 
 def test_a_proposal_is_reviewed_and_applied_or_rejected(file: Path, tmp_path: Path) -> None:
-    keep(file, "propose", run("fitted"))
-    (one,) = keep(file, "propose", run("healed")).proposed
+    store_results(file, "propose", run("fitted"))
+    (one,) = store_results(file, "propose", run("healed")).proposed
     assert (one.times, one.old_point) == (1, (500, 500))
-    assert keep(file, "propose", run("healed")).proposed[0].times == 2
+    assert store_results(file, "propose", run("healed")).proposed[0].times == 2
     assert file.read_text() == TEXT
     folder = HealingFolder(file)
     assert [folder.picture(one, name).read_bytes() for name in ("old", "new")] == [b"old", b"new"]  # type: ignore[union-attr]
@@ -175,7 +175,7 @@ def test_a_proposal_is_reviewed_and_applied_or_rejected(file: Path, tmp_path: Pa
 @pytest.mark.parametrize("heal", HEALS)
 def test_steps_are_counted_in_every_mode(file: Path, heal: Heal) -> None:
     for outcomes in (("fitted", "healed"), ("failed",), ("fitted",)):
-        keep(file, heal, run(*outcomes))
+        store_results(file, heal, run(*outcomes))
     said = review(file, file.with_name("page.html"), as_json=False)
     assert "find: fitted, by the model, failed\n      2     1     1  Click Start search." in said
     (told,) = json.loads(review(file, None, as_json=True))["steps"]
@@ -199,50 +199,50 @@ async def test_an_unwritable_folder_does_not_end_the_run(
     heard: Any = SimpleNamespace(log=logging.getLogger("kept"), healing=[])
     brain: Any = SimpleNamespace(goal="find", outcomes=run("fitted").outcomes)
     caplog.set_level("INFO", "kept")
-    await Keeping(brain, file, heal).keep(heard, ())
+    await ReplayResults(brain, file, heal).store(heard, ())
     ((_, _, said),) = caplog.record_tuples
     assert (caplog.records[0].levelname, "could not be stored" in said, heard.healing) == (level, True, [])
 
 
 def test_a_script_is_counted_only_with_a_heal_option(file: Path) -> None:
     script = Script(file, "find", order="AB-1207")
-    brain = PlaybookBrain(load_playbook(file), "find", VALUES, Eyes(None))
+    brain = PlaybookBrain(load_playbook(file), "find", VALUES, ScreenReader(None))
 
-    def keeping(one: Script) -> Keeping | None:
+    def keeping(one: Script) -> ReplayResults | None:
         layered: Any = SimpleNamespace(options=SimpleNamespace(script=one))
-        return Layered._keeping_of(layered, brain)
+        return Layers._keeping_of(layered, brain)
 
     assert keeping(script) is None
-    assert [keeping(script.healing(heal)) for heal in HEALS] == [Keeping(brain, file, heal) for heal in HEALS]
+    assert [keeping(script.healing(heal)) for heal in HEALS] == [ReplayResults(brain, file, heal) for heal in HEALS]
     assert keeping(Script(load_playbook(file), "find", order="AB-1207").healing("off")) is None, (
         "the playbook has no file"
     )
 
 
 def test_a_rejected_proposal_is_not_made_again(file: Path) -> None:
-    (one,) = keep(file, "propose", run("healed")).proposed
+    (one,) = store_results(file, "propose", run("healed")).proposed
     settle(file, "reject", [one.id], as_json=True)
-    assert keep(file, "apply", run("healed")).proposed == ()
+    assert store_results(file, "apply", run("healed")).proposed == ()
     assert file.read_text() == TEXT
 
 
 def test_only_verified_proposals_are_applied_automatically(file: Path) -> None:
     doubtful = replace(run("healed"), done=[(done(held=None), b"new")])
-    assert keep(file, "apply", doubtful).applied == ()
+    assert store_results(file, "apply", doubtful).applied == ()
     assert file.read_text() == TEXT
-    assert len(keep(file, "apply", run("healed")).applied) == 1
+    assert len(store_results(file, "apply", run("healed")).applied) == 1
     assert "or: [Go and look]" in file.read_text()
 
 
 def test_a_falling_hit_rate_gives_a_warning(file: Path) -> None:
     for outcome in ("fitted", "fitted", "fitted", "failed", "healed"):
-        assert "fits less" not in " ".join(keep(file, "propose", run(outcome)).said)
-    said = keep(file, "propose", run("failed")).said
+        assert "fits less" not in " ".join(store_results(file, "propose", run(outcome)).said)
+    said = store_results(file, "propose", run("failed")).said
     assert said[-1].startswith("The playbook's goal 'find' fits less and less: in 3 of its last 5 runs")
     assert "‘Click Start search.’ in 3" in said[-1]
     fit = HealingFolder(file).fits.goals["find"]
     assert fit.steps["search.0"] == Counts(step="Click Start search.", fitted=3, healed=1, failed=2, point=(500, 500))
-    always = Fit(runs=[["search.0"]] * 12)
+    always = GoalCounts(runs=[["search.0"]] * 12)
     assert warning("find", always) == ""
 
 
@@ -274,7 +274,7 @@ def test_rules_on_one_line_are_changed() -> None:
 
 @pytest.mark.parametrize(("key", "value"), [("id", "../../etc"), ("rule", "../note"), ("place", "x"), ("more", 1)])
 def test_a_proposal_that_was_tampered_with_is_refused(file: Path, key: str, value: object) -> None:
-    (one,) = keep(file, "propose", run("healed")).proposed
+    (one,) = store_results(file, "propose", run("healed")).proposed
     path = HealingFolder(file).path / "proposals" / one.id / "proposal.json"
     path.write_text(json.dumps(one.model_dump(mode="json") | {key: value}))
     with pytest.raises(InvalidUsage, match="cannot be read"):

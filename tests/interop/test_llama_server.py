@@ -14,7 +14,7 @@ from holo_tasks.core.errors import ModelFailed, UnusableReply
 from holo_tasks.core.prompts.actions import AnswerCall, ClickCall, WriteCall
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.toolbox import CALLS, point_schema, read_point
-from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.core.screen.frame import Frame, RedactedFrame, Shot
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.models.client import ModelEndpoint
@@ -62,7 +62,7 @@ def shot(number: int) -> Shot:
 
 def transcript(steps: int) -> Transcript:
     """Return a conversation of some steps, long enough for old pictures to be evicted."""
-    found = Transcript("Write your name into the field and save.").then(Observed(shot(0)))
+    found = Transcript("Write your name into the field and save.").extended(Observed(shot(0)))
     for number in range(1, steps + 1):
         call = (
             ClickCall(tool_name="click", element="Save", x=500, y=250)
@@ -72,7 +72,9 @@ def transcript(steps: int) -> Transcript:
         step = Step(
             note=f"seen {number}", thought="Going on.", tool_call=call, call_id=f"call_{number}", reasoning="So."
         )
-        found = found.then(Did(step), Told(call.tool_name, "Done.", is_error=number == 3), Observed(shot(number)))
+        found = found.extended(
+            ModelStep(step), StepResult(call.tool_name, "Done.", is_error=number == 3), Observed(shot(number))
+        )
     return found
 
 

@@ -17,8 +17,8 @@ from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.elements.inventory import MOST_TOKENS, Discover, Inventory, Startable, tokens_at_most
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.core.texts.outside import apart, quoted
-from holo_tasks.inventory.bounded import read_bounded
+from holo_tasks.core.texts.outside_text import apart, quoted
+from holo_tasks.inventory.bounded_reading import read_bounded
 from holo_tasks.inventory.desktop_files import startable
 from holo_tasks.inventory.menus import menus_of, save_menus, saved_menus, version_of
 from holo_tasks.inventory.recent_files import recent_files
@@ -85,7 +85,7 @@ def test_hostile_files_are_limited_in_time_and_text(home: dict[str, str]) -> Non
     names = startable(home, until_s=began + 5)
     assert len(names) <= 400
     assert max(len(one.name) for one in names) <= 60
-    told = Inventory(programs=names).told()
+    told = Inventory(programs=names).description()
     assert "\x1b" not in told
     assert "\u202e" not in told
     assert "{{secret" not in told
@@ -131,8 +131,8 @@ def test_closed_menus_are_listed_without_a_persons_documents() -> None:
         )
     )
     assert menus_of(tree, 7) == ("File > Save", "File > Export > CSV …")
-    keyed = replace(tree, elements=tuple(replace(each, shortcut="Ctrl+S" * (each.id == 3)) for each in tree.elements))
-    assert menus_of(keyed, 7)[0] == "File > Save (Ctrl+S)"
+    focused = replace(tree, elements=tuple(replace(each, shortcut="Ctrl+S" * (each.id == 3)) for each in tree.elements))
+    assert menus_of(focused, 7)[0] == "File > Save (Ctrl+S)"
     assert menus_of(tree, 8) == ()
 
 
@@ -205,13 +205,13 @@ def test_the_inventory_is_short_marked_as_data_and_constant(sign: str) -> None:
         menus={"Ledger": tuple(f"File > {sign * 20} {number}" for number in range(100))},
         recent=tuple(f"invoices/{sign * 30}{number}" for number in range(40)),
     )
-    told = inventory.told()
+    told = inventory.description()
     assert tokens_at_most(told) <= MOST_TOKENS
-    assert told == inventory.told()
+    assert told == inventory.description()
     text, data = apart(f"x\n\n{told}".replace("x\n\n" + told.partition("\n\n")[0] + "\n\n", "x\n\n"))
     assert text == "x"
     assert data["windows"]
-    assert Inventory().told() == ""
+    assert Inventory().description() == ""
     task = f"{told}\n\nRead it.\n\n{quoted({'item': 'I-1'})}\n\nProgress: 1"
     assert apart(task) == ("Read it.\n\nProgress: 1", {"item": "I-1"}), "the task's own data are separate"
 

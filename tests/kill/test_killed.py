@@ -30,7 +30,7 @@ def test_an_unreachable_server_is_asked_once_for_all_flows(tmp_path: Path, monke
     monkeypatch.setattr(killed, "_current_flow_run", lambda: next(around))
     monkeypatch.setattr(killed, "end_tasks", lambda reason: None)
     monkeypatch.setattr(killed, "_report", lambda flow_run, state: asked.append(flow_run.id))
-    monkeypatch.setattr(killed, "note_untold", lambda home, id, begun, state: noted.append(id))
+    monkeypatch.setattr(killed, "note_unreported", lambda home, id, begun, state: noted.append(id))
     error = RunKilled("the fire alarm", tmp_path)
     assert [error.state.name for _ in flow_runs] == ["Killed"] * 3
     assert asked == [flow_runs[0].id]

@@ -46,7 +46,7 @@ class Held:
     def left_s(self) -> float:
         return self.seconds
 
-    def unheard(self) -> str:
+    def renewal_error(self) -> str:
         return "The database is away."
 
 
@@ -78,7 +78,7 @@ async def several(folder: Path) -> tuple[AllDesktops, KillSwitch, One, One]:
 
 async def test_an_expired_claim_stops_input_of_its_own_desktop_only(tmp_path: Path) -> None:
     everything, _, first, second = await several(tmp_path)
-    first.switch.take_up(Held(0.0))
+    first.switch.add_claim(Held(0.0))
     later = boot_s() + 0.8
     everything.renew(later)
     assert first.screen.until_s < later
@@ -89,7 +89,7 @@ async def test_an_expired_claim_stops_input_of_its_own_desktop_only(tmp_path: Pa
 
 async def test_a_lost_claim_stops_its_own_desktop_only(tmp_path: Path) -> None:
     everything, whole, first, second = await several(tmp_path)
-    first.switch.take_up(Held(0.0, taken_over=True))
+    first.switch.add_claim(Held(0.0, taken_over=True))
     everything.renew(boot_s() + 0.8)
     assert first.screen.latched
     assert "taken over" in first.switch.why()
@@ -103,7 +103,7 @@ async def test_an_unreachable_database_stops_all_desktops(tmp_path: Path) -> Non
     whole._loop, whole._task = first.switch._loop, first.switch._task
     whole._cancelled_before = 0
     first.switch._last_held_s -= CLAIM_GRACE_S + 1
-    first.switch.take_up(Held(0.0))
+    first.switch.add_claim(Held(0.0))
     everything.renew(boot_s() + 0.8)
     assert whole.source == "database"
     assert first.screen.latched

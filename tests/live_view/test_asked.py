@@ -13,7 +13,7 @@ from holo_tasks.audit.pages.formatting import until
 from holo_tasks.core.person import CHOICES
 from holo_tasks.handoff.page import command, form_text
 from holo_tasks.handoff.pause import answer_form
-from holo_tasks.live_view.door import Door
+from holo_tasks.live_view.access import ViewAccess
 from holo_tasks.live_view.site import Site
 from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.records.handoffs import Handoffs
@@ -22,7 +22,7 @@ NOW = datetime(2026, 11, 23, 3, 4, tzinfo=UTC)
 
 
 def test_the_page_shows_the_question_to_users_only(tmp_path: Path) -> None:
-    site = Site(Door("127.0.0.1"), tmp_path)
+    site = Site(ViewAccess("127.0.0.1"), tmp_path)
     before = bytes(site._page(True).body)
     site.asked = "May <b>R-7</b> be filed?", "until 03:09 UTC on 23 November", "holo-tasks handoff resume abcd-efgh"
     used, watched = bytes(site._page(True).body), bytes(site._page(False).body)
@@ -35,7 +35,7 @@ def test_the_page_shows_the_question_to_users_only(tmp_path: Path) -> None:
 
 
 def test_the_done_link_is_shown_to_recorded_users_only(tmp_path: Path) -> None:
-    door, ended = Door("127.0.0.1"), list[str]()
+    door, ended = ViewAccess("127.0.0.1"), list[str]()
     site = Site(door, tmp_path)
 
     def answered(path: str) -> int:

@@ -9,9 +9,9 @@ import pytest
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, TransientModelFault, UnusableReply
 from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.core.ports import Reply
-from holo_tasks.loop.ask_model.ask import Asked, Question, ask
+from holo_tasks.loop.ask_model.ask import Question, QuestionCalls, ask
 from holo_tasks.loop.ask_model.corrections import Corrections
-from holo_tasks.loop.ask_model.predict import MIN_OUTPUT_TOKENS, Till
+from holo_tasks.loop.ask_model.predict import MIN_OUTPUT_TOKENS, CallAccount
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, shot, wrote
 
 PAID = wrote({"paid": True})
@@ -19,7 +19,11 @@ SCHEMA = {"type": "object", "properties": {"paid": {"type": "boolean"}}}
 
 
 async def asking(
-    client: MemoryModel, recorder: MemoryRecorder, asked: Asked | None = None, text: str = "Is it paid?", **changes: Any
+    client: MemoryModel,
+    recorder: MemoryRecorder,
+    asked: QuestionCalls | None = None,
+    text: str = "Is it paid?",
+    **changes: Any,
 ) -> Any:
     guard = Guard("The run", Limits(), 0.0)
     question = Question("judge", text, (shot(1), shot(2)), SCHEMA)
@@ -29,7 +33,7 @@ async def asking(
             raise UnusableReply("there is no paid", correction="Say whether it is paid.")
         return value["paid"]
 
-    till = Till(guard, recorder.record, lambda: 0.0)
+    till = CallAccount(guard, recorder.record, lambda: 0.0)
     return await ask(as_model(client, **changes), question, till, read, asked)
 
 
@@ -72,13 +76,13 @@ async def test_the_fourth_unusable_reply_fails_the_question_and_is_quoted() -> N
 async def test_the_number_of_corrections_can_be_set() -> None:
     client = MemoryModel([wrote("")])
     with pytest.raises(ModelFailed, match=r"no usable reply: .* Its last reply was empty"):
-        await asking(client, MemoryRecorder(), Asked(Corrections(0)))
+        await asking(client, MemoryRecorder(), QuestionCalls(Corrections(0)))
     assert len(client.bodies) == 1
 
 
 async def test_an_endpoint_fault_does_not_count_as_a_correction() -> None:
     client = MemoryModel([wrote("Yes."), TransientModelFault("503"), wrote("Yes."), PAID])
-    recorder, asked = MemoryRecorder(), Asked(Corrections(1))
+    recorder, asked = MemoryRecorder(), QuestionCalls(Corrections(1))
     with pytest.raises(TransientModelFault):
         await asking(client, recorder, asked)
     with pytest.raises(ModelFailed, match="corrected 1 time:"):

@@ -13,24 +13,24 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.states import Asked, State
 from holo_tasks.loop.executor import Executor
-from holo_tasks.loop.guide import Guide, Unguided
+from holo_tasks.loop.guide import Guide, NoGuide
 from holo_tasks.loop.instructions import (
-    Course,
+    AddText,
+    CheckState,
     Escape,
+    GetTime,
     GiveUp,
     Glance,
+    GuardSteps,
     Instruction,
     Look,
     LookForEffect,
-    Now,
     Recognize,
     Record,
-    Shows,
-    Tell,
     View,
     Wait,
 )
-from holo_tasks.loop.presses.press_once import Once
+from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import PATIENCE_S, Walk
 from tests.support.coloured_program import state
@@ -48,7 +48,7 @@ def kinds(asked: list[Instruction]) -> list[type]:
     return [type(one) for one in asked]
 
 
-def driven(course: Course[Any], answers: dict[type, list[Any]]) -> tuple[list[Instruction], Any]:
+def driven(course: GuardSteps[Any], answers: dict[type, list[Any]]) -> tuple[list[Instruction], Any]:
     """Answer a course until it ends or gives up. Return its instructions and its result."""
     asked: list[Instruction] = []
     answer: Any = None
@@ -72,19 +72,19 @@ def test_a_known_screen_is_reported_without_an_action() -> None:
 
 def test_an_unknown_screen_is_polled_until_the_timeout_and_only_then_escaped() -> None:
     unknown = View(shade(0), None)
-    answers = {Recognize: [unknown] * 4 + [View(shade(1), MENU)], Now: [0.0, 1.0, 9.0], Glance: [shade(0)]}
+    answers = {Recognize: [unknown] * 4 + [View(shade(1), MENU)], GetTime: [0.0, 1.0, 9.0], Glance: [shade(0)]}
     asked, _ = driven(Guide(Screens([MENU], timeout_seconds=5.0)).clear(), answers)
     assert kinds(asked) == [
-        *(Recognize, Record, Now),
-        *(Recognize, Now, Wait, Glance),
-        *(Recognize, Now, Look),
+        *(Recognize, Record, GetTime),
+        *(Recognize, GetTime, Wait, Glance),
+        *(Recognize, GetTime, Look),
         *(Recognize, Escape),
         *(Recognize, Record),
     ]
 
 
 def test_the_screen_is_captured_and_cleared_before_a_press_is_repeated() -> None:
-    once = Once(("Submit",))
+    once = EffectButtons(("Submit",))
     once.press({"Submit"})
     answers = {LookForEffect: [True], Recognize: [View(shade(1), MENU)]}
     asked, _ = driven(once.again({"Submit"}, Guide(Screens([MENU]))), answers)
@@ -93,18 +93,18 @@ def test_the_screen_is_captured_and_cleared_before_a_press_is_repeated() -> None
 
 def test_a_hung_program_has_not_arrived_despite_its_screen() -> None:
     hung = View(replace(shade(1), hung=True), MENU)
-    answers = {Recognize: [hung], Shows: [True], Now: [0.0, 30.0]}
+    answers = {Recognize: [hung], CheckState: [True], GetTime: [0.0, 30.0]}
     asked, there = driven(Guide(Screens([MENU]), after=("menu",)).arrived(), answers)
-    assert (kinds(asked), there) == ([Now, Recognize, Now], False)
+    assert (kinds(asked), there) == ([GetTime, Recognize, GetTime], False)
 
 
 def test_a_model_is_not_asked_about_a_screen_that_is_still_changing() -> None:
     dear = State("dear", Asked("Is it the menu?"))
     answers = {
         Recognize: [View(shade(0), None), View(shade(1), None), *[View(shade(1), dear)] * 2],
-        Now: [0.0, 1.0, 2.0],
+        GetTime: [0.0, 1.0, 2.0],
         Glance: [shade(1), shade(1)],
-        Shows: [False, True, True],
+        CheckState: [False, True, True],
     }
     asked, there = driven(Guide(Screens([MENU, dear]), after=("dear",)).arrived(), answers)
     assert there
@@ -113,16 +113,16 @@ def test_a_model_is_not_asked_about_a_screen_that_is_still_changing() -> None:
 
 
 def test_an_end_state_is_searched_on_a_new_picture() -> None:
-    answers = {Recognize: [View(shade(1), MENU)] * 3, Shows: [True] * 2, Now: [0.0, 1.0]}
+    answers = {Recognize: [View(shade(1), MENU)] * 3, CheckState: [True] * 2, GetTime: [0.0, 1.0]}
     asked, problem = driven(Guide(Screens([MENU]), after=("menu",)).accept(), answers)
     assert (asked[0], problem) == (Look(), "")
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_a_second_press_probes_for_the_effect_and_does_nothing_after_giving_up(known: bool) -> None:
-    once = Once(("Submit",))
+    once = EffectButtons(("Submit",))
     once.press({"Submit"})
-    asked, came = driven(once.again({"Submit"}, Unguided()), {LookForEffect: [known]})
+    asked, came = driven(once.again({"Submit"}, NoGuide()), {LookForEffect: [known]})
     assert kinds(asked) == ([Wait, LookForEffect, Look] if known else [Wait, LookForEffect, GiveUp])
     assert asked[0] == Wait(PATIENCE_S), "a slow effect gets time to show"
     assert once.was_pressed({"Submit"}) is not known
@@ -130,16 +130,16 @@ def test_a_second_press_probes_for_the_effect_and_does_nothing_after_giving_up(k
 
 
 async def test_a_course_that_gave_up_cannot_continue() -> None:
-    def course() -> Course[None]:
+    def course() -> GuardSteps[None]:
         yield Wait(0.1)
         yield GiveUp("It is enough.")
         yield Escape()
-        yield Tell("on we go")
+        yield AddText("on we go")
 
     desktop = PaintedDesktop()
     walk = walk_of(as_model(MemoryModel([])), desktop=desktop)
     with pytest.raises(GaveUp, match="It is enough") as caught:
-        await Executor(walk, Walk.act, "script").follow(course())
+        await Executor(walk, Walk.act, "script").carry_out(course())
     assert caught.value.layer == "script"
     assert [type(gesture) for gesture in desktop.gestures] == [Pause]
 
@@ -171,7 +171,7 @@ async def test_an_intent_is_withdrawn_only_if_no_input_was_sent(sent: bool, told
         raise left
 
     walk, journal = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop(leave)), Journal()
-    walk.doors = replace(walk.doors, journal=journal)
+    walk.services = replace(walk.services, journal=journal)
     await walk.look()
     with pytest.raises(ScreenChanged):
         await walk.act(a_step("click", element="OK button", x=500, y=500))

@@ -12,7 +12,7 @@ import pytest
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson, ScreenChanged
 from holo_tasks.core.input.gestures import Click, Gesture, Hotkey, Pause, Receipt, Scroll
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.person import GIVE_UP, Answer
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame
@@ -251,7 +251,9 @@ class Surprising(ColouredProgram):
         super().__init__("form")
         self._title, self._instead, self._closes = title, instead, closes
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
         if isinstance(gesture, Click) and self._title:
             self.popups, self._title = [self._title], ""
             if self._instead:
@@ -259,7 +261,7 @@ class Surprising(ColouredProgram):
             raise ScreenChanged("Something came up there.")
         if gesture == ESCAPE and self._closes:
             self.popups = []
-        return await super().do(gesture, deadline=deadline, slip=slip)
+        return await super().do(gesture, deadline=deadline, input_permit=input_permit)
 
 
 async def test_an_unexpected_window_is_escaped_even_if_a_state_is_recognized() -> None:
@@ -306,7 +308,7 @@ async def test_no_other_new_window_is_escaped_if_a_state_is_recognized(how: str)
 @pytest.mark.parametrize("corrections", [0, 2])
 async def test_an_invalid_answer_is_sent_back_a_limited_number_of_times(corrections: int) -> None:
     case = Case(program := ColouredProgram("menu"), screens(program))
-    case.walk.doors = replace(case.walk.doors, corrections=corrections)
+    case.walk.services = replace(case.walk.services, corrections=corrections)
 
     def number(text: str) -> str:
         raise ValueError("not a number")
@@ -319,11 +321,13 @@ async def test_an_invalid_answer_is_sent_back_a_limited_number_of_times(correcti
 
 async def test_the_screen_is_captured_again_after_a_late_escape() -> None:
     class Late(ColouredProgram):
-        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        async def do(
+            self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+        ) -> Receipt:
             if gesture == ESCAPE:
                 self.screen = "menu"
                 raise ScreenChanged("It went by itself.")
-            return await super().do(gesture, deadline=deadline, slip=slip)
+            return await super().do(gesture, deadline=deadline, input_permit=input_permit)
 
     program = Late("nothing known")
     case = Case(program, screens(program))
@@ -334,10 +338,12 @@ async def test_the_screen_is_captured_again_after_a_late_escape() -> None:
 
 async def test_a_screen_that_changes_before_every_press_counts_as_stuck() -> None:
     class Moving(ColouredProgram):
-        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        async def do(
+            self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+        ) -> Receipt:
             if isinstance(gesture, Click):
                 raise ScreenChanged("Something moved there.")
-            return await super().do(gesture, deadline=deadline, slip=slip)
+            return await super().do(gesture, deadline=deadline, input_permit=input_permit)
 
     program = Moving("menu")
     case = Case(program, screens(program), *[CLICK] * 19)
@@ -507,10 +513,12 @@ async def test_a_layer_that_answers_twice_on_a_wrong_screen_gives_up(between: tu
 class Refusing(ColouredProgram):
     """A desktop that cannot carry out a click."""
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
         if isinstance(gesture, Click):
             raise InvalidUsage("There is no such button.")
-        return await super().do(gesture, deadline=deadline, slip=slip)
+        return await super().do(gesture, deadline=deadline, input_permit=input_permit)
 
 
 async def test_the_target_state_of_a_step_that_failed_is_not_waited_for() -> None:
@@ -585,5 +593,5 @@ async def test_no_way_and_no_popup_is_handled_in_a_hung_program() -> None:
         program.hung_looks = 10_000
         await case.walk.look()
         with pytest.raises(GaveUp, match="hung"):
-            await case.executor.follow(case.guide.reach("form"))
+            await case.executor.carry_out(case.guide.reach("form"))
         assert program.screen == screen

@@ -43,7 +43,7 @@ FORM = tree_of(
 async def test_the_tree_is_not_sent_to_the_model() -> None:
     client = MemoryModel([CLICK, TYPE, ANSWER])
     walk = walk_of(as_model(client), desktop=PaintedDesktop())
-    walk.doors = replace(walk.doors, elements=Elements(TellsTree(FORM)))
+    walk.services = replace(walk.services, elements=Elements(TellsTree(FORM)))
     await work(walk)
     assert len(client.bodies) == 3
     assert not any(word in str(client.bodies) for word in ("Save", "Reference", "TX-10482", "text field"))
@@ -57,7 +57,7 @@ async def hits(
     redactor = Painter([FixedRegions(masks)]) if masks else None
     model = as_model(MemoryModel([*said, ANSWER]))
     walk = walk_of(model, desktop=PaintedDesktop(), recorder=recorder or kept, redactor=redactor)
-    walk.doors = replace(walk.doors, elements=Elements(told, **how))
+    walk.services = replace(walk.services, elements=Elements(told, **how))
     await work(walk)
     return [event.element for event in kept.of("action")]
 
@@ -140,14 +140,14 @@ async def test_a_tree_read_during_the_model_call_is_used() -> None:
 
     told, kept = TellsTree(FORM, takes_s=1.2 * SLOW_S), MemoryRecorder()
     walk = walk_of(as_model(Slow([CLICK, CLICK, ANSWER])), desktop=PaintedDesktop(), recorder=kept)
-    walk.doors = replace(walk.doors, elements=Elements(told))
+    walk.services = replace(walk.services, elements=Elements(told))
     await work(walk)
     assert [event.element["name"] for event in kept.of("action")] == ["Save", "Save"]
 
 
 @pytest.mark.parametrize("masks", [(), (Mask("region", BUTTON),)])
 async def test_an_approval_shows_the_accessible_name(masks: tuple[Mask, ...]) -> None:
-    called = Elements(TellsTree(FORM)).namer(masks)
+    called = Elements(TellsTree(FORM)).name_lookup(masks)
     frame = await PaintedDesktop().look()
     told, points = await words_for("To click OK needs a yes", Click(BUTTON.center), frame, None, called)
     assert points == (BUTTON.center,)

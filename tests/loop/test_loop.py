@@ -8,14 +8,14 @@ import pytest
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ScreenChanged
 from holo_tasks.core.input.gestures import Click, Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.ports import Reply
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide
 from holo_tasks.loop.loop import pursue
-from holo_tasks.loop.presses.press_once import Once
+from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Walk
 from tests.support.coloured_program import ColouredProgram, Colours, state
@@ -35,16 +35,18 @@ async def test_the_desktop_gets_the_frame_of_the_decision(rechecks: bool) -> Non
 
     desktop = Numbered()
     walk = walk_of(as_model(MemoryModel([])), desktop=desktop)
-    walk.doors = replace(walk.doors, recheck=rechecks)
+    walk.services = replace(walk.services, recheck=rechecks)
     for _ in range(2):
         await walk.look()
         await walk.act(a_step())
-    assert [slip.frame for slip in desktop.slips if slip] == ([7, 8] if rechecks else [0, 0])
+    assert [input_permit.frame for input_permit in desktop.slips if input_permit] == ([7, 8] if rechecks else [0, 0])
 
 
 async def test_after_a_withheld_escape_the_current_screen_is_used() -> None:
     class Late(ColouredProgram):
-        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        async def do(
+            self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+        ) -> Receipt:
             self.screen = "menu"
             raise ScreenChanged("It went by itself.")
 
@@ -60,7 +62,7 @@ class Helper:
         return "There you are."
 
 
-class Pressed(Once):
+class Pressed(EffectButtons):
     """Treats each click as one on a button that was pressed before."""
 
     def __init__(self) -> None:
@@ -92,19 +94,21 @@ def fits(text: str) -> str:
 )
 async def test_a_second_early_answer_ends_the_work_despite_steps_in_between(why: str, between: Reply) -> None:
     class Program(ColouredProgram):
-        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        async def do(
+            self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+        ) -> Receipt:
             if isinstance(gesture, Click) and why != "it was pressed before":
                 raise (ScreenChanged if why == "the screen changed" else InvalidUsage)("Nothing was pressed.")
-            return await super().do(gesture, deadline=deadline, slip=slip)
+            return await super().do(gesture, deadline=deadline, input_permit=input_permit)
 
     async def decide(walk: Walk, final: bool) -> Step:
         return await walk.decide(answer_only=final)
 
     model = MemoryModel([DONE, between, DONE, DONE])
     walk = walk_of(as_model(model), desktop=Program("menu"))
-    walk.doors = replace(walk.doors, person=Helper())
+    walk.services = replace(walk.services, person=Helper())
     guide = Guide(Screens([state("menu"), state("filed")], timeout_seconds=0.1), after=("filed",))
-    once = Pressed() if why == "it was pressed before" else Once()
+    once = Pressed() if why == "it was pressed before" else EffectButtons()
     executor = Executor(walk, Walk.act, recognizer=Colours())
     with pytest.raises(GaveUp):
         await pursue(executor, read=fits, decide=decide, max_steps=9, guide=guide, once=once)

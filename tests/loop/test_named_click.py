@@ -78,7 +78,7 @@ class Case:
             recorder=self.recorder,
             redactor=redactor,
         )
-        self.walk.doors = replace(self.walk.doors, elements=Elements(self.told, **how), spots=spots)
+        self.walk.services = replace(self.walk.services, elements=Elements(self.told, **how), spots=spots)
 
     async def presses(self) -> list[Gesture]:
         await work(self.walk)
@@ -210,9 +210,9 @@ async def test_a_late_or_empty_tree_withholds_no_press(tree: ElementTree) -> Non
 async def test_a_tree_that_keeps_moving_withholds_no_press() -> None:
     case = Case(tree=replace(FORM, moving=True))
     seen, call = await case.walk.look(), a_step(**click("Save", DELETE)["tool_call"]).tool_call
-    assert await NamedClicks().contradiction(case.walk.doors, call, seen, case.walk.record) == ""
+    assert await NamedClicks().contradiction(case.walk.services, call, seen, case.walk.record) == ""
     case.told.told = FORM
-    assert await NamedClicks().contradiction(case.walk.doors, call, seen, case.walk.record)
+    assert await NamedClicks().contradiction(case.walk.services, call, seen, case.walk.record)
 
 
 @pytest.mark.parametrize(("slow_s", "reads"), [(30.0, 1), (-1.0, 2)])
@@ -264,7 +264,7 @@ async def test_ocr_is_used_only_to_confirm_or_replace_the_tree(
 ) -> None:
     case = Case(click(words, DELETE, dx=2), tree=tree)
     reader = Reads(found, Control("Save", "", SAVE))
-    case.walk.doors = replace(case.walk.doors, spots=reader)
+    case.walk.services = replace(case.walk.services, spots=reader)
     assert len(await case.presses()) == pressed
     assert (reader.crops, reader.screens) == (crops, screens)
 

@@ -11,15 +11,15 @@ import pytest
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ScreenChanged
 from holo_tasks.core.input.gestures import Gesture, Hotkey, Pause, Write
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.input.permit import TextReader
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.loop.executor import Executor
-from holo_tasks.loop.guide import Guide, Unguided
+from holo_tasks.loop.guide import Guide, NoGuide
 from holo_tasks.loop.loop import Answered, pursue
-from holo_tasks.loop.presses.press_once import ENTER, Once, shows_as_text
+from holo_tasks.loop.presses.press_once import ENTER, EffectButtons, shows_as_text
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Walk
 from tests.support.coloured_program import ColouredProgram, Colours, state
@@ -86,7 +86,7 @@ class Case:
                 return window
             return reads if where.x > 100 else "Cancel" if reads else ""
 
-        self.walk.doors = replace(self.walk.doors, reader=Reads(reader, field) if field else reader)
+        self.walk.services = replace(self.walk.services, reader=Reads(reader, field) if field else reader)
         self.walk.safe_to_repeat = safe
 
         async def perform(do: Any, what: str, screens: Screens) -> Any:
@@ -95,9 +95,9 @@ class Case:
         async def not_done() -> bool:
             return self.found.pop(0)
 
-        self.once = Once(labels, not_done)
+        self.once = EffectButtons(labels, not_done)
         known = Screens([state("form"), state("filed"), state("working", busy=True)], timeout_seconds=2.0)
-        self.guide = Guide(known, after=("filed",)) if guided else Unguided()
+        self.guide = Guide(known, after=("filed",)) if guided else NoGuide()
         self.executor = Executor(self.walk, Walk.act, "model", Colours(), perform)
         self.finals: list[bool] = []
 
@@ -168,7 +168,7 @@ async def broken(frame: Frame, where: Point | Box) -> str:
 async def test_a_press_may_be_of_any_declared_button_if_reading_fails(named: str) -> None:
     press = wrote(step("click", element=named, x=500, y=500))
     case = Case(press, press, found=(False,), labels=("Save", "Submit"))
-    case.walk.doors = replace(case.walk.doors, reader=broken)
+    case.walk.services = replace(case.walk.services, reader=broken)
     with pytest.raises(GaveUp, match="nobody knows"):
         await case.pursue()
     assert case.presses == 1
@@ -184,7 +184,7 @@ async def test_an_unread_press_may_have_been_of_any_button(later: bool) -> None:
     async def at_times(frame: Frame, where: Point | Box) -> str:
         return "Submit" if next(works) else await broken(frame, where)
 
-    case.walk.doors = replace(case.walk.doors, reader=at_times)
+    case.walk.services = replace(case.walk.services, reader=at_times)
     with pytest.raises(GaveUp, match="nobody knows"):
         await case.pursue()
     assert case.presses == 1
@@ -193,7 +193,7 @@ async def test_an_unread_press_may_have_been_of_any_button(later: bool) -> None:
 async def test_any_button_may_be_pressed_again_if_no_effect_is_certain() -> None:
     unread = wrote(step("click", element="the grey box", x=500, y=500))
     case = Case(unread, unread, unread, unread, found=(True, False), labels=("Save", "Submit"))
-    case.walk.doors = replace(case.walk.doors, reader=broken)
+    case.walk.services = replace(case.walk.services, reader=broken)
     with pytest.raises(GaveUp, match="‘Save’ or ‘Submit’ was pressed, and nobody knows"):
         await case.pursue()
     assert case.presses == 2
@@ -206,7 +206,7 @@ async def test_a_denied_effect_of_one_button_says_nothing_about_another() -> Non
     async def in_turn(frame: Frame, where: Point | Box) -> str:
         return next(read)
 
-    case.walk.doors = replace(case.walk.doors, reader=in_turn)
+    case.walk.services = replace(case.walk.services, reader=in_turn)
     with pytest.raises(GaveUp, match="‘Save’ was pressed, and nobody knows"):
         await case.pursue()
     assert case.presses == 2
@@ -216,15 +216,17 @@ async def test_a_press_that_was_not_sent_does_not_count() -> None:
     class Shifting(ColouredProgram):
         held = False
 
-        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Any:
+        async def do(
+            self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+        ) -> Any:
             if not self.held:
                 self.held = True
                 raise ScreenChanged("The screen changed meanwhile.")
-            return await super().do(gesture, deadline=deadline, slip=slip)
+            return await super().do(gesture, deadline=deadline, input_permit=input_permit)
 
     case = Case(SUBMIT, SUBMIT, DONE)
     case.program = Shifting("form", filed_after(0))
-    case.walk.doors = replace(case.walk.doors, desktop=case.program)
+    case.walk.services = replace(case.walk.services, desktop=case.program)
     await case.pursue()
     assert case.presses == 1
 
@@ -352,7 +354,7 @@ async def test_keys_press_only_buttons_that_their_window_shows(harmless: Any) ->
 async def test_a_window_that_cannot_be_read_may_show_the_button(window: str | None) -> None:
     case = Case(keys("enter"), SUBMIT, found=(False,), window=window or "")
     if window is None:
-        case.walk.doors = replace(case.walk.doors, reader=broken)
+        case.walk.services = replace(case.walk.services, reader=broken)
     with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
         await case.pursue()
     assert case.presses == 1
@@ -373,7 +375,7 @@ async def test_blanks_count_as_presses_without_ocr_unless_a_click_came_first(
 ) -> None:
     pressing = wrote(step("click", element="Submit", x=500, y=500))
     case = Case(*[IN_FIELD for _ in before], written(text), pressing, DONE, found=(False,), guided=False)
-    case.walk.doors = replace(case.walk.doors, reader=None)
+    case.walk.services = replace(case.walk.services, reader=None)
     if counts:
         with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
             await case.pursue()
@@ -408,7 +410,7 @@ async def test_a_blank_after_a_tab_presses_even_a_button_without_text(behind: An
     pressing = wrote(step("click", element="Submit", x=500, y=500))
     case = Case(IN_FIELD, behind, pressing, found=(False,), field=FIELD, window="Name", guided=False)
     if not reads:
-        case.walk.doors = replace(case.walk.doors, reader=None)
+        case.walk.services = replace(case.walk.services, reader=None)
     with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
         await case.pursue()
     assert case.presses == 2
@@ -416,15 +418,17 @@ async def test_a_blank_after_a_tab_presses_even_a_button_without_text(behind: An
 
 async def test_unknown_keys_have_pressed_nothing() -> None:
     class Clumsy(ColouredProgram):
-        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Any:
+        async def do(
+            self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+        ) -> Any:
             if not self.gestures and isinstance(gesture, Hotkey):
                 raise InvalidUsage("There is no such key on this keyboard.")
-            return await super().do(gesture, deadline=deadline, slip=slip)
+            return await super().do(gesture, deadline=deadline, input_permit=input_permit)
 
     case = Case(ENTERED, SUBMIT, DONE)
-    case.walk.doors = replace(case.walk.doors, desktop=Clumsy("form", filed_after(0)))
+    case.walk.services = replace(case.walk.services, desktop=Clumsy("form", filed_after(0)))
     await case.pursue()
-    assert len(case.walk.doors.desktop.gestures) == 1  # type: ignore[attr-defined]
+    assert len(case.walk.services.desktop.gestures) == 1  # type: ignore[attr-defined]
 
 
 async def test_enter_may_press_a_declared_button() -> None:
@@ -469,7 +473,7 @@ async def test_keys_that_show_as_text_count_as_no_press_of_a_button(shown: str, 
     async def reads(frame: Frame, where: Point | Box) -> str:
         return "Submit" if isinstance(where, Point) else f"Name {shown if frame.rgb[0] // 20 == 3 else ''} Submit"
 
-    case.walk.doors = replace(case.walk.doors, reader=reads)
+    case.walk.services = replace(case.walk.services, reader=reads)
     with suppress(GaveUp):
         await case.pursue()
     assert case.presses == presses

@@ -39,13 +39,13 @@ def counter(client: MemoryModel, limits: Limits | None = None, **changes: Any) -
     recorder, clock = MemoryRecorder(), Clock()
     model = as_model(client, **{"price": PRICE, **changes})
     walk = walk_of(model, recorder=recorder, limits=limits, now_s=clock)
-    walk.transcript = walk.transcript.then(Observed(shot(0)))
+    walk.transcript = walk.transcript.extended(Observed(shot(0)))
     return walk, recorder
 
 
 async def asked(walk: Walk, request: Request | None = None) -> Reply:
     made = request or walk.request()
-    return await predict(walk.doors.model, made, walk.till, attempt=1, purpose="step")
+    return await predict(walk.services.model, made, walk.call_account, attempt=1, purpose="step")
 
 
 async def test_cached_tokens_have_their_own_price() -> None:
@@ -76,7 +76,7 @@ async def test_a_missing_bill_is_estimated_from_the_whole_reply_and_marked(reply
     (event,) = recorder.of("reply")
     assert event.estimated
     assert (event.prompt_tokens, event.completion_tokens) == (prompt_tokens(request), written)
-    assert walk.guard.spent_micro == walk.doors.model.price.of(Usage(prompt_tokens(request), written))  # type: ignore[union-attr]
+    assert walk.guard.spent_micro == walk.services.model.price.of(Usage(prompt_tokens(request), written))  # type: ignore[union-attr]
 
 
 async def test_the_rest_of_the_reservation_stays_held_without_a_bill() -> None:
@@ -133,7 +133,7 @@ async def test_a_call_whose_worst_case_exceeds_the_budget_is_not_made() -> None:
 async def test_max_tokens_are_reduced_to_fit_the_budget() -> None:
     client = MemoryModel([CLICK])
     walk, _ = counter(client, Limits(max_cost_usd=0.01))
-    prompt = walk.doors.model.price.of(Usage(most_prompt_tokens(walk.request()), 0))  # type: ignore[union-attr]
+    prompt = walk.services.model.price.of(Usage(most_prompt_tokens(walk.request()), 0))  # type: ignore[union-attr]
     walk.guard.spent_micro = 10_000 - prompt - 2 * 300 - 1
     await asked(walk)
     assert client.bodies[0]["max_tokens"] == 300
@@ -276,7 +276,7 @@ async def test_calls_of_the_last_five_minutes_count() -> None:
     with pytest.raises(LimitReached) as caught:
         await asked(walk)
     assert caught.value.limit == "max_calls_per_5_minutes"
-    walk.doors.now_s.now += 300  # type: ignore[attr-defined]
+    walk.services.now_s.now += 300  # type: ignore[attr-defined]
     await asked(walk)
     assert len(client.bodies) == 3
 
@@ -303,10 +303,10 @@ async def test_a_deadline_limits_the_call() -> None:
     client = MemoryModel([CLICK])
     walk, _ = counter(client, Limits(timeout_seconds=30), call_timeout_s=120.0)
     await asked(walk)
-    walk.doors.now_s.now += 10  # type: ignore[attr-defined]
+    walk.services.now_s.now += 10  # type: ignore[attr-defined]
     await asked(walk)
     assert client.timeouts_s == [30, 20]
-    walk.doors.now_s.now += 20  # type: ignore[attr-defined]
+    walk.services.now_s.now += 20  # type: ignore[attr-defined]
     with pytest.raises(LimitReached, match="ran out"):
         await asked(walk)
     assert len(client.bodies) == 2
@@ -317,7 +317,7 @@ async def test_a_deadline_limits_the_call() -> None:
 
 async def test_a_fault_after_the_deadline_is_reported_as_the_deadline() -> None:
     def late(number: int, body: Mapping[str, Any]) -> Exception:
-        walk.doors.now_s.now += 60  # type: ignore[attr-defined]
+        walk.services.now_s.now += 60  # type: ignore[attr-defined]
         return TransientModelFault("timed out", maybe_billed=True)
 
     walk, recorder = counter(MemoryModel(late), Limits(timeout_seconds=30, max_cost_usd=1))

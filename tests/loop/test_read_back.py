@@ -78,7 +78,7 @@ class Stage:
         await self.press("tab", times)
 
     async def press(self, key: str, times: int = 1) -> None:
-        await self.walk.doors.desktop.do(Hotkey((key,), times))
+        await self.walk.services.desktop.do(Hotkey((key,), times))
         await self.walk.look(after_action=True)
 
     async def write(self, text: str, **how: object) -> str:
@@ -92,7 +92,7 @@ class Stage:
                 break
             except ScreenChanged:  # the program still draws the previous step
                 await self.walk.look()
-        said = await self.walk.verify(before, step.tool_call, started_s=self.walk.doors.now_s())
+        said = await self.walk.verify(before, step.tool_call, started_s=self.walk.services.now_s())
         await self.walk.record(self.recorder.of("field_read")[-1].model_copy())  # flush the background writes
         return said.partition("The field")[2].strip()
 
@@ -109,7 +109,9 @@ async def stage(
     async with VirtualDesktop(app=app, app_timeout_s=PATIENCE_S, **how) as desktop:  # type: ignore[arg-type]
         recorder = MemoryRecorder()
         walk = walk_of(as_model(MemoryModel([])), desktop=desktop, recorder=recorder, redactor=redactor)  # type: ignore[arg-type]
-        walk.doors = replace(walk.doors, elements=Elements(desktop), field_text=FieldReader() if can_read() else None)
+        walk.services = replace(
+            walk.services, elements=Elements(desktop), field_text=FieldReader() if can_read() else None
+        )
         if ready is not None:
             await ready(desktop)  # type: ignore[misc]
         await walk.look()
@@ -163,9 +165,11 @@ async def test_a_password_field_is_not_read() -> None:
 
 async def test_a_masked_field_is_not_reported() -> None:
     async with stage(gtk(), first_field) as form:
-        tree = await form.walk.doors.desktop.elements()  # type: ignore[attr-defined]
+        tree = await form.walk.services.desktop.elements()  # type: ignore[attr-defined]
         short = tree.find("text field", "Short")[0]
-        form.walk.doors = replace(form.walk.doors, redactor=Painter([FixedRegions([Mask("customer", short.box)])]))
+        form.walk.services = replace(
+            form.walk.services, redactor=Painter([FixedRegions([Mask("customer", short.box)])])
+        )
         await form.walk.look()
         await form.tab(3)
         assert await form.write("abcdef") == ""

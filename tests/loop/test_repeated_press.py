@@ -17,8 +17,8 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
-from holo_tasks.loop.presses.press_once import Once
-from holo_tasks.loop.script_port import heed
+from holo_tasks.loop.presses.press_once import EffectButtons
+from holo_tasks.loop.script_port import apply_intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.playbook import parse_playbook
@@ -154,7 +154,7 @@ async def test_a_click_into_a_field_may_be_repeated() -> None:
             return Box.near(at, 30, 9)
 
     case = Case(Program(), SUBMIT, SUBMIT, SUBMIT, DONE)
-    case.walk.doors = replace(case.walk.doors, reader=Fields())
+    case.walk.services = replace(case.walk.services, reader=Fields())
     assert (await work(case.walk)).text == "done"
     assert case.program.presses == 3
 
@@ -165,7 +165,7 @@ async def test_a_press_may_be_repeated_after_a_persons_answer() -> None:
             return "Press it again."
 
     case = Case(Program(), SUBMIT, wrote(step("ask_human", question="Nothing happens.")), SUBMIT, DONE)
-    case.walk.doors = replace(case.walk.doors, person=Helper())
+    case.walk.services = replace(case.walk.services, person=Helper())
     assert (await work(case.walk)).text == "done"
     assert case.program.presses == 2
 
@@ -179,7 +179,7 @@ async def test_the_probe_is_asked_before_giving_up(not_done: bool) -> None:
         return await walk.decide(answer_only=final)
 
     case = Case(Program(), SUBMIT, SUBMIT, SUBMIT, SUBMIT, DONE)
-    working = pursue(Executor(case.walk, Walk.act), read=str, decide=decide, max_steps=9, once=Once((), look))
+    working = pursue(Executor(case.walk, Walk.act), read=str, decide=decide, max_steps=9, once=EffectButtons((), look))
     if not_done:
         assert (await working).text == "done"
     else:
@@ -199,8 +199,8 @@ async def test_a_press_once_button_follows_its_own_rule() -> None:
         return await walk.decide(answer_only=final)
 
     case = Case(Program(), SUBMIT, SUBMIT, SUBMIT, DONE)
-    case.walk.doors = replace(case.walk.doors, reader=reads)
-    once = Once(("Submit",), not_done)
+    case.walk.services = replace(case.walk.services, reader=reads)
+    once = EffectButtons(("Submit",), not_done)
     await pursue(Executor(case.walk, Walk.act), read=str, decide=decide, max_steps=9, once=once)
     assert case.program.presses == 2
     assert "had no effect: that was looked up" in case.told
@@ -257,7 +257,7 @@ goals:
 
     async def decide(walk: Walk, final: bool) -> Step:
         decided = await brain.decide(walk)
-        heed(walk, brain.intent, ())
+        apply_intent(walk, brain.intent, ())
         return decided
 
     brain = Script(parse_playbook(written), "file").brain()

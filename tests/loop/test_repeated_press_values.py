@@ -17,7 +17,17 @@ from holo_tasks.core.screen.activity import UNKNOWN, Activity
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.screen.visible_change import effect_tiles, is_large, moving_tiles
-from holo_tasks.loop.instructions import Ask, Course, GiveUp, Glance, Instruction, Look, LookForEffect, Now, Wait
+from holo_tasks.loop.instructions import (
+    Ask,
+    GetTime,
+    GiveUp,
+    Glance,
+    GuardSteps,
+    Instruction,
+    Look,
+    LookForEffect,
+    Wait,
+)
 from holo_tasks.loop.presses.made_presses import MadePresses, may_be_same
 from holo_tasks.loop.presses.repeated_press import PATIENT_S, WATCH_S, Withheld, check, is_harmless, repeated
 from tests.support.elements import tree_of
@@ -184,7 +194,9 @@ class Driven:
         self.waited_s = 0.0
         self.result: Withheld | None = None
         self.gave_up = ""
-        course: Course[Withheld | None] = check(presses, presses.made[-1], looks[0], is_harmless=never, not_done=never)
+        course: GuardSteps[Withheld | None] = check(
+            presses, presses.made[-1], looks[0], is_harmless=never, not_done=never
+        )
         shown, answer = list(looks), None
         while True:
             try:
@@ -195,7 +207,7 @@ class Driven:
             self.asked.append(type(wanted))
             answer = None
             match wanted:
-                case Now():
+                case GetTime():
                     answer = at_s + self.waited_s
                 case Wait(seconds):
                     self.waited_s += seconds

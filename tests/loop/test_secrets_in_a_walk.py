@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from holo_tasks.core.errors import InvalidUsage, LimitReached, SecretRefused
 from holo_tasks.core.input.gestures import Gesture, Receipt, Typed
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.frame import LOST, Frame, Mask
@@ -36,16 +36,18 @@ class Form(PaintedDesktop):
         super().__init__()
         self.fails = fails
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
         if self.fails is not None:
             raise self.fails
-        return replace(await super().do(gesture, deadline=deadline, slip=slip), typed=(FIELD,))
+        return replace(await super().do(gesture, deadline=deadline, input_permit=input_permit), typed=(FIELD,))
 
 
 async def test_the_model_learns_that_a_secret_was_refused_and_continues() -> None:
     model, recorder = MemoryModel([WRITE, DONE]), MemoryRecorder()
     walk = walk_of(as_model(model), desktop=Form(SecretRefused("It is typed into xterm only. Nothing was typed.")))
-    walk.doors = replace(walk.doors, recorder=recorder)
+    walk.services = replace(walk.services, recorder=recorder)
     assert (await work(walk)).text == "done"
     assert "typed into xterm only" in str(model.bodies[1]["messages"])
     assert [event.reason for event in recorder.of("action_failed")] == [
@@ -126,7 +128,7 @@ async def test_the_model_learns_why_a_window_is_masked() -> None:
 
     masker, model, recorder = Lost(), MemoryModel([WRITE, DONE]), MemoryRecorder()
     walk = walk_of(as_model(model), desktop=Form(), redactor=Painter([masker]))
-    walk.doors = replace(walk.doors, typed=lambda fields: setattr(masker, "typed", True), recorder=recorder)
+    walk.services = replace(walk.services, typed=lambda fields: setattr(masker, "typed", True), recorder=recorder)
     await work(walk)
     assert WITHHELD in str(model.bodies[1]["messages"])
     assert [[mask.kind for mask in event.masks] for event in recorder.of("frame")] == [[], [LOST]]
@@ -136,7 +138,7 @@ async def test_the_model_learns_why_a_window_is_masked() -> None:
 async def test_the_masker_learns_of_a_typed_secret_that_shows_nowhere(text: str, told: list[object]) -> None:
     heard: list[object] = []
     walk = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop())
-    walk.doors = replace(walk.doors, typed=heard.append)
+    walk.services = replace(walk.services, typed=heard.append)
     await walk.look()
     await walk.act(a_step("write", content=text))
     assert heard == told
@@ -181,7 +183,7 @@ async def test_a_secret_bound_to_a_field_is_typed_into_the_clicked_labeled_field
     before: list[Step], step: Step, why: str
 ) -> None:
     walk = walk_of(as_model(MemoryModel([])), desktop=(desktop := Form()), recorder=MemoryRecorder())
-    walk.doors = replace(walk.doors, reader=Labels(), secret_fields={"pw": ("Password", "PIN")})
+    walk.services = replace(walk.services, reader=Labels(), secret_fields={"pw": ("Password", "PIN")})
     await walk.look()
     for earlier in before:
         await walk.act(earlier)
@@ -195,12 +197,12 @@ async def test_a_secret_bound_to_a_field_is_typed_into_the_clicked_labeled_field
 
 async def test_a_secret_bound_to_a_field_is_refused_without_ocr() -> None:
     walk = walk_of(as_model(MemoryModel([])), desktop=(desktop := Form()), recorder=MemoryRecorder())
-    walk.doors = replace(walk.doors, secret_fields={"pw": ("Password",)})
+    walk.services = replace(walk.services, secret_fields={"pw": ("Password",)})
     await walk.look()
     await walk.act(at(LEFT))
     with pytest.raises(SecretRefused, match=r"nothing here can read labels: pip install 'prefect-holo\[rehearsal\]'"):
         await walk.act(SECRET)
-    walk.doors = replace(walk.doors, reader=Labels())
+    walk.services = replace(walk.services, reader=Labels())
     desktop.owners = lambda at: replace(Owner("/usr/bin/painted"), title="form" if at else "a dialog", box=FIELD.box)
     with pytest.raises(SecretRefused, match="click that field"):
         await walk.act(SECRET)
@@ -230,8 +232,8 @@ async def test_a_refusal_after_the_first_character_counts_as_done(
 ) -> None:
     told: list[object] = []
     walk, error = walk_of(as_model(MemoryModel([])), desktop=(desktop := Form())), SecretRefused("It went elsewhere.")
-    walk.doors = replace(
-        walk.doors,
+    walk.services = replace(
+        walk.services,
         reader=Labels(),
         secret_fields={"pw": ("Password",)},
         typed=told.extend,
@@ -258,7 +260,7 @@ async def test_the_masker_gets_the_fields_before_the_next_frame() -> None:
             return await super().look(after_action=after_action)
 
     walk = walk_of(as_model(MemoryModel([WRITE, DONE])), desktop=Watched())
-    walk.doors = replace(walk.doors, typed=told.extend)
+    walk.services = replace(walk.services, typed=told.extend)
     await work(walk)
     assert told == ["look", FIELD, "look"]
 
@@ -267,7 +269,7 @@ async def test_the_masker_gets_the_fields_of_an_interrupted_gesture() -> None:
     error, told = LimitReached("Too late.", limit="timeout_seconds"), []
     error.typed = (FIELD,)
     walk = walk_of(as_model(MemoryModel([WRITE])), desktop=Form(error))
-    walk.doors = replace(walk.doors, typed=told.extend)
+    walk.services = replace(walk.services, typed=told.extend)
     with pytest.raises(LimitReached):
         await work(walk)
     assert told == [FIELD]
@@ -284,7 +286,7 @@ async def test_the_masker_gets_the_whole_screen_if_the_fields_are_unknown(error)
     for says, masked in (((FIELD,), [FIELD.box]), ((), []), (None, [Box(0, 0, 320, 200)])):
         told: list[Typed] = []
         walk = walk_of(as_model(MemoryModel([WRITE])), desktop=Form(said_of(says, error())))
-        walk.doors = replace(walk.doors, typed=told.extend)
+        walk.services = replace(walk.services, typed=told.extend)
         await walk.look()
         with pytest.raises(error):
             await walk.act(a_step("write", content="{{secret:pw}}"))
@@ -308,7 +310,9 @@ async def test_a_flow_that_continues_after_interrupted_typing_leaks_nothing(know
         async def look(self, *, after_action: bool = False) -> Frame:
             return frame_with(self._shows)
 
-        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        async def do(
+            self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+        ) -> Receipt:
             self._shows = self._value
             self.typing.set()
             try:
@@ -324,14 +328,14 @@ async def test_a_flow_that_continues_after_interrupted_typing_leaks_nothing(know
         masker, client, desktop = TypedFields(), MemoryModel([DONE]), Slow(value)
         painter = Painter([masker])
         first = walk_of(as_model(MemoryModel([WRITE])), desktop=desktop, redactor=painter)
-        first.doors = replace(first.doors, typed=masker.typed)
+        first.services = replace(first.services, typed=masker.typed)
         walking = asyncio.create_task(work(first))
         await desktop.typing.wait()
         walking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await walking
         second = walk_of(as_model(client), desktop=desktop, redactor=painter)
-        second.doors = replace(second.doors, typed=masker.typed)
+        second.services = replace(second.services, typed=masker.typed)
         await work(second)
         sent.append(pictures_in(client.bodies[0]))
     assert sent[0] == sent[1]

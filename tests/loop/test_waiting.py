@@ -7,8 +7,8 @@ from dataclasses import replace
 from holo_tasks.core.screen.activity import Activity
 from holo_tasks.core.screen.frame import Frame, RedactedFrame
 from holo_tasks.core.screen.geometry import Size
-from holo_tasks.loop.ask_model.take_picture import Seen, frame_taken
-from holo_tasks.loop.words import told_of
+from holo_tasks.loop.ask_model.take_picture import NewestScreen, frame_taken
+from holo_tasks.loop.words import result_text
 from tests.support.shots import shot
 
 WAITING = Activity(
@@ -22,15 +22,15 @@ WAITING = Activity(
 FRAME = Frame(bytes(12), Size(2, 2), ":1")
 
 
-def seen(activity: Activity) -> Seen:
+def seen(activity: Activity) -> NewestScreen:
     frame = replace(FRAME, activity=activity)
-    return Seen(frame, shot(1), frame, frame)
+    return NewestScreen(frame, shot(1), frame, frame)
 
 
 def test_the_model_gets_the_waiting_time_without_the_servers_address() -> None:
-    told = told_of("Nothing changed.", seen(Activity()), seen(WAITING))
+    told = result_text("Nothing changed.", seen(Activity()), seen(WAITING))
     assert told == "Nothing changed. The program has been waiting for its server for 15 s."
-    assert told_of("It changed.", seen(WAITING), seen(Activity())) == "It changed."
+    assert result_text("It changed.", seen(WAITING), seen(Activity())) == "It changed."
 
 
 def test_the_trace_contains_the_servers_address_and_unseen_signs() -> None:

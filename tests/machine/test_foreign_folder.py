@@ -16,7 +16,16 @@ import pytest
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
 from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.machine import foreign_folder
-from holo_tasks.machine.foreign_folder import Entry, Stopped, TooMany, Unfinished, copy_in, copy_out, entries, opened
+from holo_tasks.machine.foreign_folder import (
+    CopyStopped,
+    Entry,
+    TooManyEntries,
+    UnfinishedFile,
+    copy_in,
+    copy_out,
+    entries,
+    opened,
+)
 
 NEVER = threading.Event()
 
@@ -34,7 +43,7 @@ def found(shared: SharedFolder) -> dict[str, Entry]:
         return {one.name: one for one in entries(folder)}
 
 
-def take(shared: SharedFolder, entry: Entry, into: Path, name: str = "taken") -> foreign_folder.Copied:
+def take(shared: SharedFolder, entry: Entry, into: Path, name: str = "taken") -> foreign_folder.CopiedFile:
     with opened(shared) as folder:
         return copy_out(folder, entry, into, name, NEVER)
 
@@ -57,7 +66,7 @@ def test_only_regular_files_are_accepted(shared: SharedFolder, tmp_path: Path, m
     assert "link" in seen["link"].refusal
     for name, one in seen.items():
         if name != "file":
-            with pytest.raises((Unfinished, OSError)):
+            with pytest.raises((UnfinishedFile, OSError)):
                 take(shared, one, tmp_path / "into")
     assert not list((tmp_path / "into").glob("*"))
 
@@ -84,7 +93,7 @@ def test_a_file_open_for_writing_is_unfinished(
     with file.open("w") as writing:
         writing.write("half")
         writing.flush()
-        with pytest.raises(Unfinished):
+        with pytest.raises(UnfinishedFile):
             take(shared, found(shared)["report.pdf"], tmp_path / "into")
     with file.open("r"):
         assert take(shared, found(shared)["report.pdf"], tmp_path / "into").size == 4
@@ -95,7 +104,7 @@ def test_a_file_mapped_writable_is_unfinished(shared: SharedFolder, tmp_path: Pa
     file.write_bytes(bytes(4096))
     with file.open("r+b") as writing:
         memory = mmap.mmap(writing.fileno(), 4096)
-    with pytest.raises(Unfinished):
+    with pytest.raises(UnfinishedFile):
         take(shared, found(shared)["table.db"], tmp_path / "into")
     memory.close()
     assert take(shared, found(shared)["table.db"], tmp_path / "into").size == 4096
@@ -107,7 +116,7 @@ def test_a_file_replaced_before_the_copy_is_unfinished(shared: SharedFolder, tmp
     seen = found(shared)["report.pdf"]
     (tmp_path / "other").write_text("other")
     (tmp_path / "other").replace(file)
-    with pytest.raises(Unfinished):
+    with pytest.raises(UnfinishedFile):
         take(shared, seen, tmp_path / "into")
 
 
@@ -125,7 +134,7 @@ def test_a_file_replaced_during_the_copy_is_unfinished(
         return read(descriptor, size)
 
     monkeypatch.setattr(foreign_folder.os, "read", replaced_meanwhile)
-    with pytest.raises(Unfinished):
+    with pytest.raises(UnfinishedFile):
         take(shared, seen, tmp_path / "into")
     assert not list((tmp_path / "into").iterdir())
 
@@ -134,7 +143,7 @@ def test_a_copy_can_be_stopped(shared: SharedFolder, tmp_path: Path) -> None:
     (shared.path / "large").write_bytes(bytes(foreign_folder.PIECE + 1))
     stop = threading.Event()
     stop.set()
-    with opened(shared) as folder, pytest.raises(Stopped):
+    with opened(shared) as folder, pytest.raises(CopyStopped):
         copy_out(folder, found(shared)["large"], tmp_path / "into", "large", stop)
     assert not list((tmp_path / "into").iterdir())
 
@@ -157,7 +166,7 @@ def test_a_folder_with_too_many_files_is_not_listed(shared: SharedFolder, monkey
     monkeypatch.setattr(foreign_folder, "MOST_ENTRIES", 20)
     for number in range(21):
         (shared.path / str(number)).touch()
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyEntries):
         found(shared)
 
 

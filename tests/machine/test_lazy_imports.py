@@ -35,7 +35,8 @@ print(json.dumps(told))
 
 
 def found(how, script):
-    begin = "from holo_tasks.machine.lazy_imports import load_less; load_less()" if how == "less" else ""
+    load = "from holo_tasks.machine.lazy_imports import defer_large_imports as defer; defer()"
+    begin = load if how == "less" else ""
     whole = f"import json, sys\n{begin}\n{script}"
     return json.loads(subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, check=True).stdout)
 

@@ -33,7 +33,7 @@ pictures(3)
 before = taken()[0]
 pictures(50)
 faults, pages = taken()
-memory.give_back()
+memory.return_free_memory()
 print(faults - before, pages - taken()[1])
 """
 EACH = 7_000_000 // 4096
@@ -53,21 +53,21 @@ def test_the_memory_of_pictures_is_reused_and_returned() -> None:
     assert given_back > EACH / 2
 
 
-def test_keep_little_allocates_pictures_anew() -> None:
-    faults, given_back = counted("keep_little")
+def test_return_freed_blocks_allocates_pictures_anew() -> None:
+    faults, given_back = counted("return_freed_blocks")
     assert faults > 45 * EACH
     assert given_back < EACH / 2
 
 
 async def test_memory_is_returned_after_a_while_of_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
-    monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
+    monkeypatch.setattr(memory, "return_free_memory", lambda: given.append("back"))
     monkeypatch.setattr(memory, "QUIET_S", 60)
-    with memory.giving_back():
+    with memory.returning_free_memory():
         await asyncio.sleep(0)
     monkeypatch.setattr(memory, "QUIET_S", 0.0)
     assert given == []
-    with memory.giving_back():
+    with memory.returning_free_memory():
         while not given:
             await asyncio.sleep(0.001)
     assert given == ["back"]
@@ -82,7 +82,7 @@ def test_an_idle_desktop_process_returns_its_memory(monkeypatch: pytest.MonkeyPa
         given.append("back")
         desk._requests.put("late")
 
-    monkeypatch.setattr(host, "give_back", give_back)
+    monkeypatch.setattr(host, "return_free_memory", give_back)
     monkeypatch.setattr(host, "QUIET_S", 60)
     desk._requests.put("at once")
     assert (desk._next(), given) == ("at once", [])

@@ -15,15 +15,15 @@ import pytest
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.machine.private import (
-    close_to_others,
     make_private,
     open_private,
     own_folder,
     private_file,
     private_folder,
+    remove_access_of_others,
     replaceable,
 )
-from holo_tasks.machine.umask import persons_umask
+from holo_tasks.machine.umask import users_umask
 
 UMASKS = (0o000, 0o022, 0o077, 0o277)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
@@ -75,8 +75,8 @@ def test_access_for_others_is_removed_without_changing_the_content(tmp_path: Pat
         (tmp_path / name).chmod(0o666)
     os.close(open_private(tmp_path / "opened", os.O_RDWR))
     private_file(tmp_path / "there")
-    close_to_others(tmp_path / "wal")
-    close_to_others(tmp_path / "nothing")
+    remove_access_of_others(tmp_path / "wal")
+    remove_access_of_others(tmp_path / "nothing")
     for name in ("opened", "there", "wal"):
         assert (mode(tmp_path / name), (tmp_path / name).read_text()) == (0o600, "kept")
 
@@ -188,18 +188,20 @@ def test_a_file_in_place_of_the_folder_raises_an_os_error(tmp_path: Path) -> Non
 
 def test_the_users_umask_is_read_without_changing_it() -> None:
     with umask(0o027):
-        assert persons_umask() == 0o027
+        assert users_umask() == 0o027
     said = (
-        "from holo_tasks.machine.umask import narrow_umask, persons_umask\n"
+        "from holo_tasks.machine.umask import narrow_umask, users_umask\n"
         "narrow_umask(); narrow_umask()\n"
-        "import os; print(persons_umask(), os.umask(0))"
+        "import os; print(users_umask(), os.umask(0))"
     )
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, umask=0o002, check=True)
     assert done.stdout.split() == [str(0o002), str(0o077)]
 
 
 @as_root
-@pytest.mark.parametrize("use", [close_to_others, private_file, lambda path: open_private(path, os.O_RDWR), own_folder])
+@pytest.mark.parametrize(
+    "use", [remove_access_of_others, private_file, lambda path: open_private(path, os.O_RDWR), own_folder]
+)
 def test_a_foreign_link_changes_no_mode(tmp_path: Path, use: Callable[[Path], object]) -> None:
     victim, link = tmp_path / "victim", tmp_path / "holo.db"
     victim.mkdir() if use is own_folder else victim.touch()

@@ -13,7 +13,7 @@ import pytest
 from holo_tasks.desktop.processes import ancestry, belonging, descendants
 from holo_tasks.desktop.readiness.process_tree import parent
 from holo_tasks.machine.proc import OURS, process, stat_of, status_of
-from holo_tasks.machine.umask import persons_umask
+from holo_tasks.machine.umask import users_umask
 from holo_tasks.safety.records import ledger
 
 NAMES = (b"pr\xfcfen", "größe".encode()[:3], b"a) S 1 2 (b", b"two\nlines")
@@ -53,6 +53,6 @@ def test_our_own_odd_process_name_is_harmless() -> None:
     try:
         prctl(15, b"pr\xfcfen", 0, 0, 0)
         assert "Name" in status_of(OURS)
-        assert persons_umask() >= 0
+        assert users_umask() >= 0
     finally:
         prctl(15, name, 0, 0, 0)

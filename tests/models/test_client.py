@@ -140,7 +140,7 @@ async def test_a_hung_server_times_out_and_may_be_billed() -> None:
 
 async def test_memory_is_returned_during_a_slow_call(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
-    monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
+    monkeypatch.setattr(memory, "return_free_memory", lambda: given.append("back"))
     monkeypatch.setattr(memory, "QUIET_S", 60)
     await ask(Answer("x"))
     assert given == []

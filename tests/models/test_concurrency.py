@@ -10,9 +10,9 @@ from holo_tasks.audit import Destination
 from holo_tasks.audit.recorder import new_run_id
 from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.core.prompts.transcript import Transcript
-from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
+from holo_tasks.loop.services import Services
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
@@ -31,7 +31,7 @@ async def converse(endpoint: ModelEndpoint, number: int, folder: Path) -> tuple[
     """Hold one conversation without Prefect; return the answer and the number of gestures."""
     desktop = PaintedDesktop()
     recorder = Destination.parse(str(folder / "runs")).open(new_run_id(), home=folder)
-    doors = Doors(
+    services = Services(
         desktop=desktop,
         redactor=NothingToRedact(),
         encoder=ENCODERS["default"],
@@ -40,7 +40,9 @@ async def converse(endpoint: ModelEndpoint, number: int, folder: Path) -> tuple[
         recorder=recorder,
         now_s=time.monotonic,
     )
-    walk = Walk(doors, Guard("conversation", Limits(), time.monotonic()), 1, Transcript(f"Press OK, number {number}."))
+    walk = Walk(
+        services, Guard("conversation", Limits(), time.monotonic()), 1, Transcript(f"Press OK, number {number}.")
+    )
 
     async def decide(walk: Walk, answer_only: bool) -> object:
         return await walk.decide(answer_only=answer_only)

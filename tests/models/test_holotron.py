@@ -11,7 +11,7 @@ from holo_tasks.core.errors import ModelFailed, UnsureReply, UnusableReply
 from holo_tasks.core.input.gestures import Click, Gesture, Move, Scroll, Write
 from holo_tasks.core.ports import Reply
 from holo_tasks.core.prompts.scaling import to_gesture
-from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Strip, Told, Transcript
+from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Strip, Transcript
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.models.dialects.holotron import Holotron
@@ -39,11 +39,11 @@ def words(transcript: Transcript, **options: Any) -> str:
 
 
 def after(*replies: Reply) -> Transcript:
-    transcript = Transcript("Press OK.").then(Observed(shot(0)))
+    transcript = Transcript("Press OK.").extended(Observed(shot(0)))
     for number, reply in enumerate(replies, start=1):
         step = DIALECT.parse(reply)
-        told = Told(step.tool_call.tool_name, f"Done.\nResult {number}.")
-        transcript = transcript.then(Did(step), told, Observed(shot(number)))
+        told = StepResult(step.tool_call.tool_name, f"Done.\nResult {number}.")
+        transcript = transcript.extended(ModelStep(step), told, Observed(shot(number)))
     return transcript
 
 

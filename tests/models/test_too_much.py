@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.errors import HoloError, TransientModelFault
-from holo_tasks.models.bounded import MOST_BYTES
+from holo_tasks.models.bounded_client import MOST_BYTES
 from holo_tasks.models.client import ModelEndpoint
 from tests.support.long import few
 

@@ -11,7 +11,7 @@ from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.ports import ToolRequest
 from holo_tasks.core.prompts.actions import AnswerCall, ClickCall
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects.messages import OUT_OF_STEPS
 from holo_tasks.models.dialects.tools import Tools
@@ -25,10 +25,10 @@ CLICK = ClickCall(tool_name="click", **OK)
 
 
 def conversation(*steps: Step, is_error: bool = False) -> Transcript:
-    transcript = Transcript("Do it.").then(Observed(shot(0)))
+    transcript = Transcript("Do it.").extended(Observed(shot(0)))
     for number, step in enumerate(steps, start=1):
-        told = Told(step.tool_call.tool_name, f"Result {number}.", is_error)
-        transcript = transcript.then(Did(step), told, Observed(shot(number)))
+        told = StepResult(step.tool_call.tool_name, f"Result {number}.", is_error)
+        transcript = transcript.extended(ModelStep(step), told, Observed(shot(number)))
     return transcript
 
 

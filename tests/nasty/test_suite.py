@@ -66,7 +66,7 @@ def test_a_second_attempt_starts_with_an_empty_store(tmp_path: Path) -> None:
 @pytest.mark.desktop
 async def test_a_careless_model_files_once_in_a_program_that_counts_every_click(prefect: str, tmp_path: Path) -> None:
     suite, item = Nasty(), Item("nasty", "double", 0)
-    if why := suite.why_not():
+    if why := suite.missing():
         pytest.skip(why)
     with serving(PLAYBOOK, CLERK) as (oracle, url):
         model = HoloModel(base_url=url, model="rehearsal")

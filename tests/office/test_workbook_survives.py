@@ -19,7 +19,7 @@ import openpyxl
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.office.atomic_file import replace_whole, sole_writer
+from holo_tasks.office.atomic_file import file_lock, replace_whole
 from holo_tasks.office.workbook import Column, FileBusy, FileNotWritten, Workbook
 
 COLUMNS = [Column("Receipt"), Column("Merchant")]
@@ -155,7 +155,7 @@ def test_a_network_share_without_locks_is_refused_with_a_sentence(
 ) -> None:
     """No share can be mounted here, so the system call is replaced by one that fails as on such a share."""
     monkeypatch.setattr(fcntl, "flock", _refusing(errno.ENOLCK))
-    with pytest.raises(InvalidUsage, match="has no file locks"), sole_writer(tmp_path / "a.xlsx", timeout_s=1):
+    with pytest.raises(InvalidUsage, match="has no file locks"), file_lock(tmp_path / "a.xlsx", timeout_s=1):
         pass
 
 
@@ -169,6 +169,6 @@ def test_a_share_without_permissions_and_folder_sync_is_written(
         "fsync",
         lambda handle: real(handle) if stat.S_ISREG(os.fstat(handle).st_mode) else _refusing(errno.EINVAL)(),
     )
-    with sole_writer(tmp_path / "a.xlsx", timeout_s=1):
+    with file_lock(tmp_path / "a.xlsx", timeout_s=1):
         replace_whole(tmp_path / "a.xlsx", b"new")
     assert (tmp_path / "a.xlsx").read_bytes() == b"new"

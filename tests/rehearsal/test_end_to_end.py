@@ -14,7 +14,7 @@ import pytest
 
 from holo_tasks.core.prompts.actions import AnswerCall, AskHumanCall
 from holo_tasks.core.prompts.scaling import to_gesture
-from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import ModelStep, Observed, StepResult, Transcript
 from holo_tasks.core.screen.frame import RedactedFrame
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import Desktop, VirtualDesktop
@@ -74,7 +74,7 @@ async def pursue(desktop: Desktop, base_url: str, task: str, most: int = 40) -> 
         for _ in range(most):
             frame = await desktop.look(after_action=bool(said))
             shot = JpegEncoder().encode(RedactedFrame(frame))
-            transcript = transcript.then(Observed(shot))
+            transcript = transcript.extended(Observed(shot))
             reply = await endpoint.complete(dialect.request(transcript).body, timeout_s=60)
             step = dialect.parse(reply)
             said.append(step.thought)
@@ -85,7 +85,7 @@ async def pursue(desktop: Desktop, base_url: str, task: str, most: int = 40) -> 
             gesture = to_gesture(step.tool_call, shot)
             assert gesture is not None
             await desktop.do(gesture)
-            transcript = transcript.then(Did(step), Told(step.tool_call.tool_name, "Done."))
+            transcript = transcript.extended(ModelStep(step), StepResult(step.tool_call.tool_name, "Done."))
     finally:
         await endpoint.close()
     pytest.fail("no answer\n" + "\n".join(said))

@@ -24,7 +24,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.ports import Reply, ToolRequest
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import ModelStep, Observed, StepResult, Transcript
 from holo_tasks.models.dialects.structured import Structured
 from holo_tasks.models.dialects.tools import Tools
 from holo_tasks.models.profile import profile_for
@@ -109,7 +109,7 @@ async def test_follows_the_playbook_through_a_conversation(
 ) -> None:
     before = stats(server)
     menu, transcript = shot("MAIN MENU", "Transaction search", "Sign off"), Transcript(READ)
-    transcript = transcript.then(Observed(menu))
+    transcript = transcript.extended(Observed(menu))
     reply = await ask(client, body(transcript=transcript))
     message = reply.choices[0].message
     step = parse_step(message.content)
@@ -120,7 +120,9 @@ async def test_follows_the_playbook_through_a_conversation(
     assert reply.usage.prompt_tokens_details.cached_tokens == 0
     first = reply.usage.prompt_tokens
 
-    transcript = transcript.then(Did(step), Told("click", "Clicked."), Observed(shot("NO RECORD FOUND", "Back")))
+    transcript = transcript.extended(
+        ModelStep(step), StepResult("click", "Clicked."), Observed(shot("NO RECORD FOUND", "Back"))
+    )
     reply = await ask(client, body(transcript=transcript))
     assert parse_step(reply.choices[0].message.content).tool_call.element == "Back button"
     assert reply.usage.prompt_tokens_details.cached_tokens == first
@@ -143,30 +145,34 @@ async def test_a_breach_is_refused_by_its_rule(client: openai.AsyncOpenAI, serve
 
 
 async def test_rewritten_history_is_refused(client: openai.AsyncOpenAI, body: Any) -> None:
-    transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search", "Exit")))
+    transcript = Transcript(READ).extended(Observed(shot("MAIN MENU", "Transaction search", "Exit")))
     step = parse_step((await ask(client, body(transcript=transcript))).choices[0].message.content)
     changed = step.model_copy(update={"thought": "Something else."})
-    transcript = transcript.then(Did(changed), Told("click", "Clicked."), Observed(shot("FLAG SAVED", "OK")))
+    transcript = transcript.extended(
+        ModelStep(changed), StepResult("click", "Clicked."), Observed(shot("FLAG SAVED", "OK"))
+    )
     with pytest.raises(openai.BadRequestError, match="C05"):
         await ask(client, body(transcript=transcript))
 
 
 async def test_the_server_supports_function_calling(client: openai.AsyncOpenAI, server: RehearsalServer) -> None:
     before, dialect = stats(server), Tools(profile_for("rehearsal"))
-    transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search", "Leave")))
+    transcript = Transcript(READ).extended(Observed(shot("MAIN MENU", "Transaction search", "Leave")))
     first = await ask(client, dialect.request(transcript).body)
     assert first.choices[0].finish_reason == "tool_calls"
     step = called(dialect, first)
     assert step.tool_call.element == "Transaction search button"
     assert step.note
 
-    transcript = transcript.then(Did(step), Told("click", "Clicked."), Observed(shot("NO RECORD FOUND", "Back")))
+    transcript = transcript.extended(
+        ModelStep(step), StepResult("click", "Clicked."), Observed(shot("NO RECORD FOUND", "Back"))
+    )
     second = await ask(client, dialect.request(transcript).body)
     assert called(dialect, second).tool_call.element == "Back button"
     assert second.usage.prompt_tokens_details.cached_tokens > 0
 
     forged = step.model_copy(update={"call_id": "call_of_mine"})
-    transcript = Transcript(READ, (transcript.entries[0], Did(forged), *transcript.entries[2:]))
+    transcript = Transcript(READ, (transcript.entries[0], ModelStep(forged), *transcript.entries[2:]))
     with pytest.raises(openai.BadRequestError, match="C05"):
         await ask(client, dialect.request(transcript).body)
     assert stats(server)["breaches"] == before["breaches"] + 1
@@ -174,7 +180,7 @@ async def test_the_server_supports_function_calling(client: openai.AsyncOpenAI, 
 
 async def test_at_the_step_limit_the_answer_is_a_function_call(client: openai.AsyncOpenAI) -> None:
     dialect = Tools(profile_for("rehearsal"))
-    transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search")))
+    transcript = Transcript(READ).extended(Observed(shot("MAIN MENU", "Transaction search")))
     reply = await ask(client, dialect.request(transcript, answer_only=True).body)
     assert called(dialect, reply).tool_call.tool_name == "answer"
 
@@ -225,7 +231,7 @@ async def test_questions_without_a_text_to_find_are_refused(client: openai.Async
 
 
 async def test_at_the_step_limit_it_answers(client: openai.AsyncOpenAI, body: Any) -> None:
-    transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search")))
+    transcript = Transcript(READ).extended(Observed(shot("MAIN MENU", "Transaction search")))
     reply = await ask(client, body(transcript=transcript, final=True))
     assert parse_step(reply.choices[0].message.content).tool_call.tool_name == "answer"
 

@@ -19,7 +19,7 @@ from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.handoff import hand_over as handoff
 from holo_tasks.handoff.page import Pictured
 from holo_tasks.loop import consent as consenting
-from holo_tasks.loop.consent import Approver, Asked, consent
+from holo_tasks.loop.consent import ApprovalQuestion, Approver, consent
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.subgoal_context import stepping
@@ -47,7 +47,7 @@ def walk(desktop: PaintedDesktop, approver: Approver | None, **options: Any) -> 
     """Return a walk in which clicks on Submit need approval."""
     rules = Rules.read({"trust": "act", "confirm": [{"text": "submit"}]})
     made = walk_of(as_model(MemoryModel([wrote("")])), desktop=desktop, recorder=MemoryRecorder())
-    made.doors = type(made.doors)(**{**vars(made.doors), "policy": rules, "approver": approver, **options})
+    made.services = type(made.services)(**{**vars(made.services), "policy": rules, "approver": approver, **options})
     made.token = "T"
     return made
 
@@ -75,7 +75,7 @@ async def test_an_action_waits_for_approval_and_is_performed_once(approvals: App
         "To click ‘the Submit button’ at (160, 100) in /usr/bin/painted needs a person's yes (confirm: text submit): "
         f"say yes with `holo-tasks approve {waiting.id}`, then run it again."
     )
-    recorder = one.doors.recorder
+    recorder = one.services.recorder
     assert isinstance(recorder, MemoryRecorder)
     assert recorder.of("handoff")[0].question == str(caught.value)
     assert desktop.gestures == []
@@ -84,7 +84,7 @@ async def test_an_action_waits_for_approval_and_is_performed_once(approvals: App
     assert len(approvals.waiting()) == 1
 
     approvals.grant(waiting.id, "ada")
-    again = (await attempt(desktop, approvals)).doors.recorder
+    again = (await attempt(desktop, approvals)).services.recorder
     assert isinstance(again, MemoryRecorder)
     assert [(event.allowed, event.rule) for event in again.of("permit")][-1] == (True, "ada said yes")
     assert len(desktop.gestures) == 1
@@ -139,12 +139,12 @@ async def test_a_blinking_caret_does_not_void_an_approval(
         desktop.gestures = [None] * (0 if looks == 3 else 1)  # type: ignore[list-item]
         return await desktop.look()
 
-    by = await consent(on_request(approvals), Asked("T", "action", "frame", "To click"), look)
+    by = await consent(on_request(approvals), ApprovalQuestion("T", "action", "frame", "To click"), look)
     assert (by, looks) == ("ada", 3)
 
 
 async def test_without_a_token_an_approval_is_for_the_flow_run(approvals: Approvals) -> None:
-    asked = Asked("", "action", "frame", "To click")
+    asked = ApprovalQuestion("", "action", "frame", "To click")
     with pytest.raises(NeedsPerson, match="retry this flow run"):
         await on_request(approvals).ask(asked)
     approvals.grant(approvals.waiting()[0].id, "ada")
@@ -165,10 +165,10 @@ async def test_a_waiting_approver_lets_the_run_continue() -> None:
     answers = [None, "ada"]
 
     class Pausing:
-        async def take(self, asked: Asked) -> str | None:
+        async def take(self, asked: ApprovalQuestion) -> str | None:
             return answers.pop(0)
 
-        async def ask(self, asked: Asked) -> None:
+        async def ask(self, asked: ApprovalQuestion) -> None:
             pass
 
     desktop = PaintedDesktop()
@@ -446,10 +446,10 @@ async def test_the_request_quotes_the_screen_at_the_target(
         read.append(frame)
         return says.pop(0)  # and then it fails
 
-    asked: list[Asked] = []
+    asked: list[ApprovalQuestion] = []
 
     class Asks(OnRequest):
-        async def ask(self, one: Asked) -> None:
+        async def ask(self, one: ApprovalQuestion) -> None:
             asked.append(one)
             await super().ask(one)
 

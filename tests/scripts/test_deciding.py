@@ -11,7 +11,7 @@ import pytest
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.core.texts.outside import quoted
+from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.scripts.playbook import load_playbook, parse_playbook
 from holo_tasks.scripts.rules import decide, goal_for
 from holo_tasks.vision.screen_text import Line, Sight

@@ -15,7 +15,7 @@ from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
 from holo_tasks.scripts.rules import NotFound, find
 from holo_tasks.scripts.script import Script, screens_of
 from holo_tasks.vision.screen_text import Line, Sight
-from holo_tasks.vision.template_match import Found
+from holo_tasks.vision.template_match import FoundPicture
 
 SIZE = Size(480, 240)
 SCREENS = """
@@ -113,8 +113,8 @@ def test_a_mistake_is_located(tmp_path: Path, wrong: str, right: str, line: int,
 
 
 def test_a_picture_is_a_target_and_the_nearest_one_beside_a_label_is_chosen() -> None:
-    def found(left: int, likeness: float = 1.0) -> Found:
-        return Found(Box(left, 10, 20, 20), likeness)
+    def found(left: int, likeness: float = 1.0) -> FoundPicture:
+        return FoundPicture(Box(left, 10, 20, 20), likeness)
 
     target = Target.model_construct(picture=Path("crest.png"))
     lines = (Line("Total", Box(200, 10, 40, 20)),)

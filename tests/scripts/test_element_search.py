@@ -12,12 +12,12 @@ from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import Application, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.actions import Target
-from holo_tasks.scripts.element_search import Disagrees, NotFound
+from holo_tasks.scripts.element_search import ContradictedTarget, NotFound
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
 from holo_tasks.scripts.playbook_brain import needs_of
 from holo_tasks.scripts.rules import find, follow
 from holo_tasks.scripts.script import screens_of
-from holo_tasks.scripts.script_view import Needs
+from holo_tasks.scripts.script_view import ScreenNeeds
 from holo_tasks.scripts.values import read_values
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.elements import silent, tree_of
@@ -85,9 +85,11 @@ def test_a_text_is_searched_only_if_programs_report_no_elements() -> None:
 
 def test_if_the_picture_disagrees_neither_the_element_nor_its_text_is_found() -> None:
     lie = seen(TABLE, TEXT, why_not="the picture shows another text there")
-    with pytest.raises(Disagrees, match=r"tells of text field at 80x20.120.60, but the picture shows another text"):
+    with pytest.raises(
+        ContradictedTarget, match=r"tells of text field at 80x20.120.60, but the picture shows another text"
+    ):
         place(lie, role="text field", text="Delete")
-    with pytest.raises(Disagrees):
+    with pytest.raises(ContradictedTarget):
         place(lie, role="button", name="Delete", right_of="TX-1")
     label = Line("Amount", Box(300, 200, 80, 20))
     assert place(replace(lie, lines=(label,), fields=(Box(400, 200, 90, 20),)), field="Amount").left == 400
@@ -109,7 +111,7 @@ def test_a_value_must_be_reported_by_the_program_and_visible(read: Any, reads: s
 
 def test_a_value_that_the_picture_does_not_show_is_none() -> None:
     wanted = {"it": Read.model_validate({"element": {"role": "label", "right_of": "TX-1"}})}
-    with pytest.raises(Disagrees, match="another text of label"):
+    with pytest.raises(ContradictedTarget, match="another text of label"):
         read_values(wanted, seen(TABLE, reads="72.50"))
     password = tree_of(("password field", "Password", ROW[0]))
     kept = replace(password, elements=(password.elements[0], replace(password.elements[1], protected=True)))
@@ -127,15 +129,15 @@ def playbook(*rules: str) -> str:
 @pytest.mark.parametrize(
     ("rule", "needs"),
     [
-        ("{id: a, do: [{click: Save, thought: t}]}", Needs.TEXT),
-        ("{id: a, do: [{wait: 1, thought: t}]}", Needs(0)),
-        ("{id: a, screen: {name: S}, do: [{click: {role: button, text: Save}, thought: t}]}", Needs.ELEMENTS),
-        ("{id: a, do: [{click: {field: Save}, thought: t}]}", Needs.TEXT | Needs.ELEMENTS),
-        ("{id: a, screen: [S, {role: label}], do: [{wait: 1, thought: t}]}", Needs.TEXT | Needs.ELEMENTS),
-        ("{id: a, read: {v: {element: {role: label}}}, do: [{wait: 1, thought: t}]}", Needs.ELEMENTS),
+        ("{id: a, do: [{click: Save, thought: t}]}", ScreenNeeds.TEXT),
+        ("{id: a, do: [{wait: 1, thought: t}]}", ScreenNeeds(0)),
+        ("{id: a, screen: {name: S}, do: [{click: {role: button, text: Save}, thought: t}]}", ScreenNeeds.ELEMENTS),
+        ("{id: a, do: [{click: {field: Save}, thought: t}]}", ScreenNeeds.TEXT | ScreenNeeds.ELEMENTS),
+        ("{id: a, screen: [S, {role: label}], do: [{wait: 1, thought: t}]}", ScreenNeeds.TEXT | ScreenNeeds.ELEMENTS),
+        ("{id: a, read: {v: {element: {role: label}}}, do: [{wait: 1, thought: t}]}", ScreenNeeds.ELEMENTS),
     ],
 )
-def test_a_screen_is_read_by_ocr_only_if_a_rule_needs_its_text(rule: str, needs: Needs) -> None:
+def test_a_screen_is_read_by_ocr_only_if_a_rule_needs_its_text(rule: str, needs: ScreenNeeds) -> None:
     assert needs_of(parse_playbook(playbook(rule)).rules_of("g")) == needs
 
 

@@ -31,7 +31,7 @@ def test_the_areas_of_reported_elements_need_no_ocr() -> None:
     told = element("label", "AB-1207", NUMBER)
     page = element("document", "AB-1207", Box(0, 0, 640, 400))
     field = element("text field", "Order", OTHER, value="AB-1207")
-    sight = Sight((), SIZE, elements=tree_of(window(Box.whole(SIZE)), told, page, field), told=lambda label: True)
+    sight = Sight((), SIZE, elements=tree_of(window(Box.whole(SIZE)), told, page, field), reported=lambda label: True)
     wanted = rule({"role": "label", "name": "{order}", "text": "{order}"})
     assert item_boxes(wanted, VALUES, sight) == (NUMBER, OTHER)  # not the area of the whole page
 

@@ -12,13 +12,13 @@ from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.prompts.actions import AnyCall, ClickCall, HotkeyCall, WriteAtCall
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.scripts.element_search import NotFound, Several
+from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.misfit import Misfit, misfit_of
 from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.resuming import Resumed, Resuming, Taken
 from holo_tasks.scripts.rules import find, follow
-from holo_tasks.scripts.script_view import Eyes
+from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.vision.screen_text import Line, Sight
 
 PLAYBOOK = parse_playbook("""
@@ -153,7 +153,7 @@ def test_the_required_effect_of_a_step_is_awaited_before_all_rules_but_interrupt
 async def test_the_next_layer_learns_the_step_without_effect_its_target_and_the_visible_texts(
     turns: list[Turn], named: str
 ) -> None:
-    brain = PlaybookBrain(PLAYBOOK, "save", VALUES, Eyes(None))
+    brain = PlaybookBrain(PLAYBOOK, "save", VALUES, ScreenReader(None))
     decision = follow(PLAYBOOK, "save", VALUES, [*FOUND, *turns], RECORD)
     brain._past = [*FOUND, *turns]
     told = str(await brain._stop(Step.model_validate(decision.step), decision, RECORD))
@@ -170,7 +170,7 @@ def test_an_alternative_target_is_used_and_two_matching_targets_are_refused() ->
     assert said([*FOUND, *past("Tick Express.")], other) == "Click Save."
     save = RULES[1].do[1].targets[0]
     assert find(save, VALUES, sight("Save", "Store")) == sight("Save", "Store").lines[0].box
-    with pytest.raises(Several):
+    with pytest.raises(AmbiguousTarget):
         find(save, VALUES, sight("Save", "Save", "Store"))
     with pytest.raises(NotFound):
         find(save, VALUES, sight("Keep"))

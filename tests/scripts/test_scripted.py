@@ -238,7 +238,7 @@ async def test_a_python_script_acts_through_the_walk_and_its_result_is_the_answe
     assert await done(walk, brain, intents) == '{"status": "Open", "day": "2026-11-22"}'
     assert [type(gesture) for gesture in desktop.gestures] == [Click, Write]
     assert intents == [Intent(safe=True), Intent(expect="found"), Intent()]
-    recorded = [event.kind for event in walk.doors.recorder.events]  # type: ignore[attr-defined]
+    recorded = [event.kind for event in walk.services.recorder.events]  # type: ignore[attr-defined]
     assert [recorded.count(kind) for kind in ("decision", "permit", "action", "receipt")] == [3, 2, 2, 2]
 
 

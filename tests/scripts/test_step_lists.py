@@ -13,13 +13,13 @@ from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.prompts.actions import ClickCall
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.actions import Target
-from holo_tasks.scripts.element_search import Several
+from holo_tasks.scripts.element_search import AmbiguousTarget
 from holo_tasks.scripts.misfit import asks_model
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.resuming import Resuming, Taken
 from holo_tasks.scripts.rules import Decision, find, follow
-from holo_tasks.scripts.script_view import Eyes
+from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 from tests.support.read_runs import screen
@@ -147,7 +147,7 @@ def test_the_element_in_the_dialog_in_front_is_meant() -> None:
     sight, target = replace(form(), elements=tree()), Target(role="button", name="Add")
     assert find(target, {}, sight) == Box(300, 250, 60, 24)
     assert find(target.model_copy(update={"within": "Book"}), {}, sight) == Box(10, 10, 60, 24)
-    with pytest.raises(Several):
+    with pytest.raises(AmbiguousTarget):
         find(target, {}, replace(form(), elements=tree(dialog=False)))
 
 
@@ -169,7 +169,7 @@ goals:
                  enumerate(boxes, start=1)]  # fmt: skip
         return replace(screen(), elements=ElementTree((window, *found)))
 
-    brain = PlaybookBrain(parse_playbook(text), "store", {"number": "AB-1"}, Eyes())
+    brain = PlaybookBrain(parse_playbook(text), "store", {"number": "AB-1"}, ScreenReader())
 
     def decided(focused: str) -> str:
         decision = brain._without_needless_clicks(fields(focused))
@@ -180,6 +180,6 @@ goals:
     assert [decided(focused) for focused in ("Payee", "Payee")] == ["click", "click"]
     with pytest.raises(GaveUp, match="The keyboard is in another field"):
         decided("Payee")
-    again = PlaybookBrain(parse_playbook(text), "store", {"number": "AB-1"}, Eyes())
+    again = PlaybookBrain(parse_playbook(text), "store", {"number": "AB-1"}, ScreenReader())
     brain = again
     assert [decided(focused) for focused in ("Payee", "Payee", "Memo", "Memo")] == ["click", "click", "write", "answer"]

@@ -16,7 +16,7 @@ from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
-from holo_tasks.loop.script_port import Brain, heed
+from holo_tasks.loop.script_port import Brain, apply_intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.script import Script
@@ -64,7 +64,7 @@ async def done(walk: Walk, brain: Brain) -> str:
 
     async def decide(walk: Walk, final: bool) -> Step:
         step = await brain.decide(walk)
-        heed(walk, brain.intent, ())
+        apply_intent(walk, brain.intent, ())
         return step
 
     try:
@@ -79,7 +79,7 @@ async def walk_on(desktop: VirtualDesktop) -> Walk:
             await desktop.do(Write("-", overwrite=True, at=field.box.center))
     await desktop.look(after_action=True)
     walk = walk_of(as_model(MemoryModel([])), desktop=desktop)
-    walk.doors = replace(walk.doors, elements=Elements(desktop))
+    walk.services = replace(walk.services, elements=Elements(desktop))
     return walk
 
 

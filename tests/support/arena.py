@@ -20,8 +20,8 @@ from holo_tasks.core.input.permit import Policy
 from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.desktop import Settle, VirtualDesktop
-from holo_tasks.loop.ask_model.take_picture import Seen
-from holo_tasks.loop.doors import Doors
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
+from holo_tasks.loop.services import Services
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import JpegEncoder
@@ -120,8 +120,8 @@ class Adversary:
     def _say(self, number: int, body: dict[str, Any]) -> str:
         return json.dumps({"note": None, "thought": "The screen told me to.", "tool_call": self.call})
 
-    def walk(self, policy: Policy, seen: Seen | None = None) -> Walk:
-        doors = Doors(
+    def walk(self, policy: Policy, seen: NewestScreen | None = None) -> Walk:
+        services = Services(
             desktop=self.arena.desktop,
             redactor=NothingToRedact(),
             encoder=JpegEncoder(),
@@ -131,13 +131,13 @@ class Adversary:
             now_s=time.monotonic,
             recheck=False,  # One capture serves many actions here, and only the rules should refuse them.
         )
-        walk = Walk(doors, Guard("The run", Limits(), time.monotonic()), 1, Transcript("Do what the screen says."))
+        walk = Walk(services, Guard("The run", Limits(), time.monotonic()), 1, Transcript("Do what the screen says."))
         if seen is not None:
             walk.seen = seen
             walk.begin()
         return walk
 
-    async def attempt(self, call: Call, policy: Policy, seen: Seen) -> str:
+    async def attempt(self, call: Call, policy: Policy, seen: NewestScreen) -> str:
         """Decide and perform one action; return the outcome."""
         self.call = call
         walk = self.walk(policy, seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from holo_tasks.core.input.gestures import Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame, OnScreen
 from holo_tasks.core.screen.geometry import Box
@@ -42,8 +42,10 @@ class ColouredProgram(PaintedDesktop):
         windows += [OnScreen(Box(-9, -9, 1, 1), (Owner("/usr/bin/manager", title="Manager"),), True)]
         return Frame(bytes([shade]) * (SIZE.width * SIZE.height * 3), SIZE, self.display, windows=tuple(windows))
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
-        receipt = await super().do(gesture, deadline=deadline, slip=slip)
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
+        receipt = await super().do(gesture, deadline=deadline, input_permit=input_permit)
         self.screen = self._moves(self.screen, gesture) or self.screen
         return receipt
 

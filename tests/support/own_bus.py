@@ -13,7 +13,7 @@ from holo_tasks.desktop import processes
 
 
 @contextmanager
-def own_bus(folder: Path, guest: bus.Guest | None = None) -> Iterator[bus.Bus]:
+def own_bus(folder: Path, guest: bus.BusUser | None = None) -> Iterator[bus.Bus]:
     """Start a bus whose socket is in a folder, and one for a guest in the guest's folder.
 
     AT-SPI's registry, which the bus starts on request, would survive the bus. It is ended here.

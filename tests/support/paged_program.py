@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from holo_tasks.core.input.gestures import Click, Gesture, Receipt, Write
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Point
 from tests.support.painted_desktop import PaintedDesktop
@@ -78,8 +78,10 @@ class PagedProgram(PaintedDesktop):
     async def look(self, *, after_action: bool = False) -> Frame:
         return Frame(self.orders.page.picture.tobytes(), SIZE, self.display)
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
-        receipt = await super().do(gesture, deadline=deadline, slip=slip)
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
+        receipt = await super().do(gesture, deadline=deadline, input_permit=input_permit)
         if isinstance(gesture, Write):
             self.orders.order = gesture.text
         elif isinstance(gesture, Click):

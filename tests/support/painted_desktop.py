@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PIL import Image, ImageDraw
 
 from holo_tasks.core.input.gestures import Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
@@ -28,7 +28,7 @@ class PaintedDesktop:
     def __init__(self, on_gesture: Callable[[Gesture], None] | None = None, *, frozen: bool = False) -> None:
         self.gestures: list[Gesture] = []
         self.deadlines: list[float | None] = []
-        self.slips: list[Slip | None] = []
+        self.slips: list[InputPermit | None] = []
         self.owners: Callable[[Point | None], Owner] = lambda at: Owner("/usr/bin/painted", box=WHOLE)
         self._on_gesture = on_gesture
         self._frozen = frozen
@@ -37,12 +37,14 @@ class PaintedDesktop:
         shown = 0 if self._frozen else len(self.gestures)
         return Frame(rgb=_painted(f"gestures: {shown}"), size=SIZE, display=self.display)
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
         if self._on_gesture:
             self._on_gesture(gesture)
         self.gestures.append(gesture)
         self.deadlines.append(deadline)
-        self.slips.append(slip)
+        self.slips.append(input_permit)
         return Receipt(done_at_ns=0, took_ns=1000, events=3)
 
     async def owner_at(self, at: Point | None) -> Owner:

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.models.dialects.structured import Structured
@@ -47,7 +47,7 @@ def after_steps(count: int, task: str = "Do it.") -> Transcript:
     for number, shot in enumerate(shots):
         entries.append(Observed(shot))
         if number < count:
-            entries += [Did(click(f"Step {number}.")), Told("click", "Clicked.")]
+            entries += [ModelStep(click(f"Step {number}.")), StepResult("click", "Clicked.")]
     return Transcript(task, tuple(entries))
 
 

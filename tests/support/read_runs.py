@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holo_tasks.compiler.compile import Compiled, Wanted, _made_somehow
-from holo_tasks.compiler.recording import Done, Picture, Recording
+from holo_tasks.compiler.compile import Compiled, CompileSettings, _made_somehow
+from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.vision.screen_text import Line, Sight
 
@@ -47,7 +47,7 @@ def recording(name: str, did: Sequence[Did], last: Sight, answer: Any = "", **to
     """Return the recording of a run. Equal screens have the same picture id."""
     pictures = [picture(sight) for sight in [*(one.on for one in did), last]]
     steps = tuple(
-        Done(number, one.tool, one.arguments, "", before, after, () if one.at is None else (one.at,))
+        RecordedStep(number, one.tool, one.arguments, "", before, after, () if one.at is None else (one.at,))
         for number, (one, before, after) in enumerate(zip(did, pictures, pictures[1:], strict=False), start=1)
     )
     said = answer if isinstance(answer, str) else json.dumps(answer)
@@ -66,4 +66,4 @@ def sights(*screens: Sight) -> dict[Picture, Sight]:
 
 def compiled(screens: Sequence[Sight], *runs: Recording) -> Compiled:
     """Return the playbook compiled from some runs over these screens, named ``do-it``."""
-    return _made_somehow(Wanted("do-it"), runs, sights(*screens)).told
+    return _made_somehow(CompileSettings("do-it"), runs, sights(*screens)).told

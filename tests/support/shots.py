@@ -21,12 +21,12 @@ from holo_tasks.core.ports import Desktop, ModelClient, Recorder, Redactor, Repl
 from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.toolbox import Toolbox
-from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript, Turn
+from holo_tasks.core.prompts.transcript import ModelStep, Observed, StepResult, Transcript, Turn
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Size
-from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import Answered, pursue
+from holo_tasks.loop.services import Services
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.encoding import JpegEncoder
@@ -66,9 +66,11 @@ def turn(before: int, step: Step, after: int) -> Turn:
 
 def after_steps(steps: Sequence[Step], task: str = "Do it.") -> Transcript:
     """Return a conversation after these steps, each with its own picture, ending with the newest screen."""
-    transcript = Transcript(task).then(Observed(shot(0)))
+    transcript = Transcript(task).extended(Observed(shot(0)))
     for number, step in enumerate(steps, start=1):
-        transcript = transcript.then(Did(step), Told(step.tool_call.tool_name, "Done."), Observed(shot(number)))
+        transcript = transcript.extended(
+            ModelStep(step), StepResult(step.tool_call.tool_name, "Done."), Observed(shot(number))
+        )
     return transcript
 
 
@@ -142,7 +144,7 @@ def walk_of(
     now_s: Callable[[], float] = time.monotonic,
 ) -> Walk:
     """Return a walk of a sub-goal with permission to act, on a painted desktop by default."""
-    doors = Doors(
+    services = Services(
         desktop=desktop or PaintedDesktop(),
         redactor=redactor or NothingToRedact(),
         encoder=JpegEncoder(),
@@ -151,7 +153,7 @@ def walk_of(
         recorder=recorder or MemoryRecorder(),
         now_s=now_s,
     )
-    return Walk(doors, Guard("The run", limits or Limits(), now_s()), 1, transcript or Transcript("Press OK."))
+    return Walk(services, Guard("The run", limits or Limits(), now_s()), 1, transcript or Transcript("Press OK."))
 
 
 async def work(walk: Walk, max_steps: int = 30) -> Answered[str]:

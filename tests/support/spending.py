@@ -22,7 +22,7 @@ from holo_tasks.core.errors import LimitReached, TransientModelFault
 from holo_tasks.core.events import Event
 from holo_tasks.core.limits.budget import Guard, Limits, too_expensive
 from holo_tasks.core.prompts.model import Request
-from holo_tasks.loop.ask_model.predict import Till, predict
+from holo_tasks.loop.ask_model.predict import CallAccount, predict
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import PriceTable, profile_for
@@ -267,7 +267,7 @@ def _spend(url: str, make: type[Budgets], server: str, scopes: tuple[Scope, ...]
 
 async def ask_until_refused(purse: Budgets, server: str, scopes: Sequence[Scope]) -> None:
     """Send requests until the budgets are used up."""
-    till = Till(nest(scopes), forget, time.monotonic, purse)
+    till = CallAccount(nest(scopes), forget, time.monotonic, purse)
     endpoint = ModelEndpoint(server, None)
     model = model_at(endpoint, PROFILE)
     with suppress(LimitReached):

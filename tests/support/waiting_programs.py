@@ -23,16 +23,16 @@ from tk_python import tk_python
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.events import Event
 from holo_tasks.core.input.gestures import Click, Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.core.screen.frame import Frame, Shot
 from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import Desktop, VirtualDesktop
 from holo_tasks.loop import loop
-from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor
+from holo_tasks.loop.services import Services
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
@@ -138,8 +138,10 @@ class TimedDesktop(VirtualDesktop):
         self.steps_s.clear()
         self.quiet_s.clear()
 
-    async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
-        receipt = await super().do(gesture, deadline, slip)
+    async def do(
+        self, gesture: Gesture, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
+        receipt = await super().do(gesture, deadline, input_permit)
         self._done_at_ns = receipt.done_at_ns
         return receipt
 
@@ -280,7 +282,7 @@ async def send_form(desktop: TimedDesktop, server: SlowServer, call_s: float, *,
     error = ""
     with ScriptedModel(believer) as served:
         endpoint = ModelEndpoint(served.base_url, None)
-        doors = Doors(
+        services = Services(
             desktop=desktop,
             redactor=NothingToRedact(),
             encoder=ENCODERS["default"],
@@ -291,7 +293,7 @@ async def send_form(desktop: TimedDesktop, server: SlowServer, call_s: float, *,
             now_s=time.monotonic,
         )
         guard = Guard("A form", Limits(), started_s=time.monotonic())
-        walk = Walk(doors, guard, 1, Transcript("Send the form once, and answer when it is stored."))
+        walk = Walk(services, guard, 1, Transcript("Send the form once, and answer when it is stored."))
         try:
             await loop.pursue(
                 Executor(walk, lambda walk, step: walk.act(step)),

@@ -56,7 +56,13 @@ LOADED = (
     *(f"holo_tasks.cli.{name}" for name in ("verify", "index", "kill", "models", "live_lines", "exit")),
     *("holo_tasks.cli.doctor.examination", "holo_tasks.audit.recorder", "holo_tasks.models.client"),
     *("fastapi.encoders", "openai.resources.chat", "httpcore", "truststore", "encodings.idna", "graphviz"),
-    *("anyio._backends._asyncio", "anyio.streams.tls", "numpy", "holo_tasks.healing.keep", "opentelemetry.metrics"),
+    *(
+        "anyio._backends._asyncio",
+        "anyio.streams.tls",
+        "numpy",
+        "holo_tasks.healing.replay_results",
+        "opentelemetry.metrics",
+    ),
     *("holo_tasks.prefect_server.process", "prefect.server.api.server", "starlette.middleware.trustedhost"),
     *(f"uvicorn.{name}.auto" for name in ("loops", "protocols.http", "protocols.websockets")),
     *("uvicorn.lifespan.on", "tests.support.started.read_before"),
@@ -187,12 +193,12 @@ def _log_as_set() -> None:
 
 def main() -> None:
     """Serve at the socket whose number is the argument, until its other end closes."""
-    from holo_tasks.machine.lazy_imports import load_less
-    from holo_tasks.machine.memory import collect_seldom
+    from holo_tasks.machine.lazy_imports import defer_large_imports
+    from holo_tasks.machine.memory import collect_garbage_rarely
 
     heap = _shared_heap()
-    load_less()
-    collect_seldom()
+    defer_large_imports()
+    collect_garbage_rarely()
     _tell_kernel(sys.argv, os.environ)  # if this fails here, no process is started this way
     link = socket.socket(fileno=int(sys.argv[1]))
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's library would start threads at import

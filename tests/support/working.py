@@ -149,7 +149,7 @@ def _done(ledger: Ledger, claim: Claim, order: str, *details: Any) -> Any:
         "intend": lambda: ledger.intend(claim, "click", "frame"),
         "settle": lambda number: ledger.settle(claim, number),
         "void": lambda number: ledger.void(claim, number),
-        "disregard": lambda: ledger.disregard(claim),
+        "delete_intents": lambda: ledger.delete_intents(claim),
         "finish": lambda: ledger.finish(claim, "", "1", ""),
     }
     try:

@@ -99,12 +99,12 @@ def check_span_hierarchy(collector: Collector) -> None:
         "holo.cached": False,
         "holo.outcome": "elsewhere",
     }
-    doors = Counter(span.name.removeprefix("holo.") for span in collector.inside(clicked))
-    assert {"predict", "act", "verify", "record"} <= doors.keys()
+    services = Counter(span.name.removeprefix("holo.") for span in collector.inside(clicked))
+    assert {"predict", "act", "verify", "record"} <= services.keys()
     (verify,) = [span for span in collector.inside(clicked) if span.name == "holo.verify"]
     seen = {span.name.removeprefix("holo.") for span in collector.inside(verify)}
     assert {"settle", "capture", "redact", "encode", "record"} <= seen
-    assert doors.keys() | seen == set(names.DOORS)
+    assert services.keys() | seen == set(names.DOORS)
     (wait,) = [span for span in collector.inside(verify) if span.name == "holo.wait"]
     assert wait.end_time_unix_nano - wait.start_time_unix_nano == WAITED_NS
     assert "predict" in {span.name.removeprefix("holo.") for span in collector.inside(answered)}
@@ -132,10 +132,12 @@ def check_counts(collector: Collector, *, steps: int, calls: int) -> None:
     assert collector.count("holo.items", outcome="limit") == 1
     assert collector.count("holo.limits", limit="max_actions") == 1
     assert collector.count("holo.runs", status="limit") == 1
-    doors = {dict(key)["door"]: point for key, point in collector.points("holo.door.duration").items()}
-    assert doors.keys() == set(names.DOORS)
-    assert doors["predict"].count == calls
-    assert all(point.sum >= 0 and list(point.explicit_bounds) == list(names.BUCKET_EDGES_S) for point in doors.values())
+    services = {dict(key)["door"]: point for key, point in collector.points("holo.door.duration").items()}
+    assert services.keys() == set(names.DOORS)
+    assert services["predict"].count == calls
+    assert all(
+        point.sum >= 0 and list(point.explicit_bounds) == list(names.BUCKET_EDGES_S) for point in services.values()
+    )
     assert collector.metric_names <= {metric.name for metric in names.METRICS}
 
 

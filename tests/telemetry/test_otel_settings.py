@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.telemetry.otel_settings import OtelSettings, wanted_by
-from holo_tasks.telemetry.watch import UNWATCHED
-from holo_tasks.telemetry.watch_factory import watch_for
+from holo_tasks.telemetry.observer_factory import observer_for
+from holo_tasks.telemetry.otel_settings import OtelSettings, requested_by
+from holo_tasks.telemetry.run_observer import NO_OBSERVER
 
 HTTP, AT = "otlp_proto_http", "http://collector.example:4318"
 
@@ -33,20 +33,20 @@ HTTP, AT = "otlp_proto_http", "http://collector.example:4318"
 def test_exporters_follow_the_standard_variables(
     environ: dict[str, str], traces: tuple[str, ...], metrics: tuple[str, ...]
 ) -> None:
-    wanted = wanted_by(environ, local_only=False)
+    wanted = requested_by(environ, local_only=False)
     assert (wanted.traces, wanted.metrics) == (traces, metrics)
     assert bool(wanted) == bool(traces or metrics)
 
 
 def test_a_signal_uses_its_own_endpoint_or_a_path_of_the_common_one() -> None:
     environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"{AT}/", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://m.example/push"}
-    assert wanted_by(environ, local_only=False) == OtelSettings(
+    assert requested_by(environ, local_only=False) == OtelSettings(
         (HTTP,), (HTTP,), f"{AT}/v1/traces", "http://m.example/push"
     )
 
 
 def test_local_only_mode_sends_to_loopback_addresses_only() -> None:
-    here = wanted_by({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}, local_only=True)
+    here = requested_by({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}, local_only=True)
     assert here.traces_at in ("http://127.0.0.1:4318/v1/traces", "http://[::1]:4318/v1/traces")
     for environ in (
         {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://192.0.2.1:4318"},
@@ -55,19 +55,19 @@ def test_local_only_mode_sends_to_loopback_addresses_only() -> None:
         {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
     ):
         with pytest.raises(InvalidUsage, match=r"[Ll]ocal-only"):
-            watch_for(environ, local_only=True)
+            observer_for(environ, local_only=True)
 
 
 def test_a_missing_exporter_is_logged_and_the_run_continues(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "holo_tasks"):
-        assert watch_for({"OTEL_TRACES_EXPORTER": "no-such-exporter"}, local_only=False) is UNWATCHED
+        assert observer_for({"OTEL_TRACES_EXPORTER": "no-such-exporter"}, local_only=False) is NO_OBSERVER
     assert "exporter 'no-such-exporter' is not installed" in caplog.text
 
 
 def test_http_to_the_port_of_grpc_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "holo_tasks"):
-        watch_for({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4317"}, local_only=False)
-        watch_for({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}, local_only=False)
+        observer_for({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4317"}, local_only=False)
+        observer_for({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}, local_only=False)
     assert caplog.text.count("Use port 4318") == 1
 
 
@@ -76,8 +76,8 @@ import json, logging, sys
 if sys.argv[2] == "without":
     sys.modules["opentelemetry"] = None
 logging.basicConfig(stream=sys.stderr, format="%(message)s")
-from holo_tasks.telemetry.watch_factory import watch_for
-watch = watch_for(json.loads(sys.argv[1]), local_only=False)
+from holo_tasks.telemetry.observer_factory import observer_for
+watch = observer_for(json.loads(sys.argv[1]), local_only=False)
 loaded = sorted(name for name, module in sys.modules.items() if name.startswith("opentelemetry") and module)
 print(json.dumps([type(watch).__name__, loaded]))
 """
@@ -86,8 +86,8 @@ print(json.dumps([type(watch).__name__, loaded]))
 @pytest.mark.parametrize(
     ("environ", "extra", "who", "said"),
     [
-        ({}, "with", "Watch", ""),
-        ({"OTEL_EXPORTER_OTLP_ENDPOINT": AT}, "without", "Watch", "pip install 'prefect-holo[otel]'"),
+        ({}, "with", "RunObserver", ""),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": AT}, "without", "RunObserver", "pip install 'prefect-holo[otel]'"),
     ],
 )
 def test_opentelemetry_is_not_imported_without_a_collector(

@@ -42,7 +42,7 @@ def said(*elements: tuple[str, str, Box], frame: Frame | None = None, value: str
     """Return the reason against the first of some elements."""
     tree: ElementTree = tree_of(*elements, value=value)
     first: Element = tree.elements[1]
-    return CHECK.why_not(frame or picture(), tree, first, also)
+    return CHECK.contradiction(frame or picture(), tree, first, also)
 
 
 def test_elements_at_their_places_agree_with_the_picture() -> None:
@@ -86,7 +86,7 @@ def test_equal_pixels_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "read_piece", lambda pixels: (read.append(pixels), piece(pixels))[1])
     tree = tree_of(("button", "Store", SAVE))
     for _ in range(3):
-        assert "another text" in check.why_not(picture(), tree, tree.elements[1])
+        assert "another text" in check.contradiction(picture(), tree, tree.elements[1])
     assert 1 <= len(read) <= 2  # once exactly, and once with space around it
 
 
@@ -96,7 +96,9 @@ def test_a_single_text_on_a_control_is_read_without_detection(monkeypatch: pytes
     tree = tree_of(("button", "Save flag", SAVE), ("button", "Don't save", KEEP), ("text field", "Reference", FIELD))
     check = ElementCheck(reader)
     assert check.at_once(picture(), tree, tree.elements[1]) is None
-    assert check.why_not(picture(), tree, tree.elements[1]) == check.at_once(picture(), tree, tree.elements[1]) == ""
+    assert (
+        check.contradiction(picture(), tree, tree.elements[1]) == check.at_once(picture(), tree, tree.elements[1]) == ""
+    )
     assert check.lines(picture(), FIELD) == (), "an empty field has no text"
 
 
@@ -116,7 +118,7 @@ def test_at_once_answers_from_the_cache_only() -> None:
     check, tree = ElementCheck(Reader()), tree_of(("button", "Save flag", SAVE), ("button", "Store", KEEP))
     for place, element in enumerate(tree.elements[1:]):
         assert check.at_once(picture(), tree, element) is None
-        said = check.why_not(picture(), tree, element, whole=False)
+        said = check.contradiction(picture(), tree, element, whole=False)
         assert bool(said) == bool(place)
         assert check.at_once(picture(), tree, element) == said
     field = tree_of(("text field", "Reference", FIELD))
@@ -139,4 +141,4 @@ def test_names_fit_variants_of_themselves_only() -> None:
         assert not agrees(name, read), (name, read)
     assert fit("Button B", "Button B") > fit("Button A", "Button B") >= 0.84  # so only the other element's name decides
     swapped = tree_of(("button", "Save flog", SAVE), ("button", "Save flag", KEEP))
-    assert "another text" in CHECK.why_not(picture(), swapped, swapped.elements[1])
+    assert "another text" in CHECK.contradiction(picture(), swapped, swapped.elements[1])

@@ -230,7 +230,7 @@ class LedgerFlag(Form):
             "invented": answer(json.dumps({"flag": draw.randrange(1001, 1100), "already": False})),
         }
 
-    async def worked(self, arm: str) -> object:
+    async def run_agent(self, arm: str) -> object:
         file = flag_declared if arm == "declared" else flag_plain
         return await file(self.reference, self.reason, self.note, self.goal, f"{self.reference}/{self.folder.name}")
 
@@ -315,7 +315,7 @@ class Entry(Form):
         said = answer(json.dumps({"filed": True}))
         return {"early": said, "invented": said}
 
-    async def worked(self, arm: str) -> object:
+    async def run_agent(self, arm: str) -> object:
         file = file_declared if arm == "declared" else file_plain
         key = f"{self.entry.reference}/{self.folder.name}"
         return await file(self.entry.reference, self.goal, key)

@@ -21,7 +21,7 @@ from holo_tasks.contract.offered_tools import answer_only
 from holo_tasks.contract.rulebook import Body, Terms
 from holo_tasks.contract.tokens import prompt_tokens, text_tokens
 from holo_tasks.core.screen.geometry import Point, Size
-from holo_tasks.rehearsal.errors import Refused
+from holo_tasks.rehearsal.errors import RequestRefused
 from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
 from holo_tasks.scripts.playbook import load_playbook
 from holo_tasks.scripts.rules import Decision, to_thousandths
@@ -74,16 +74,16 @@ class ErringModel(Rehearsal):
             controls = place.controls()
             meant = place.meant(mind)
             if meant is None:
-                raise Refused(400, "no_next_step", "the oracle knows no next step")
+                raise RequestRefused(400, "no_next_step", "the oracle knows no next step")
             if final and meant.call["tool_name"] != "answer":
                 meant = Meant(answer("not done"))
             number, kind, given = len(self.log), "", meant.call
             draw = drawn(self.task, self.seed, number, self.rate)
             if draw is not None:
                 without = place.meant(without_field(mind, meant.field)) if meant.field else None
-                slip = err(Erring(mind, controls, self.size, draw), meant, without, place.answers(number))
-                if slip is not None:
-                    kind, given = slip.kind, slip.given
+                input_permit = err(Erring(mind, controls, self.size, draw), meant, without, place.answers(number))
+                if input_permit is not None:
+                    kind, given = input_permit.kind, input_permit.given
             self.log.append(Answered(number=number, kind=kind, meant=meant.call, given=given))
             self.seen.append(controls)
             mind.last, mind.before = given, controls
@@ -129,7 +129,7 @@ def _as_naive(call: Call, last: Point, size: Size) -> dict[str, Any]:
         "scroll": "scroll",
     }
     if call["tool_name"] not in kinds:
-        raise Refused(400, "no_such_action", f"the naive loop has no {call['tool_name']}")
+        raise RequestRefused(400, "no_such_action", f"the naive loop has no {call['tool_name']}")
     at = point_of(call) if is_pointed(call) else Point(*call.get("at", (last.x, last.y)))
     text = None
     if call["tool_name"] == "write":

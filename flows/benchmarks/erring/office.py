@@ -54,7 +54,7 @@ class OfficePlace:
         self._key = f"{self.item.name}/{folder.name}"
 
     @classmethod
-    def why_not(cls) -> str:
+    def missing(cls) -> str:
         """Return the missing program; empty if it is installed."""
         return "" if shutil.which(cls.program) else f"{cls.program} is not installed"
 
@@ -115,7 +115,7 @@ class OfficePlace:
     def answers(self, number: int) -> Mapping[Kind, Call]:
         return {"early": answer("done"), "invented": answer("done")}
 
-    async def worked(self, arm: str) -> object:
+    async def run_agent(self, arm: str) -> object:
         return await (save_declared if arm == "declared" else file_plain_text)(self.goal, self._key)
 
     async def judged(self) -> Verdict:
@@ -260,7 +260,7 @@ class MailPlace(OfficePlace):
         letters = re.split(rb"^(?=Date: )", file.read_bytes(), flags=re.MULTILINE) if file.exists() else []
         return [read_letter(one) for one in letters if one.strip()]
 
-    async def worked(self, arm: str) -> object:
+    async def run_agent(self, arm: str) -> object:
         if arm == "declared":
             return await send_declared(self.goal, self._key, str(self.work / "sent.eml"))
         return await file_plain_text(self.goal, self._key)

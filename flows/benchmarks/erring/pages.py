@@ -84,7 +84,7 @@ class Page:
     def answers(self, number: int) -> Mapping[Kind, Call]:
         return {"early": answer("done"), "invented": answer("done")}
 
-    async def worked(self, arm: str) -> object:
+    async def run_agent(self, arm: str) -> object:
         return await (page_declared if arm == "declared" else page_plain)(self.goal, self._key)
 
     async def judged(self) -> Verdict:

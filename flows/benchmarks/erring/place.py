@@ -65,7 +65,7 @@ class Place(Protocol):
         """Return the false answers of a model that stops too early or invents a success."""
         ...
 
-    async def worked(self, arm: str) -> object:
+    async def run_agent(self, arm: str) -> object:
         """Have the agent work on it in an arm: "plain" declares nothing, "declared" all that can be declared."""
         ...
 

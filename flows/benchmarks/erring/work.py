@@ -44,11 +44,11 @@ PLACES: Mapping[str, Callable[[int, Path], Place]] = {
 }
 
 
-def why_not(task: str) -> str:
+def missing(task: str) -> str:
     """Return the reason why a task cannot be done on this machine; empty if it can."""
     if task in office.PLACES:
-        return office.PLACES[task].why_not()
-    return MiniWob().why_not() if task in PAGES else Ledger().why_not()
+        return office.PLACES[task].missing()
+    return MiniWob().missing() if task in PAGES else Ledger().missing()
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Ended:
     """Lines of the trace."""
 
 
-async def worked(arm: Arm, rate: float, task: str, seed: int, folder: Path, traces: Path | None = None) -> Episode:
+async def run_episode(arm: Arm, rate: float, task: str, seed: int, folder: Path, traces: Path | None = None) -> Episode:
     """Work on an episode from the start of its program to its judgement.
 
     ``traces`` is the folder for the traces of episodes with an error, a refusal or a wrong outcome.
@@ -203,7 +203,7 @@ async def _by_library(arm: Arm, desktop: VirtualDesktop, place: Place, base_url:
             trace = run.trace
             try:
                 async with asyncio.timeout(TIME_S):
-                    await place.worked(arm)
+                    await place.run_agent(arm)
             except HoloError as error:
                 status, reason = error.status, " ".join(str(error).split())
             except TimeoutError:

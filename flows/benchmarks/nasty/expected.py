@@ -117,9 +117,9 @@ def table(outcomes: Sequence[Came]) -> Iterable[str]:
                 continue
             came = ", ".join(f"{count} {word}" for word, count in Counter(one.word for one in mine).most_common())
             other = sum(not as_expected(one) for one in mine)
-            told = f"{kind:<11}{variant:<24}{'careful' if careful else 'careless':<10}{len(mine):>5}  "
-            told += f"{' or '.join(expected.of(careful)):<29}{came}"
-            yield f"{told}  ({other} not as expected)" if other else told
+            reported = f"{kind:<11}{variant:<24}{'careful' if careful else 'careless':<10}{len(mine):>5}  "
+            reported += f"{' or '.join(expected.of(careful)):<29}{came}"
+            yield f"{reported}  ({other} not as expected)" if other else reported
 
 
 def _words(came: Came) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class Nasty:
     tasks = quick = every
     scales: tuple[float, ...] = (1.0,)
 
-    def why_not(self) -> str:
+    def missing(self) -> str:
         try:
             tk_python()
         except NoTkPython as error:
@@ -85,7 +85,7 @@ class NastyTrial:
         self._plan, self._store = plan(item.task, item.seed), store
         self.key = f"{key}/{self._plan.entry.reference}"
 
-    async def worked(self) -> object:
+    async def run_agent(self) -> object:
         return await filing(SCREENS)(self._plan.entry.reference, goal_of(self._plan), self.key)
 
     def next_step(self, turns: Sequence[Any]) -> Mapping[str, Any] | None:

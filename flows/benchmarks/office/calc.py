@@ -33,10 +33,10 @@ class Calc(OfficeTrial):
         return [(each, str(draw.randrange(10, 1000))) for each in people]
 
     def asked(self) -> str:
-        told = ", ".join(f"{amount} for {name}" for name, amount in self.wanted())
-        return f"In the sheet, put these amounts beside the names: {told}. Save the file, and keep its format."
+        reported = ", ".join(f"{amount} for {name}" for name, amount in self.wanted())
+        return f"In the sheet, put these amounts beside the names: {reported}. Save the file, and keep its format."
 
-    def why_wrong(self) -> str:
+    def fault(self) -> str:
         with (self.work / "amounts.csv").open(newline="", encoding="utf-8") as file:
             rows = [tuple(row) for row in csv.reader(file)]
         return "" if rows == [("Name", "Amount"), *self.wanted()] else f"the file holds {rows}"[:200]

@@ -29,10 +29,10 @@ class Editor(OfficeTrial):
         _, people = self.draw
         return before(people).replace(people[0], people[2])
 
-    def why_wrong(self) -> str:
+    def fault(self) -> str:
         name, _ = self.draw
-        told = (self.work / f"{name}.txt").read_text()
-        return "" if told == self.wanted() else f"{name}.txt holds {told[:120]!r}"
+        reported = (self.work / f"{name}.txt").read_text()
+        return "" if reported == self.wanted() else f"{name}.txt holds {reported[:120]!r}"
 
     def next_act(self) -> Mapping[str, Any] | None:
         fields = [each for each in self.tree().find("text field") if each.value.startswith("Monday")]

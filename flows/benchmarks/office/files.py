@@ -27,7 +27,7 @@ class Files(OfficeTrial):
         _, people = self.draw
         return f"Move the file {people[1]}.txt into the folder Paid. Leave the others where they are."
 
-    def why_wrong(self) -> str:
+    def fault(self) -> str:
         name, people = self.draw
         wanted = {"Paid", *(f"Paid/{each}.txt" if each == people[1] else f"{each}.txt" for each in people)}
         there = {str(each.relative_to(self.work)) for each in self.work.rglob("*")}

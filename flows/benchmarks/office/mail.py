@@ -68,7 +68,7 @@ class Mail(OfficeTrial):
         _, people = self.draw
         return f"Answer the letter of {people[1]} with this one line and no other, and send it: {self.line}"
 
-    def why_wrong(self) -> str:
+    def fault(self) -> str:
         _, people = self.draw
         file = self.work / "sent.eml"
         if not file.exists():

@@ -41,7 +41,7 @@ class Office:
         self.tasks = tuple(name for name, task in TASKS.items() if shutil.which(task.program))
         self.quick = self.tasks
 
-    def why_not(self) -> str:
+    def missing(self) -> str:
         return "; ".join(f"{name} needs {TASKS[name].packages}" for name in self.every if name not in self.tasks)
 
     def program(self, item: Item) -> str:

@@ -22,10 +22,10 @@ class Terminal(OfficeTrial):
 
     def asked(self) -> str:
         name, people = self.draw
-        told = ", ".join(people)
-        return f"In the terminal, make a file {name}.txt in the folder it is in that holds the one line: {told}"
+        reported = ", ".join(people)
+        return f"In the terminal, make a file {name}.txt in the folder it is in that holds the one line: {reported}"
 
-    def why_wrong(self) -> str:
+    def fault(self) -> str:
         name, people = self.draw
         file = self.work / f"{name}.txt"
         if not file.exists():

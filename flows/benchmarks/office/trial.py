@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from benchmarks.values import Item, Judgement
 from holo_tasks import pursue
 from holo_tasks.core.elements.elements import ElementTree
-from holo_tasks.core.ports import TellsElements
+from holo_tasks.core.ports import ReportsElements
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.run.run import Run
 
@@ -43,7 +43,7 @@ class OfficeTrial:
         """Return the task in words."""
         raise NotImplementedError
 
-    def why_wrong(self) -> str:
+    def fault(self) -> str:
         """Return the reason why the files are wrong, or an empty string if they are right."""
         raise NotImplementedError
 
@@ -51,15 +51,15 @@ class OfficeTrial:
         """Return the oracle's next action while the files are wrong."""
         raise NotImplementedError
 
-    async def worked(self) -> object:
+    async def run_agent(self) -> object:
         return await pursue(self.goal)
 
     def next_step(self, turns: Sequence[Any]) -> Mapping[str, Any] | None:
         self.turns = turns
-        return self.next_act() if self.why_wrong() else {"tool_name": "answer", "content": "done"}
+        return self.next_act() if self.fault() else {"tool_name": "answer", "content": "done"}
 
     async def judged(self, said: object) -> Judgement:
-        wrong = await asyncio.to_thread(self.why_wrong)
+        wrong = await asyncio.to_thread(self.fault)
         return Judgement(right=not wrong, reward=float(not wrong), why=wrong)
 
     def last_act(self) -> tuple[Mapping[str, Any], int]:
@@ -73,7 +73,7 @@ class OfficeTrial:
 
     def tree(self) -> ElementTree:
         """Return the programs' current accessibility tree. Called from the oracle's thread."""
-        assert isinstance(self.run.desktop, TellsElements)
+        assert isinstance(self.run.desktop, ReportsElements)
         return asyncio.run_coroutine_threadsafe(self.run.desktop.elements(), self._loop).result(PATIENCE_S)
 
 

@@ -42,14 +42,14 @@ class Writer(OfficeTrial):
     def asked(self) -> str:
         return f"Add one more line at the end of the letter, in bold: {self.last}. Save it, and keep its format."
 
-    def why_wrong(self) -> str:
+    def fault(self) -> str:
         _, people = self.draw
         try:
-            told = read_letter(self.work / "letter.odt")
+            reported = read_letter(self.work / "letter.odt")
         except UNREADABLE as error:
             return f"the letter cannot be read: {type(error).__name__}"
         wanted = [*((line, False) for line in letter_to(people)), (self.last, True)]
-        return "" if told == wanted else f"the letter's last line is {told[-1:]}"[:200]
+        return "" if reported == wanted else f"the letter's last line is {reported[-1:]}"[:200]
 
     def next_act(self) -> Mapping[str, Any] | None:
         """Choose by the file and the last action. Writer has no accessible text, and the rest of its tree is late."""
@@ -84,10 +84,10 @@ def letter_to(people: list[str]) -> list[str]:
 def write_letter(file: Path, lines: list[str]) -> None:
     """Write lines as an OpenDocument text without bold text."""
     spaces = " ".join(f'xmlns:{name}="{SPACE}{name}:1.0"' for name in ("office", "text"))
-    told = "".join(f"<text:p>{line}</text:p>" for line in lines)
+    reported = "".join(f"<text:p>{line}</text:p>" for line in lines)
     content = (
         f'<?xml version="1.0" encoding="UTF-8"?><office:document-content {spaces} office:version="1.2"><office:body>'
-        f"<office:text>{told}</office:text></office:body></office:document-content>"
+        f"<office:text>{reported}</office:text></office:body></office:document-content>"
     )
     manifest = (
         f'<?xml version="1.0" encoding="UTF-8"?><m:manifest xmlns:m="{SPACE}manifest:1.0" m:version="1.2">'
@@ -109,7 +109,7 @@ def read_letter(file: Path) -> list[tuple[str, bool]]:
         for style in root.iter(f"{STYLE}style")
         if style.find(f"{STYLE}text-properties") is not None
     }
-    told = []
+    reported = []
     for line in root.iter(f"{TEXT}p"):
         text = "".join(line.itertext())
         bold = "".join(
@@ -117,5 +117,5 @@ def read_letter(file: Path) -> list[tuple[str, bool]]:
             for part in ([line] if weights.get(line.get(f"{TEXT}style-name")) == "bold" else line)
             if part is line or weights.get(part.get(f"{TEXT}style-name")) == "bold"
         )
-        told += [(text, bold == text)] if text else []
-    return told
+        reported += [(text, bold == text)] if text else []
+    return reported

@@ -23,12 +23,12 @@ from holo_tasks.core.errors import InvalidUsage, LimitReached, NeedsPerson
 from holo_tasks.core.limits.money import usd
 from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.machine.patience import awaited, is_away
-from holo_tasks.run.items.business_item import Books
+from holo_tasks.run.items.business_item import ItemRecords
 from holo_tasks.run.janitor import crashed
 from holo_tasks.run.prefect_edge.artifacts import publish_progress, publish_table, update_progress
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
-from holo_tasks.safety.records.fleet import ListSeen, look_at_list
-from holo_tasks.safety.records.work_items import PRIORITIES, Counts, Priority
+from holo_tasks.safety.records.fleet import ListState, look_at_list
+from holo_tasks.safety.records.work_items import PRIORITIES, Priority, QueueCounts
 
 LOOK_S = 2.0
 TABLE_S = 60.0
@@ -45,7 +45,7 @@ async def fan_out(
     at_once: int = 10,
     queues: Mapping[Priority, str] | None = None,
     parameters: Mapping[str, Any] | None = None,
-) -> Counts:
+) -> QueueCounts:
     """Work on a list with runs of a deployment, at most ``at_once`` at a time. Return the final counts of the list.
 
     The deployment's flow gets ``work_list``, ``most`` and the other ``parameters``. It works on up to ``most`` items
@@ -68,7 +68,7 @@ async def fan_out(
         batches.parameters = {**(parameters or {}), "work_list": listed.name, "most": batch}
         while True:
             await awaited(listed.return_lapsed)
-            await batches.bury(listed.lost)
+            await batches.mark_crashed(listed.lost)
             counts = await listed.counts()
             await batches.look(counts)
             if not batches.under_way and (batches.limit or not counts.open):
@@ -78,9 +78,9 @@ async def fan_out(
             wanted = min(at_once, max(math.ceil(counts.ready / batch), instead))
             while not batches.limit and len(batches.under_way) < wanted and await batches.begin(counts):
                 pass
-            await batches.tell(counts)
+            await batches.publish_progress(counts)
             await asyncio.sleep(LOOK_S)
-        await batches.tell(counts, at_last=True)
+        await batches.publish_progress(counts, at_last=True)
     if batches.limit:
         raise LimitReached(f"A batch of {exact(name)} has reached a limit, and no more are started: {batches.limit}")
     return counts
@@ -106,7 +106,7 @@ class _Batches:
     _last_percent: float = -1.0
     _next_table_s: float = 0.0
 
-    async def begin(self, counts: Counts) -> bool:
+    async def begin(self, counts: QueueCounts) -> bool:
         """Start one more run. Returns false if Prefect is away."""
         names: tuple[Priority, ...] = get_args(Priority)
         queue = next((self.queues[name] for name in names if name in self.queues and counts.ready_by.get(name)), None)
@@ -130,13 +130,13 @@ class _Batches:
             self.under_way.append(run.id)
         return True
 
-    async def bury(self, lost: Collection[str]) -> None:
+    async def mark_crashed(self, lost: Collection[str]) -> None:
         """Set the runs of dead processes to Crashed in Prefect."""
         for one in self.under_way:
             if str(one) in lost:
                 await crashed(self.client, str(one))
 
-    async def look(self, counts: Counts) -> None:
+    async def look(self, counts: QueueCounts) -> None:
         """Remove the runs that have ended. Raises `NeedsPerson` after `IN_VAIN` failed ones in a row."""
         if counts.ended > self._ended:
             self._failed_in_a_row, self._ended = 0, counts.ended
@@ -164,7 +164,7 @@ class _Batches:
                     f"{state.message} No more are started; look at their runs, then run this one again."
                 )
 
-    async def tell(self, counts: Counts, *, at_last: bool = False) -> None:
+    async def publish_progress(self, counts: QueueCounts, *, at_last: bool = False) -> None:
         """Publish the progress of the list in Prefect."""
         if not (all := counts.open + counts.ended):
             return
@@ -188,13 +188,13 @@ class _Batches:
         self._next_table_s = time.monotonic() + TABLE_S
         name = self.parameters["work_list"]
         try:
-            seen = await asyncio.to_thread(lambda: look_at_list(Books.here().ledger.store, name))
+            seen = await asyncio.to_thread(lambda: look_at_list(ItemRecords.here().ledger.store, name))
         except InvalidUsage:  # the database is away; the next call that needs it raises
             return
         await publish_table(f"fleet-{name}", figures(seen), f"The list {exact(name)}, at {datetime.now(UTC):%H:%M} UTC")
 
 
-def figures(seen: ListSeen) -> list[dict[str, str | int]]:
+def figures(seen: ListState) -> list[dict[str, str | int]]:
     """Return the figures of a list as rows of a table."""
     counts = seen.counts
     rows: list[tuple[str, int]] = [
@@ -204,5 +204,5 @@ def figures(seen: ListSeen) -> list[dict[str, str | int]]:
     rows += [(name, getattr(counts, name)) for name in ("waiting", "taken", "done", "failed", "exhausted", "person")]
     rows += [("late", counts.late), ("done in the last hour", seen.done_last_hour)]
     rows += [(f"{state}: {status}", number) for (state, status), number in sorted(seen.errors.items())]
-    told: list[tuple[str, str | int]] = [*rows, ("cost of an item", usd(seen.cost_item_micro))]
-    return [{"what": what, "number": number} for what, number in told]
+    rows_of_table: list[tuple[str, str | int]] = [*rows, ("cost of an item", usd(seen.cost_item_micro))]
+    return [{"what": what, "number": number} for what, number in rows_of_table]

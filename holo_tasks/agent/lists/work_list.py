@@ -33,13 +33,22 @@ from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.kill import draining
 from holo_tasks.machine.home import holo_home
 from holo_tasks.machine.patience import awaited
-from holo_tasks.run.items.business_item import Books
+from holo_tasks.run.items.business_item import ItemRecords
 from holo_tasks.run.items.fair_map import FairMap, Outcome
-from holo_tasks.run.items.stored_work import Kept, fill
+from holo_tasks.run.items.stored_work import StoredFunction, fill
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
-from holo_tasks.run.run import ending, surely
+from holo_tasks.run.run import ending, run_to_end
 from holo_tasks.safety.records.ledger import Claim
-from holo_tasks.safety.records.work_items import GOAL, Counts, Listed, NewItem, Priority, Taken, WorkItems, new_worker
+from holo_tasks.safety.records.work_items import (
+    GOAL,
+    NewItem,
+    Priority,
+    QueueCounts,
+    QueueRow,
+    TakenItem,
+    WorkItems,
+    new_worker,
+)
 from holo_tasks.safety.scrubbing import check_open
 
 R = TypeVar("R")
@@ -136,11 +145,11 @@ class WorkList:
         key = key_text(key)
         return NewItem(_checked_text("The key of an item", key), plain, priority, _due(deadline), most_tries)
 
-    async def counts(self) -> Counts:
+    async def counts(self) -> QueueCounts:
         """Return the counts of the list."""
         return await awaited(lambda: asyncio.to_thread(_store().counts, self.name))
 
-    async def find(self, key: str) -> Listed | None:
+    async def find(self, key: str) -> QueueRow | None:
         """Return an item with its present state, or ``None`` if it was never on the list."""
         return await awaited(lambda: asyncio.to_thread(_store().find, self.name, key_text(key)))
 
@@ -166,7 +175,7 @@ class WorkList:
         most: int | None = None,
         at_once: int = 1,
         to_the_end: bool = False,
-    ) -> AsyncGenerator[Outcome[Taken, R], None]:
+    ) -> AsyncGenerator[Outcome[TakenItem, R], None]:
         """Work on the ready items of the list, the most urgent first, and yield the outcome of each when it ends.
 
         ``work`` is a sub-goal or a step with a key, so that each item is done once. It is called with the item's
@@ -180,13 +189,15 @@ class WorkList:
         limit, does not count for an item, and the items under way return to the list. On a machine that is being
         drained (`holo-tasks drain`) no more items are taken, and the loop ends after those under way.
         """
-        mine = _Worker(self.name, _Work.of(work), WorkItems(Books.here().ledger.store), Books.here(), self._pause_s)
+        mine = _Worker(
+            self.name, _Work.of(work), WorkItems(ItemRecords.here().ledger.store), ItemRecords.here(), self._pause_s
+        )
         async with mine.at_work():
             taken = mine.taken(most, self.return_lapsed, to_the_end=to_the_end)
             try:
-                async for told in mine.mapped(taken, agents, at_once):
-                    await mine.told(told)
-                    yield told
+                async for outcome in mine.mapped(taken, agents, at_once):
+                    await mine.store_error(outcome)
+                    yield outcome
             finally:
                 await mine.over()
 
@@ -196,13 +207,13 @@ class _Work:
     """The work on items, with its ledger entry and argument types."""
 
     call: Callable[..., Awaitable[Any]]
-    kept: Kept
+    kept: StoredFunction
     only_looks: bool
 
     @classmethod
     def of(cls, work: Callable[..., Awaitable[Any]]) -> _Work:
         kept = getattr(work, "known", None)
-        if not isinstance(kept, Kept) or not kept.token:
+        if not isinstance(kept, StoredFunction) or not kept.token:
             raise InvalidUsage(
                 "Items of a list need a sub-goal or a step with a key, @subgoal(key=…): without one the effects of a "
                 "dead worker are unknown."
@@ -239,7 +250,7 @@ class _Worker:
     name: str
     work: _Work
     items: WorkItems
-    books: Books
+    books: ItemRecords
     pause_s: float
     claim: Claim | None = None
     around: set[str] = field(default_factory=set)
@@ -253,17 +264,17 @@ class _Worker:
         self.around = scopes_around(run.guard if run else None)
         async with self.books.ledger.at_work(new_worker(flow_run_id()), GOAL) as self.claim:
             if run is not None:
-                run.switch.take_up(self.claim)  # a worker that lost its claim stops at once
+                run.switch.add_claim(self.claim)  # a worker that lost its claim stops at once
             try:
                 yield
             finally:
                 if run is not None:
                     run.switch.leave(self.claim)
-                await surely(self._leave(self.claim))
+                await run_to_end(self._leave(self.claim))
 
     async def taken(
         self, most: int | None, return_lapsed: Callable[[], Awaitable[int]], *, to_the_end: bool
-    ) -> AsyncIterator[Taken]:
+    ) -> AsyncIterator[TakenItem]:
         """Yield items; each is taken from the list when the consumer asks for it."""
         assert self.claim is not None
         take, number = partial(self.items.take, self.name, self.claim, flow_run_id()), 0
@@ -281,14 +292,14 @@ class _Worker:
                 await asyncio.sleep(LOOK_S)
 
     def mapped(
-        self, taken: AsyncIterator[Taken], agents: Agents | None, at_once: int
-    ) -> AsyncGenerator[Outcome[Taken, Any], None]:
+        self, taken: AsyncIterator[TakenItem], agents: Agents | None, at_once: int
+    ) -> AsyncGenerator[Outcome[TakenItem, Any], None]:
         one = partial(self._one)
         one.only_looks = self.work.only_looks  # type: ignore[attr-defined]
         if agents is not None:
             return agents.map(one, taken)
 
-        async def alone(number: int, item: Taken) -> Outcome[Taken, Any]:
+        async def alone(number: int, item: TakenItem) -> Outcome[TakenItem, Any]:
             try:
                 return Outcome(item, number, await one(item))
             except Exception as error:
@@ -296,9 +307,9 @@ class _Worker:
 
         return FairMap(taken, alone, at_once=at_once, ends=lambda error: ends_all(error, self.around)).outcomes()
 
-    async def told(self, told: Outcome[Taken, Any]) -> None:
+    async def store_error(self, outcome: Outcome[TakenItem, Any]) -> None:
         """Store an item's error on the list."""
-        error, item = told.error, told.item
+        error, item = outcome.error, outcome.item
         if error is None or ends_all(error, self.around):
             return
         status, why = ending(error)
@@ -322,7 +333,7 @@ class _Worker:
         if self._under_way:
             await self._idle.wait()
 
-    async def _one(self, item: Taken) -> Any:
+    async def _one(self, item: TakenItem) -> Any:
         self._under_way += 1
         self._idle.clear()
         try:
@@ -331,14 +342,14 @@ class _Worker:
                 await asyncio.to_thread(self.items.name_token, item, token)
             found = await self.work.call(**given)
             with suppress(Killed):  # another worker has taken the item over, and finds its result
-                await surely(self._done(item))
+                await run_to_end(self._done(item))
             return found
         finally:
             self._under_way -= 1
             if not self._under_way:
                 self._idle.set()
 
-    async def _done(self, item: Taken) -> None:
+    async def _done(self, item: TakenItem) -> None:
         await awaited(lambda: asyncio.to_thread(self.items.done, item))
 
     async def _leave(self, claim: Claim) -> None:
@@ -371,7 +382,7 @@ def _reader_of(kind: Any) -> TypeAdapter[Any]:
 
 
 def _store() -> WorkItems:
-    return WorkItems(Books.here().ledger.store)
+    return WorkItems(ItemRecords.here().ledger.store)
 
 
 def _checked_text(what: str, text: str) -> str:

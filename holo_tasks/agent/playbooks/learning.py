@@ -26,18 +26,18 @@ from holo_tasks.audit.verifier.verify import verify
 from holo_tasks.compiler.compile import compiled_of
 from holo_tasks.compiler.goals import name_of_goal
 from holo_tasks.compiler.paths import TYPING
+from holo_tasks.compiler.playbook_stores import store_at
 from holo_tasks.compiler.recording import Recording, recordings
 from holo_tasks.compiler.shadow import difference
-from holo_tasks.compiler.shelves import shelf_at
 from holo_tasks.compiler.versions import Version, Versions
 from holo_tasks.core.errors import HoloError, InvalidUsage
-from holo_tasks.core.texts.outside import is_placeholder
+from holo_tasks.core.texts.outside_text import is_placeholder
 from holo_tasks.machine.private import private_folder
-from holo_tasks.run.items.stored_work import Call, Kept
+from holo_tasks.run.items.stored_work import Call, StoredFunction
 from holo_tasks.run.learn import MOST, Learn, Learned
 from holo_tasks.run.run import Run
 from holo_tasks.run.subgoal_options import MODEL, PLAYBOOK, SubgoalOptions
-from holo_tasks.safety.scrubbing import hushed_plain
+from holo_tasks.safety.scrubbing import scrub_data
 from holo_tasks.scripts.playbook import Playbook
 from holo_tasks.scripts.script import Script
 from holo_tasks.scripts.step_outcome import count
@@ -105,7 +105,7 @@ class Learning:
         script.version = version.id
         return script
 
-    def heard(self, run: Run, call: Call, answered: int, replayed: int) -> None:
+    def count_result(self, run: Run, call: Call, answered: int, replayed: int) -> None:
         """Count the result of a call. ``answered`` and ``replayed`` are the lengths of the run's lists before it."""
         resolved, replays = run.resolved[answered:], run.replayed[replayed:]
         layers = {one.subgoal: one.layer for one in resolved}
@@ -150,7 +150,7 @@ class Learning:
 
     def _named(self) -> str:
         """Return the name of this goal's folder at the place. Raises `InvalidUsage` if several fit."""
-        found = [name for name in shelf_at(self.place).folders() if self.goal in ("", name, name[:-TAG])]
+        found = [name for name in store_at(self.place).folders() if self.goal in ("", name, name[:-TAG])]
         if len(found) > 1:
             raise InvalidUsage(f"{self.place} has {', '.join(found)}: name one with learned(place, goal).")
         return found[0] if found else self.goal or "none"
@@ -226,8 +226,8 @@ class Learning:
         if note.trace not in self._read:
             verdict = verify(open_bundle(note.trace), self._versions.public, Heads(Path(note.trace).name))
             trace = open_trace(note.trace)
-            told = recordings(trace, verdict.head) if verdict.verdict == "VALID" else []
-            self._read[note.trace] = trace, {one.subgoal: one for one in told}
+            reported = recordings(trace, verdict.head) if verdict.verdict == "VALID" else []
+            self._read[note.trace] = trace, {one.subgoal: one for one in reported}
         trace, told_by_number = self._read[note.trace]
         return (trace, told_by_number[note.subgoal]) if note.subgoal in told_by_number else None
 
@@ -243,14 +243,14 @@ class Learning:
 
     def _keep(self) -> None:
         if self.noted:
-            told = json.dumps([asdict(one) for one in self.noted]).encode()
-            write_durably(self._folder / f"{self.name}.{self.run.run_id}.json", told)
+            reported = json.dumps([asdict(one) for one in self.noted]).encode()
+            write_durably(self._folder / f"{self.name}.{self.run.run_id}.json", reported)
 
     @cached_property
     def _versions(self) -> Versions:
         own = signing_key(self.run.home)
         public, key = (PublicKey(own.public_pem.encode()), own) if self.public is None else (self.public, None)
-        return Versions(shelf_at(self.place or private_folder(self.run.home, "learned")), self.name, public, key)
+        return Versions(store_at(self.place or private_folder(self.run.home, "learned")), self.name, public, key)
 
     @cached_property
     def _folder(self) -> Path:
@@ -271,7 +271,7 @@ class Learning:
         return self.run.log
 
 
-async def learning_of(run: Run, known: Kept, learn: Learn) -> Learning:
+async def learning_of(run: Run, known: StoredFunction, learn: Learn) -> Learning:
     """Return the learning of a run about a sub-goal. The newest version is looked up once per run."""
     goal = name_of_goal(known.goal)
     name = f"{goal}-{hashlib.sha256(known.same.name.encode()).hexdigest()[: TAG - 1]}"
@@ -312,8 +312,8 @@ async def _begun(run: Run, key: str, asked: Learning) -> Learning:
 
 def _plain(given: Mapping[str, Any]) -> dict[str, str | int]:
     """Return the texts and integers among the arguments, without those that contain a secret."""
-    told = hushed_plain({name: one for name, one in given.items() if isinstance(one, str | int)})
-    return {name: one for name, one in told.items() if not isinstance(one, bool) and not is_placeholder(str(one))}
+    reported = scrub_data({name: one for name, one in given.items() if isinstance(one, str | int)})
+    return {name: one for name, one in reported.items() if not isinstance(one, bool) and not is_placeholder(str(one))}
 
 
 def _used_arguments(arguments: Mapping[str, str | int], recording: Recording) -> dict[str, str | int]:

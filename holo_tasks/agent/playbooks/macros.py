@@ -16,14 +16,14 @@ from holo_tasks.core.prompts.actions import MacroCall, label
 from holo_tasks.core.prompts.macros import Macro, check_macros
 from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.texts.outside import quoted
+from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.loop.executor import Executor, Perform
-from holo_tasks.loop.guide import AnyGuide, Guide, Unguided
+from holo_tasks.loop.guide import AnyGuide, Guide, NoGuide
 from holo_tasks.loop.loop import Answered
 from holo_tasks.loop.loop import pursue as run_loop
-from holo_tasks.loop.presses.press_once import Once
+from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.screens import Scripted
-from holo_tasks.loop.script_port import Brain, heed
+from holo_tasks.loop.script_port import Brain, apply_intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.run import Run
 from holo_tasks.run.subgoal_context import stepping
@@ -64,7 +64,7 @@ class Macros:
             return model
         return replace(model, dialect=model.dialect.offering([macro for macro, _ in self.tools]))
 
-    async def do(self, walk: Walk, call: MacroCall, once: Once, most_steps: int) -> tuple[str, bool]:
+    async def do(self, walk: Walk, call: MacroCall, once: EffectButtons, most_steps: int) -> tuple[str, bool]:
         """Run the playbook that the model called. Return the reply for the model, and whether it is an error.
 
         The playbook's actions pass the same checks as the model's actions, and count like them. Only a `GaveUp` becomes
@@ -85,20 +85,22 @@ class Macros:
                 ended = await _macro(begun, label(call))
         finally:
             _sequence.reset(mark)
-            walk.back_from(aside)
+            walk.continue_from(aside)
             await brain.close()
         if isinstance(ended, _BodyExit):
             raise ended.error
         taken = walk.step - begun
         if isinstance(ended, GaveUp):
-            told = f"{call.name} gave up at its step {taken}; what it did before that is done. Look at the screen."
-            return f"{told}\n{quoted({'why': str(ended)})}", True
+            reported = f"{call.name} gave up at its step {taken}; what it did before that is done. Look at the screen."
+            return f"{reported}\n{quoted({'why': str(ended)})}", True
         return f"Done: {call.name}, in {taken} steps.\n{quoted({'answer': ended.text})}", False
 
-    async def _sequence(self, walk: Walk, brain: Brain, layer: str, once: Once, most_steps: int) -> Answered[str]:
+    async def _sequence(
+        self, walk: Walk, brain: Brain, layer: str, once: EffectButtons, most_steps: int
+    ) -> Answered[str]:
         async def decide(walk: Walk, answer_only: bool) -> Step:
             step = await brain.decide(walk)
-            heed(walk, brain.intent, self.options.retry_click)
+            apply_intent(walk, brain.intent, self.options.retry_click)
             return step
 
         async def act(walk: Walk, step: Step) -> str:
@@ -117,7 +119,7 @@ class Macros:
     def _guide(self, brain: Brain) -> AnyGuide:
         """Return a guide that clears interruptions. The sub-goal's first and last state do not apply to a macro."""
         if self.options.known_screens is None:
-            return Unguided()
+            return NoGuide()
         return Guide(self.options.known_screens, expect=lambda: brain.intent.expect)
 
 

@@ -18,18 +18,18 @@ from holo_tasks.core.input.gestures import Click, Drag, Gesture, Move, Scroll, W
 from holo_tasks.core.prompts.actions import AnswerCall, MacroCall, WaitCall
 from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Told, Transcript
+from holo_tasks.core.prompts.transcript import StepResult, Transcript
 from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.screen.rest import UNKNOWN_SCREEN_S, Rest
-from holo_tasks.core.texts.outside import quoted
+from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.loop.executor import Act, Executor
 from holo_tasks.loop.loop import Decide
-from holo_tasks.loop.presses.press_once import Once, named
+from holo_tasks.loop.presses.press_once import EffectButtons, named
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.subgoal_options import MODEL, PLAYBOOK
-from holo_tasks.safety.scrubbing import hushed_plain
+from holo_tasks.safety.scrubbing import scrub_data
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
 from holo_tasks.scripts.resuming import Resumed, Taken
@@ -85,7 +85,7 @@ answer."""
 
 
 @dataclass(frozen=True)
-class Lent:
+class StepContext:
     """The context for the model while it does a step.
 
     ``task`` is the ``goal`` with the shape of the answer. ``secrets`` may be typed by name. ``retry_click`` has the
@@ -115,12 +115,12 @@ class Healed:
 
 
 @dataclass
-class _Help:
+class _StepInProgress:
     """A step that the model is doing: its calls so far, and its last action with the picture before it."""
 
     misfit: Misfit
     error: DoesNotFit
-    held: Once
+    held: EffectButtons
     script: Transcript
     calls: int = 0
     taken: Taken | None = None
@@ -139,11 +139,11 @@ class OneStep:
     brain: PlaybookBrain
     executor: Executor
     by_script: Decide
-    once: Once
-    lent: Lent
+    once: EffectButtons
+    lent: StepContext
     answered: bool = False
     healed: list[Healed] = field(default_factory=list)
-    _help: _Help | None = None
+    _help: _StepInProgress | None = None
     _times: Counter[tuple[str, int]] = field(default_factory=Counter)
     _act: Act = field(init=False)
 
@@ -184,8 +184,8 @@ class OneStep:
             raise error
         labels = self.brain.pressed(misfit)
         if misfit.cause == "effect":  # the press may have had its effect, so later layers do not repeat it
-            self.once.hold_back(self.brain.written_on(misfit.action))
-        self._help = _Help(misfit, error, Once(labels, pressed=set(labels)), walk.transcript)
+            self.once.count_as_pressed(self.brain.written_on(misfit.action))
+        self._help = _StepInProgress(misfit, error, EffectButtons(labels, pressed=set(labels)), walk.transcript)
         self._lend(walk, Transcript(self._task_text(misfit)), self.lent.secrets, self.lent.correction, MODEL)
         await walk.record(events.LayerChanged(source=PLAYBOOK, target=MODEL, reason=misfit.sentence))
         await walk.look()
@@ -216,7 +216,7 @@ class OneStep:
         """Set the walk's transcript, secrets and correction for the layer that goes on."""
         walk.transcript, walk.secrets = transcript, secrets
         walk.safe_to_repeat, walk.held, walk.waits_on = self.lent.retry_click, (), True
-        walk.doors = replace(walk.doors, correction=correction)
+        walk.services = replace(walk.services, correction=correction)
         self.executor.layer, self.executor.act = layer, act_as_task if layer == MODEL else self._act
 
     async def _resumes(self, walk: Walk) -> bool:
@@ -229,13 +229,13 @@ class OneStep:
             return False
         taken = None if _failed(walk) else help_.taken
         acted = taken is not None and not isinstance(taken.call, WaitCall)
-        rest = Rest(RESUME_S if acted else 0.0, walk.doors.now_s())
+        rest = Rest(RESUME_S if acted else 0.0, walk.services.now_s())
         while True:
             resumed = await self.brain.resume(walk, help_.misfit, taken)
             if resumed is not None:
                 await self._end(walk, resumed)
                 return True
-            now_s = walk.doors.now_s()
+            now_s = walk.services.now_s()
             if walk.seen is not None:
                 rest.look_at(walk.seen.frame, now_s)
             if rest.is_over(now_s):
@@ -286,11 +286,11 @@ class OneStep:
         error = self._current().error
         return GaveUp(f"{error} The model had this one step: {why}.", layer=PLAYBOOK)
 
-    def _current(self) -> _Help:
+    def _current(self) -> _StepInProgress:
         assert self._help is not None
         return self._help
 
-    def _outcome(self, help_: _Help) -> StepOutcome:
+    def _outcome(self, help_: _StepInProgress) -> StepOutcome:
         misfit = help_.misfit
         said, why = misfit.action.thought, misfit.why
         as_planned = misfit.action.ask_model is not None or misfit.action.by_model is not None
@@ -304,7 +304,7 @@ class OneStep:
             return _ANSWER.format(goal=lent.task, why=misfit.why)
         then = f"What must come of it: the screen shows {conditions_in_words(misfit.action.then)}.\n"
         done = f"Done before, never to be done again: {' '.join(misfit.done)}\n"
-        told = {"effect": _EFFECT, "model": _LEFT}.get(misfit.cause, _TASK).format(
+        reported = {"effect": _EFFECT, "model": _LEFT}.get(misfit.cause, _TASK).format(
             step=misfit.action.thought,
             why=misfit.why,
             expected=then if misfit.action.then else "",
@@ -312,14 +312,14 @@ class OneStep:
             word=DONE,
             goal=lent.goal,
         )
-        values = hushed_plain({**self.brain.values, **lent.data})
-        return f"{told}\n\n{quoted(values)}" if values else told
+        values = scrub_data({**self.brain.values, **lent.data})
+        return f"{reported}\n\n{quoted(values)}" if values else reported
 
 
 def _failed(walk: Walk) -> bool:
     """Return whether the last decided step failed or was not performed."""
-    told = next((entry for entry in reversed(walk.transcript.entries) if isinstance(entry, Told)), None)
-    return told is None or told.is_error
+    reported = next((entry for entry in reversed(walk.transcript.entries) if isinstance(entry, StepResult)), None)
+    return reported is None or reported.is_error
 
 
 def points_of(step: Step, shot: Shot) -> tuple[Point, ...]:

@@ -20,7 +20,7 @@ from holo_tasks.run.prefect_edge.artifacts import publish_markdown, publish_prog
 from holo_tasks.run.run import Run
 from holo_tasks.run.subgoal_context import stepping
 from holo_tasks.run.subgoal_options import PLAYBOOK
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 from holo_tasks.scripts.plan import Plan, percent_of, picture_of
 
 EVERY_S = 1.0
@@ -54,7 +54,7 @@ class Replay:
         with stepping(walk):
             return await walk.act(step)
 
-    async def through(self, work: Callable[[], Awaitable[Any]]) -> Any:
+    async def run_as_task(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """Run the replay ``work`` as one task that is named after the playbook's goal, and return its result."""
         mark = _replay.set((self, work))
         try:
@@ -66,18 +66,18 @@ class Replay:
             raise self.left
         return found
 
-    async def tell(self) -> None:
+    async def publish(self) -> None:
         """Publish the progress in Prefect until the end, then a diagram of the followed rules."""
         what = f"{self.plan.name}, sub-goal {self.subgoal}"
         key = f"{self.run.run_id}-{self.subgoal}"
-        told, ended = 0.0, False
-        artifact = await publish_progress(f"replaying-{key}", told, f"Replaying {what}")
+        reported, ended = 0.0, False
+        artifact = await publish_progress(f"replaying-{key}", reported, f"Replaying {what}")
         while artifact is not None and not ended:
             await _either(self.over, EVERY_S)
             ended = self.over.is_set()
             percent = 100.0 if self.answered else percent_of(self.plan, self.followed)
-            if percent != told:
-                told = percent
+            if percent != reported:
+                reported = percent
                 await update_progress(artifact, percent, f"Replaying {what}: {' '.join(self.followed[-1:])}")
         await self.over.wait()
         await publish_markdown(f"replay-{key}", self._page(), f"Replay of {what}")
@@ -95,14 +95,14 @@ _replay: ContextVar[tuple[Replay, Callable[[], Awaitable[Any]]]] = ContextVar("h
 async def _replayed(name: str) -> Any:
     """Run the replay to its end. The task has no retries, because the effect of a failed replay is unknown."""
     replay, work = _replay.get()
-    replay.run.do_aside(replay.tell())
+    replay.run.run_in_background(replay.publish())
     try:
         found = await work()
         replay.answered = True
         return found
     except GaveUp as error:  # the next layer goes on; without a next layer the run fails
         replay.left = error
-        return Completed(name="Gave up", message=hushed(str(error)), data=None)
+        return Completed(name="Gave up", message=scrub_text(str(error)), data=None)
     except (asyncio.CancelledError, Exception):
         raise
     except BaseException as left:  # such as `EffectFound`

@@ -18,9 +18,9 @@ from holo_tasks.audit.pages.timeline import code, escaped
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import Answer
 from holo_tasks.handoff.pause import Pausing
+from holo_tasks.healing.decide import decide, opened
 from holo_tasks.healing.folder import HealingFolder
 from holo_tasks.healing.proposal import Proposal
-from holo_tasks.healing.settle import opened, settle_one
 from holo_tasks.run.prefect_edge.artifacts import publish_markdown, publish_table
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.scripts.playbook import load_playbook
@@ -62,9 +62,11 @@ async def review_proposals(file: Path, timeout_seconds: float = DAY_S) -> list[R
     waiting = list((await asyncio.to_thread(opened, folder)).values())
     for place, one in enumerate(waiting, start=1):
         await publish_markdown(f"proposal-{one.id}", page(folder, one, WIDE), f"What would change: {one.step}")
-        told = await _asked(folder, one, inside, f"{place} of {len(waiting)}", until_s)
-        (logger.warning if told.became == "cannot be applied" else logger.info)("%s: %s", told.step, told.became)
-        found.append(told)
+        reported = await _asked(folder, one, inside, f"{place} of {len(waiting)}", until_s)
+        (logger.warning if reported.became == "cannot be applied" else logger.info)(
+            "%s: %s", reported.step, reported.became
+        )
+        found.append(reported)
     rows = [asdict(one) for one in found]
     if rows:
         await publish_table(f"reviewed-{file.stem}", rows, f"What became of the proposals for {file.name}")
@@ -101,7 +103,7 @@ def _settled(folder: HealingFolder, one: Proposal, answer: Answer | None) -> Rev
         return Reviewed(one.id, one.step, "left open", *said)
     status: Literal["applied", "rejected"] = "applied" if answer.choice == APPLY else "rejected"
     try:
-        settle_one(folder, one.id, status, answer.note, answer.by)
+        decide(folder, one.id, status, answer.note, answer.by)
     except InvalidUsage as error:
         return Reviewed(one.id, one.step, "cannot be applied", str(error), answer.by)
     return Reviewed(one.id, one.step, status, answer.note, answer.by)

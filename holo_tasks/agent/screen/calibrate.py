@@ -25,7 +25,7 @@ from holo_tasks.core.screen.calibration import (
     Calibration,
     ModelBias,
     PathError,
-    Pressed,
+    ReceivedPresses,
     Setting,
     model_bias,
     path_error,
@@ -37,7 +37,7 @@ from holo_tasks.desktop.x11.windows import Window
 from holo_tasks.loop.ask_model.ask import Question, ask
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.questions import locate
-from holo_tasks.run.desktops.calibrations import keep
+from holo_tasks.run.desktops.calibrations import store
 from holo_tasks.run.desktops.lazy_desktop import LazyDesktop
 from holo_tasks.run.items.journal import journalled
 from holo_tasks.run.run import Run, current_run
@@ -62,7 +62,7 @@ class Calibrated(Protocol):
 
     async def open_target(self, points: Sequence[Point]) -> None: ...
 
-    async def target(self) -> Pressed: ...
+    async def target(self) -> ReceivedPresses: ...
 
     async def close_target(self) -> None: ...
 
@@ -115,7 +115,7 @@ async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibratio
     desktop = await run.desktop.started() if isinstance(run.desktop, LazyDesktop) else run.desktop
     if not isinstance(desktop, Calibrated):
         raise InvalidUsage("This desktop cannot be calibrated: it has no window to click on.")
-    async with run.screen_alone():
+    async with run.exclusive_screen():
         setting = await desktop.setting()
         if model:
             setting = replace(setting, model=run.outside.model.name, quality=repr(run.outside.encoder))
@@ -123,18 +123,18 @@ async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibratio
         token = _measuring.set(measuring)
         try:
             # Plain values: Prefect searches parameters, and stores the result as JSON.
-            told = TypeAdapter(Setting).dump_python(setting, mode="json")
+            measured_clicks = TypeAdapter(Setting).dump_python(setting, mode="json")
             task: Any = measure
             anew, rules = task.with_options(refresh_cache=True), _digest(run.outside.policy)
-            found = _CALIBRATION.validate_python(await (anew if refresh else task)(told, rules))
+            found = _CALIBRATION.validate_python(await (anew if refresh else task)(measured_clicks, rules))
             if not measuring.done and any(note.endswith(ABOVE) for note in found.notes):
-                found = _CALIBRATION.validate_python(await anew(told, rules))
+                found = _CALIBRATION.validate_python(await anew(measured_clicks, rules))
             found = await _with_toolkits(found)
         finally:
             _measuring.reset(token)
     if model:
         run.outside = replace(run.outside, correction=found.correction)
-    await asyncio.to_thread(keep, run.home, found)
+    await asyncio.to_thread(store, run.home, found)
     return found
 
 
@@ -147,8 +147,8 @@ async def measure(setting: dict[str, Any], rules: str) -> dict[str, Any]:
     path = await _path(run, held, notes)
     bias = await _model(run, held, notes) if held.model else None
     measured = Calibration(held, path, (), bias, tuple(notes))
-    told: dict[str, Any] = _CALIBRATION.dump_python(measured, mode="json")
-    return told
+    measured_clicks: dict[str, Any] = _CALIBRATION.dump_python(measured, mode="json")
+    return measured_clicks
 
 
 async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | None:
@@ -160,17 +160,17 @@ async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | Non
     read: list[tuple[int, int]] = []
     with journalled(None):  # not part of the work on a business item
         walk = side_walk("Click a target of our own, to see where clicks land.")
-        walk.doors = replace(walk.doors, approver=None, correction=None)
+        walk.services = replace(walk.services, approver=None, correction=None)
         await desktop.open_target(points)
         try:
             for point in points:
-                told = await _clicked(walk, area, point)
-                if not told.presses:
+                measured_clicks = await _clicked(walk, area, point)
+                if not measured_clicks.presses:
                     notes.append(f"A click at ({point.x}, {point.y}) was not seen to land: {ABOVE}")
                     continue
                 sent.append((point.x, point.y))
-                landed.append((told.presses[0].x, told.presses[0].y))
-                read.append((told.pointer.x, told.pointer.y))
+                landed.append((measured_clicks.presses[0].x, measured_clicks.presses[0].y))
+                read.append((measured_clicks.pointer.x, measured_clicks.pointer.y))
         except (PolicyRefused, NeedsPerson) as error:
             notes.append(f"Clicks were not measured, because the rules do not allow them: {error}")
             return None
@@ -179,7 +179,7 @@ async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | Non
     return path_error(sent, landed, read)
 
 
-async def _clicked(walk: Walk, area: Box, point: Point) -> Pressed:
+async def _clicked(walk: Walk, area: Box, point: Point) -> ReceivedPresses:
     """Click a point through all stages of a step. Return the presses that the target window got."""
     await walk.look()
     x, y = exactly(Point(point.x - area.left, point.y - area.top), Size(area.width, area.height))
@@ -204,10 +204,12 @@ async def _with_toolkits(calibration: Calibration) -> Calibration:
     windows = await desktop.windows()
     found = []
     for application in tree.applications:
-        told = [one for one in tree.elements if one.pid == application.pid and one.role in ("window", "dialog")]
+        measured_clicks = [
+            one for one in tree.elements if one.pid == application.pid and one.role in ("window", "dialog")
+        ]
         pairs = [
             (_in_own_pixels(_content(tree, one, window.box), application.scale), window.box)
-            for one in told
+            for one in measured_clicks
             for window in _windows_of(windows, one)
         ]
         factor = toolkit_factor(application.name, pairs)
@@ -277,7 +279,7 @@ async def _located(run: Run, walk: Walk, size: Size, what: str) -> tuple[float, 
         to_pixel(x, y, shot)  # raises for a point outside the picture
         return x, y
 
-    said = await ask(model, question, walk.till, read, chances())
+    said = await ask(model, question, walk.call_account, read, chances())
     place = to_pixel(*said, shot)
     await walk.record(events.Located(description=what, point=[place.x, place.y]))
     return said

@@ -14,12 +14,12 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.prompts.scaling import to_pixel
 from holo_tasks.core.prompts.toolbox import point_schema, read_point
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.core.texts.outside import plain, quoted
-from holo_tasks.loop.ask_model.ask import Asked, Question, ask
+from holo_tasks.core.texts.outside_text import plain, quoted
+from holo_tasks.loop.ask_model.ask import Question, QuestionCalls, ask
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.questions import locate
 from holo_tasks.run.subgoal_context import chances, side_walk
-from holo_tasks.safety.scrubbing import hushed_plain
+from holo_tasks.safety.scrubbing import scrub_data
 from holo_tasks.set_of_mark.marker import Marker
 
 Who: TypeAlias = Literal["any", "model"]
@@ -35,7 +35,7 @@ class _Search:
     region: Box | None
     marks: bool
     data: str
-    asked: Asked
+    asked: QuestionCalls
     by: Who = "any"
 
 
@@ -66,7 +66,7 @@ async def localize(
     if by not in get_args(Who):
         raise InvalidUsage(f'by= is "any" or "model", not {by!r}.')
     # Passed by context, so that the count of questions goes on when the task is retried.
-    block = f"\n\n{quoted(hushed_plain(plain(data)))}" if data else ""
+    block = f"\n\n{quoted(scrub_data(plain(data)))}" if data else ""
     token = _search.set(_Search(region, marks, block, chances(), by))
     try:
         return await _located(description)
@@ -94,21 +94,21 @@ async def _recorded(
     return point
 
 
-async def _by_place(walk: Walk, wanted: str, asked: Asked) -> Point:
+async def _by_place(walk: Walk, wanted: str, asked: QuestionCalls) -> Point:
     assert walk.seen is not None
-    shot, model = walk.seen.shot, walk.doors.model
+    shot, model = walk.seen.shot, walk.services.model
     question = Question("locate", locate(wanted) + _search.get().data, (shot,), point_schema(model.space))
 
     def read(value: dict[str, Any]) -> Point:
         return to_pixel(*read_point(value, model.space), shot)
 
-    return await ask(model, question, walk.till, read, asked)
+    return await ask(model, question, walk.call_account, read, asked)
 
 
-async def _by_number(walk: Walk, wanted: str, asked: Asked) -> tuple[Point, int]:
+async def _by_number(walk: Walk, wanted: str, asked: QuestionCalls) -> tuple[Point, int]:
     marker = Marker()
     shot = (await walk.look(annotate=marker.draw)).shot
     question = Question("locate", WHICH.format(wanted) + _search.get().data, (shot,), marker.schema)
-    number = await ask(walk.doors.model, question, walk.till, marker.read, asked)
+    number = await ask(walk.services.model, question, walk.call_account, marker.read, asked)
     place = marker.point(number, wanted)
     return Point(shot.area.left + place.x, shot.area.top + place.y), number

@@ -38,7 +38,7 @@ async def named_element(walk: Walk, description: str) -> Named:
     if target is None or seen is None or not can_read():
         return Named()
     frame, shown = seen.redacted, seen.shot.area
-    elements, told = walk.doors.elements, "The programs were not asked."
+    elements, reason = walk.services.elements, "The programs were not asked."
     if elements is not None:
         tree = await elements.known(seen.masks)
         found = {each.id: each for role in target.roles for each in tree.find(role, target.name, shown)}
@@ -49,14 +49,14 @@ async def named_element(walk: Walk, description: str) -> Named:
             if why := await _disagrees(frame, tree, element, target.name):
                 return Named(why=f"A program reports it at {element.box}, but {why}.")
             return Named(element.box.center, "accessibility")
-        told = "No program reports it for certain."
+        reason = "No program reports it for certain."
     at = await asyncio.to_thread(_read, frame, target, shown) if BUTTONS & set(target.roles) else None
     if at is None:
-        return Named(why=f"{told} It was not read at one place either.")
+        return Named(why=f"{reason} It was not read at one place either.")
     reader = ScreenText()
     if _is_name(target.name, await reader.on_target(frame, at)) and await reader.field_at(frame, at) is None:
         return Named(at, "text")
-    return Named(why=f"{told} The place where it was read is not certain to be a button.")
+    return Named(why=f"{reason} The place where it was read is not certain to be a button.")
 
 
 async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: str) -> str:
@@ -64,7 +64,7 @@ async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: st
     from holo_tasks.vision.element_check import ElementCheck, agrees
 
     check = ElementCheck()
-    if why := await asyncio.to_thread(check.why_not, frame, tree, element):
+    if why := await asyncio.to_thread(check.contradiction, frame, tree, element):
         return why
     if element.role in WITH_LABELS:
         field = await ScreenText().labelled(frame, element.box.center, (name,))

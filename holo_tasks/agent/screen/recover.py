@@ -24,8 +24,8 @@ async def recover_to(state: str, *, screens: Screens | None = None) -> None:
         raise InvalidUsage("No screens are declared here; give recover_to(…, screens=Screens(…)).")
     screens.state(state)
     run.watch(screens)
-    async with run.screen_alone():
+    async with run.exclusive_screen():
         walk = side_walk(f"Go to ‘{state}’.")
         await walk.look()
         executor = Executor(walk, act_by(MODEL), MODEL, run.recognizer, perform)
-        await executor.follow(Guide(screens, before=state).begin())
+        await executor.carry_out(Guide(screens, before=state).begin())

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from statistics import median
 
-from holo_tasks.audit.many_runs import Gathered, normalized
+from holo_tasks.audit.many_runs import ReadTrace, normalized
 from holo_tasks.audit.pages.charts import Bar, Chart, Kind
 from holo_tasks.audit.pages.formatting import STATUS_WORDS, count, duration, moment, money
 from holo_tasks.audit.pages.page import whole_page, write_page
@@ -57,7 +57,7 @@ class Row:
         return self.reason.startswith(SUSPENDED)
 
 
-def row_of(run: Gathered, *, alive: frozenset[str] = frozenset(), report: str = "") -> Row:
+def row_of(run: ReadTrace, *, alive: frozenset[str] = frozenset(), report: str = "") -> Row:
     """Return a run's row. ``alive`` has the ids of runs that are in progress."""
     story = run.story
     status = story.status
@@ -241,7 +241,7 @@ def _sortable(begun: str) -> str:
 
 
 @dataclass(frozen=True)
-class Work:
+class TitleTotals:
     """The totals of all runs with one title and model."""
 
     title: str
@@ -253,7 +253,7 @@ class Work:
     seconds: float
 
 
-def _by_work(rows: Sequence[Row]) -> list[Work]:
+def _by_work(rows: Sequence[Row]) -> list[TitleTotals]:
     groups: Mapping[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         groups[(row.title, row.model)].append(row)
@@ -262,7 +262,7 @@ def _by_work(rows: Sequence[Row]) -> list[Work]:
         rate = _rate(group)
         answered = "–" if rate is None else f"{rate:.0%}"
         steps, seconds = f"{median(row.steps for row in group):g}", median(row.seconds for row in group)
-        works.append(Work(title[:200], model, len(group), answered, _cost(group), steps, seconds))
+        works.append(TitleTotals(title[:200], model, len(group), answered, _cost(group), steps, seconds))
     return works
 
 

@@ -37,7 +37,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Figure:
+class StepScreen:
     """A screen before or after the step. ``picture`` is ``None`` if the trace lacks it."""
 
     what: str
@@ -51,7 +51,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class About:
+class StepTexts:
     """The texts of a step: facts for its heading, and lines with a style, a name and a text."""
 
     facts: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ class About:
     time: list[tuple[str, str]] = field(default_factory=list)
 
 
-def about(step: Step) -> About:
+def about(step: Step) -> StepTexts:
     """Return the texts of a step: its corrections, failures, cost and times."""
     prompt, reply = step.tokens
     facts = [money(step.cost_micro_usd)] if step.calls else []
@@ -73,7 +73,7 @@ def about(step: Step) -> About:
     if step.decision and step.decision.confidence:
         facts.append(f"confidence {step.decision.confidence}")
     parts = latency_parts(step)
-    return About(facts, _lines(step), shares(parts), legend_items(parts))
+    return StepTexts(facts, _lines(step), shares(parts), legend_items(parts))
 
 
 def _lines(step: Step) -> list[tuple[str, str, str]]:
@@ -90,7 +90,7 @@ def _lines(step: Step) -> list[tuple[str, str, str]]:
     return lines + [("info", name, text) for name, text in step.guided]
 
 
-def figures(story: Story, step: Step, reference: Reference) -> list[Figure]:
+def figures(story: Story, step: Step, reference: Reference) -> list[StepScreen]:
     """Return the screens of a step. ``reference`` is called for each picture that is shown."""
     out = []
     if step.before:
@@ -99,15 +99,15 @@ def figures(story: Story, step: Step, reference: Reference) -> list[Figure]:
         verb = "Typed" if step.action and step.action.gesture_kind.lower() == "write" else "Pressed"
         picture = picture_before(story, step, reference, about)
         masks = masked(story.frames.get(step.before))
-        out.append(Figure("Before", step.before, picture, typed, verb, masks))
+        out.append(StepScreen("Before", step.before, picture, typed, verb, masks))
     if step.after and step.after != step.before:
         about = f"Screen after step {step.number}: {OUTCOME_WORDS[step.outcome][1].lower()}"
         box = step.verdict.changed_box if step.verdict else []
         frame, name = story.frames.get(step.after), reference(step.after)
         picture = Picture(name, Box(*area(frame)), about, changed=box if len(box) == 4 else ()) if name else None
-        out.append(Figure("After", step.after, picture, masked=masked(frame)))
+        out.append(StepScreen("After", step.after, picture, masked=masked(frame)))
     elif step.after:
-        out.append(Figure("After", step.after, same=True))
+        out.append(StepScreen("After", step.after, same=True))
     return out
 
 

@@ -35,7 +35,7 @@ class Line:
     torn: bool = False
 
 
-class Misfit(Exception):
+class BrokenSequence(Exception):
     """The files of a trace do not form one sequence of lines. The message continues the words ``record N``."""
 
 
@@ -66,7 +66,7 @@ class Bundle(ABC):
         """Yield the bytes of a file. Raises `FileNotFoundError` if it does not exist."""
 
     def lines(self) -> Iterator[Line]:
-        """Yield the lines in order. Raises `Misfit` if the segments do not fit together."""
+        """Yield the lines in order. Raises `BrokenSequence` if the segments do not fit together."""
         if self.in_segments:
             yield from self._segments()
         else:
@@ -79,7 +79,7 @@ class Bundle(ABC):
     def first_line(self) -> bytes:
         try:
             return next(self.lines(), Line(b"")).data
-        except Misfit:
+        except BrokenSequence:
             return b""
 
     def picture(self, name: str) -> str | None:
@@ -105,23 +105,23 @@ class Bundle(ABC):
             found = _SEGMENT.fullmatch(name)
             first, last = (int(found[1]), int(found[2])) if found else (0, -1)
             if last < first:
-                raise Misfit(f"is followed by the object {name[:80]!r}, which does not belong to a trace")
+                raise BrokenSequence(f"is followed by the object {name[:80]!r}, which does not belong to a trace")
             if first != seq:
-                raise Misfit(f"is missing: the next object is {name}" if first > seq else f"is also in {name}")
+                raise BrokenSequence(f"is missing: the next object is {name}" if first > seq else f"is also in {name}")
             for line in _split(self._segment(name)):
                 if seq > last:
-                    raise Misfit(f"does not belong to {name}")
+                    raise BrokenSequence(f"does not belong to {name}")
                 yield line
                 seq += 1
             if seq <= last:
-                raise Misfit(f"is missing from {name}")
+                raise BrokenSequence(f"is missing from {name}")
 
     def _segment(self, name: str) -> Iterator[bytes]:
         size = 0
         for piece in self.pieces(f"events/{name}"):
             size += len(piece)
             if size > _LARGEST_SEGMENT:
-                raise Misfit(f"is in {name}, which is larger than any part of a trace")
+                raise BrokenSequence(f"is in {name}, which is larger than any part of a trace")
             yield piece
 
 
@@ -232,7 +232,7 @@ def bucket_at(uri: str) -> tuple[Bucket, str]:
 
 
 def _split(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """Split bytes into lines. Raises `Misfit` at a line that is longer than any record, without reading it to its
+    """Split bytes into lines. Raises `BrokenSequence` at a line longer than any record, without reading it to its
     end."""
     rest = bytearray()
     try:
@@ -244,7 +244,7 @@ def _split(pieces: Iterable[bytes]) -> Iterator[Line]:
                 del rest[: end + 1]
                 start = 0
             if len(rest) > LONGEST_LINE:
-                raise Misfit("is longer than any record")
+                raise BrokenSequence("is longer than any record")
     except FileNotFoundError:
         return
     if rest:

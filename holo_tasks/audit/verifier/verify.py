@@ -19,7 +19,7 @@ from typing import Literal
 
 import rfc8785
 
-from holo_tasks.audit.verifier.bundle import Bundle, Line, Misfit
+from holo_tasks.audit.verifier.bundle import BrokenSequence, Bundle, Line
 from holo_tasks.audit.verifier.heads import Heads
 from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.core import events as e
@@ -135,7 +135,7 @@ class _Verification:
         while True:
             try:
                 line = next(lines, None)
-            except Misfit as misfit:
+            except BrokenSequence as misfit:
                 raise _Tampered(self.records, str(misfit)) from None
             if line is None:
                 return
@@ -240,7 +240,7 @@ class _Verification:
             return name == second.record.run
         try:
             line = next(lines, None)
-        except Misfit:
+        except BrokenSequence:
             line = None
         third = _read(line, self._key) if line else ""
         if isinstance(third, str):

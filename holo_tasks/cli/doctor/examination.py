@@ -22,7 +22,7 @@ Check = Callable[[Chain], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class DoctorOptions:
     """The options of the command. ``None`` means the environment variable or the default."""
 
     base_url: str | None
@@ -33,7 +33,7 @@ class Asked:
     timeout_s: float
 
 
-def examine(asked: Asked, put: Callable[[str, int], int], *, as_json: bool) -> int:
+def examine(asked: DoctorOptions, put: Callable[[str, int], int], *, as_json: bool) -> int:
     """Run every check and return the exit code. Write a line per check, or one JSON object, with ``put``.
 
     ``put`` takes a text and an exit code. It returns that code, or another one if the text cannot be written.
@@ -57,7 +57,7 @@ def examine(asked: Asked, put: Callable[[str, int], int], *, as_json: bool) -> i
     return put(json.dumps(whole, ensure_ascii=False), code)
 
 
-async def _all(asked: Asked, tell: Callable[[Finding], None]) -> list[Finding]:
+async def _all(asked: DoctorOptions, tell: Callable[[Finding], None]) -> list[Finding]:
     """Run all chains and return their findings in the order of the checks. ``tell`` gets each finding at once."""
     cancel_at_signals(asyncio.current_task())
     found: dict[str, Finding] = {}
@@ -74,7 +74,7 @@ async def _all(asked: Asked, tell: Callable[[Finding], None]) -> list[Finding]:
     return [found[name] for name in names]
 
 
-def _checks(asked: Asked) -> list[tuple[Sequence[str], Check, type[HoloError]]]:
+def _checks(asked: DoctorOptions) -> list[tuple[Sequence[str], Check, type[HoloError]]]:
     """Return the chains: names of the checks, the function that runs them, and the error class of unexpected faults."""
 
     async def check_model(chain: Chain) -> None:

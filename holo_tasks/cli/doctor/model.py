@@ -17,7 +17,7 @@ from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.scaling import to_pixel
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.toolbox import point_schema, read_point
-from holo_tasks.core.prompts.transcript import Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import ModelStep, Observed, StepResult, Transcript
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.loop.ask_model.ask import fit
 from holo_tasks.loop.ask_model.predict import estimate
@@ -247,8 +247,10 @@ class _Examined:
 
 def _full_transcript(shot: Shot, pictures: int) -> Transcript:
     """Return a conversation with as many pictures as the run sends at most."""
-    waited = Did(Step(note=None, thought="I wait.", tool_call=WaitCall(tool_name="wait", seconds=1)))
-    before = tuple(entry for _ in range(pictures - 1) for entry in (Observed(shot), waited, Told("wait", "Waited.")))
+    waited = ModelStep(Step(note=None, thought="I wait.", tool_call=WaitCall(tool_name="wait", seconds=1)))
+    before = tuple(
+        entry for _ in range(pictures - 1) for entry in (Observed(shot), waited, StepResult("wait", "Waited."))
+    )
     return Transcript("Answer with the word on the button.", (*before, Observed(shot)))
 
 

@@ -17,13 +17,13 @@ from holo_tasks.core.input.gestures import Click, Write
 from holo_tasks.core.screen.calibration import Setting, path_error
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.core.screen.monitors import told_monitors
+from holo_tasks.core.screen.monitors import monitor_list
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.desktop.elements.element_reader import missing_package
-from holo_tasks.desktop.readiness.tcp_table import why_unseen
+from holo_tasks.desktop.readiness.tcp_table import unavailable_reason
 from holo_tasks.desktop.remote.remote_client import CLIENTS
 from holo_tasks.machine.home import holo_home
-from holo_tasks.run.desktops.calibrations import kept, said
+from holo_tasks.run.desktops.calibrations import stored, summary
 
 PROGRAM = Path(__file__).with_name("window.py")
 TITLE = "doctor:"
@@ -56,7 +56,7 @@ async def _look_at(chain: Chain, display: str, timeout_s: float) -> None:
             chain.ok(f"Display {display} ({frame.size}) can be seen{_settled_phrase(frame)}. {said}")
         # Attaching needs XTEST: without it there would be no frame.
         said = f"Display {display} takes input (XTEST); nothing was sent to it, since a person may be working there."
-        unseen = [f"connections: {reason}"] if (reason := why_unseen()) else []
+        unseen = [f"connections: {reason}"] if (reason := unavailable_reason()) else []
         programs = await _without_packages(desktop, timeout_s)
         chain.tell(said, [*of_display(display, os.environ), *programs, *_unseen_work(unseen)])
     finally:
@@ -108,8 +108,8 @@ async def _click_and_type(chain: Chain, desktop: VirtualDesktop, before: Frame) 
 
 def _unseen_work(unseen: Sequence[str]) -> list[str]:
     """Return a sentence about the signs of work that cannot be seen. The list is empty if all are seen."""
-    told = "; ".join(unseen)
-    said = f"A program that still waits for its server may be taken as ready, because a sign is not seen: {told}."
+    reported = "; ".join(unseen)
+    said = f"A program that still waits for its server may be taken as ready, because a sign is not seen: {reported}."
     return [said] if unseen else []
 
 
@@ -122,11 +122,11 @@ async def _click_error(desktop: VirtualDesktop) -> str:
     await desktop.open_target(points)
     for point in points:
         await desktop.do(Click(point))
-        told = await desktop.target()
-        if told.presses:
+        reported = await desktop.target()
+        if reported.presses:
             sent.append((point.x, point.y))
-            landed.append((told.presses[0].x, told.presses[0].y))
-            read.append((told.pointer.x, told.pointer.y))
+            landed.append((reported.presses[0].x, reported.presses[0].y))
+            read.append((reported.pointer.x, reported.pointer.y))
     await desktop.close_target()
     found = path_error(sent, landed, read)
     if found is None or found.samples < len(points):
@@ -138,24 +138,24 @@ async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
     """Describe a display without touching it: its monitors, its scaling, and the calibrations for it."""
     async with _time_limit(timeout_s, f"Looking at display {desktop.display}"):
         setting, monitors = await desktop.setting(), await desktop.monitors()
-    told = [f"Monitors: {told_monitors(monitors)}; scaling: {setting.scale or 'none'}."]
+    reported = [f"Monitors: {monitor_list(monitors)}; scaling: {setting.scale or 'none'}."]
     # A calibration may be for one monitor or for all, with any scaling and any model.
     fitting = [
         one
-        for one in kept(holo_home(), setting.display)
+        for one in stored(holo_home(), setting.display)
         if (one.setting.screen, one.setting.window_manager) == (setting.screen, setting.window_manager)
     ]
-    told += [f"{_setting_prefix(one.setting, setting)}{said(one)}" for one in fitting[:MOST_TOLD]] or [
+    reported += [f"{_setting_prefix(one.setting, setting)}{summary(one)}" for one in fitting[:MOST_TOLD]] or [
         "It has no calibration yet: see calibrate()."
     ]
-    return " ".join(told)
+    return " ".join(reported)
 
 
 def _setting_prefix(measured: Setting, now: Setting) -> str:
     """Return the area and the scaling of a calibration where they differ from the present ones, as a prefix."""
-    told = [f"{Box(*measured.area)}"] if measured.area != now.area else []
-    told += [measured.scale or "no scaling"] if measured.scale != now.scale else []
-    return f"For {', '.join(told)}: " if told else ""
+    reported = [f"{Box(*measured.area)}"] if measured.area != now.area else []
+    reported += [measured.scale or "no scaling"] if measured.scale != now.scale else []
+    return f"For {', '.join(reported)}: " if reported else ""
 
 
 def _remote_clients() -> str:

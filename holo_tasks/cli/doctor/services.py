@@ -67,12 +67,12 @@ async def check_prefect(chain: Chain, timeout_s: float) -> None:
     doubts = await _in_daemon_thread(
         lambda: trust.of_prefect(url, os.environ, timeout_s), 2 * timeout_s, "Prefect's login"
     )
-    told = [f"A Prefect API answers at {shown(url)}."]
+    sentences = [f"A Prefect API answers at {shown(url)}."]
     if any(pending_notes.left(holo_home(), "flow-run")):
-        from holo_tasks.run.prefect_edge.unreported_runs import tell_untold  # Prefect takes seconds to load
+        from holo_tasks.run.prefect_edge.unreported_runs import report_noted  # Prefect takes seconds to load
 
-        told += await tell_untold(holo_home())
-    chain.tell(" ".join(told), doubts)
+        sentences += await report_noted(holo_home())
+    chain.tell(" ".join(sentences), doubts)
 
 
 async def check_shared_database(chain: Chain, timeout_s: float) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.this_machine import is_loopback
-from holo_tasks.machine.private import DATABASE, OURS, open_to_others, replaceable
+from holo_tasks.machine.private import DATABASE, OURS, is_open_to_others, replaceable
 from holo_tasks.prefect_server.temporary import OPEN, is_open
 from holo_tasks.run.rules.secret_sources import VARIABLE
 from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
@@ -21,7 +21,7 @@ def of_home(home: Path) -> list[str]:
 
     A shared database has its own check.
     """
-    wide = [home / name for name in sorted({*OURS, DATABASE}) if open_to_others(home / name)]
+    wide = [home / name for name in sorted({*OURS, DATABASE}) if is_open_to_others(home / name)]
     found = [f"Other users of this machine have access to {path}: run `chmod -R go= {path}`." for path in wide]
     if home.is_dir() and (folder := replaceable(home)):
         found.append(
@@ -43,7 +43,7 @@ def of_prefect(url: str | None, environ: Mapping[str, str], timeout_s: float) ->
     found = [f"It {OPEN}."] if url is not None and is_open(url, timeout_s) else []
     host = urlsplit(url or "http://127.0.0.1").hostname or ""
     kept = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser() / "prefect.db"
-    if (host == "localhost" or is_loopback(host)) and open_to_others(kept):
+    if (host == "localhost" or is_loopback(host)) and is_open_to_others(kept):
         found.append(
             f"Other users of this machine can read {kept}, which holds the secrets of all blocks and the key to them: "
             f"run `chmod 700 {kept.parent}`."

@@ -17,7 +17,7 @@ def main() -> NoReturn:
 
     The second argument is the descriptor of the lock that shows that the run is alive.
     """
-    from holo_tasks.machine.closed import close_process
+    from holo_tasks.machine.process_protection import close_process
 
     close_process()
     folder, lock = Path(sys.argv[1]), int(sys.argv[2])
@@ -27,9 +27,9 @@ def main() -> NoReturn:
     from holo_tasks.cli.commands import main as command
     from holo_tasks.cli.mcp.processes import PROGRESS
     from holo_tasks.cli.run_command import run
-    from holo_tasks.cli.run_command.progress import Followed
+    from holo_tasks.cli.run_command.progress import FollowedRun
 
-    run.followed = Followed(folder.name, folder / PROGRESS)
+    run.followed = FollowedRun(folder.name, folder / PROGRESS)
     command()
 
 

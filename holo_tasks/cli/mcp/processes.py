@@ -39,7 +39,7 @@ _ASKED, _OUTCOME, _SAID, _LOCK, _PID, _STOPPED = (
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 _MOST_READ = 1_000_000
 _begun: list[subprocess.Popen[bytes]] = []
-"""Child processes of this process. `Begun.alive` reaps those that have ended."""
+"""Child processes of this process. `StartedRun.alive` reaps those that have ended."""
 
 
 def begin(home: Path, run_id: str, arguments: Sequence[str], goal: str) -> None:
@@ -71,7 +71,7 @@ def begin(home: Path, run_id: str, arguments: Sequence[str], goal: str) -> None:
         raise InvalidUsage(f"A run cannot be started from {home}: {error.strerror}.") from None
 
 
-class Begun:
+class StartedRun:
     """A run that this server or an earlier one started with this home."""
 
     def __init__(self, folder: Path) -> None:
@@ -158,20 +158,20 @@ class Begun:
         return False
 
 
-def find(home: Path, run_id: str) -> Begun:
+def find(home: Path, run_id: str) -> StartedRun:
     """Return the run with this id. Raises `InvalidUsage` if no server with this home started it."""
     folder = home / FOLDER / run_id
     if not (_RUN_ID.fullmatch(run_id) and folder.is_dir()):
         raise InvalidUsage("No run of this id was started here; `status` without an id lists those that were.")
-    return Begun(folder)
+    return StartedRun(folder)
 
 
-def latest(home: Path, most: int) -> list[Begun]:
+def latest(home: Path, most: int) -> list[StartedRun]:
     """Return up to ``most`` runs, newest first."""
-    return [Begun(folder) for folder in sorted(_folders(home / FOLDER), reverse=True)[:most]]
+    return [StartedRun(folder) for folder in sorted(_folders(home / FOLDER), reverse=True)[:most]]
 
 
-def under_way(home: Path) -> list[Begun]:
+def running(home: Path) -> list[StartedRun]:
     """Return the runs that are at work."""
     return [begun for begun in latest(home, MOST_KEPT) if begun.alive]
 
@@ -185,7 +185,7 @@ def _folders(root: Path) -> list[Path]:
 
 def _forget_oldest(root: Path) -> None:
     for folder in sorted(_folders(root), reverse=True)[MOST_KEPT:]:
-        if not Begun(folder).alive:
+        if not StartedRun(folder).alive:
             shutil.rmtree(folder, ignore_errors=True)
 
 

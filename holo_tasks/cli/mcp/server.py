@@ -17,7 +17,7 @@ def serve(options: argparse.Namespace) -> int:
         import mcp  # noqa: F401
     except ImportError:
         raise InvalidUsage("The MCP server needs an extra package: pip install 'prefect-holo[mcp]'.") from None
-    from holo_tasks.cli.mcp.granted import granted_by
+    from holo_tasks.cli.mcp.client_permissions import granted_by
     from holo_tasks.cli.mcp.tools import served
 
     granted = granted_by(options)
@@ -27,6 +27,6 @@ def serve(options: argparse.Namespace) -> int:
             raise InvalidUsage("--token-file needs --http PORT: add that option, or leave this one out.")
         asyncio.run(server.run_stdio_async())
         return 0
-    from holo_tasks.cli.mcp.http_door import serve_http
+    from holo_tasks.cli.mcp.http_server import serve_http
 
     return serve_http(server, options.http, options.token_file, granted.home)

@@ -24,11 +24,11 @@ from holo_tasks.audit.reader import FolderTrace, open_trace
 from holo_tasks.audit.recorder import new_run_id
 from holo_tasks.cli import handoff
 from holo_tasks.cli.mcp import processes
-from holo_tasks.cli.mcp.granted import Granted
+from holo_tasks.cli.mcp.client_permissions import ClientPermissions
 from holo_tasks.cli.mcp.replies import asked_of, in_words, status_of, with_data
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.person import NO, YES
-from holo_tasks.core.texts.outside import defused, named
+from holo_tasks.core.texts.outside_text import defused, named
 from holo_tasks.core.version import __version__
 
 INSTRUCTIONS = (
@@ -52,7 +52,7 @@ RunId = Annotated[str, Field(description="the run_id that `start` returned")]
 
 
 @dataclass(frozen=True)
-class Wish:
+class StartArguments:
     """The arguments of `start`."""
 
     goal: str
@@ -93,7 +93,7 @@ class _Server(MCPServer[Any]):
             raise ToolError("; ".join(f"`{argument}`: {why}" for argument, why in wrong.items()) + ".") from None
 
 
-def served(granted: Granted) -> MCPServer[Any]:
+def served(granted: ClientPermissions) -> MCPServer[Any]:
     """Return the server with its six tools."""
     server: MCPServer[Any] = _Server("holo-tasks", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
     tools = Tools(granted)
@@ -110,7 +110,7 @@ def served(granted: Granted) -> MCPServer[Any]:
 class Tools:
     """The six tools of a client."""
 
-    def __init__(self, granted: Granted) -> None:
+    def __init__(self, granted: ClientPermissions) -> None:
         self._granted = granted
         self._home = granted.home
         self._starting = asyncio.Lock()
@@ -132,7 +132,7 @@ class Tools:
 
         The run has its own limits, and goes on if this connection ends: `stop` ends it.
         """
-        wish = Wish(goal, data or {}, token, max_steps, max_cost_usd, timeout, allow, app)
+        wish = StartArguments(goal, data or {}, token, max_steps, max_cost_usd, timeout, allow, app)
         async with self._starting:  # keeps concurrent calls within the limit on runs at work
             return _reply(await _in_thread(lambda: self._started(wish)))
 
@@ -149,12 +149,12 @@ class Tools:
         if run_id is None:
             return _reply(await _in_thread(self._latest))
         begun = await _in_thread(lambda: processes.find(self._home, run_id))
-        told = first = await asyncio.to_thread(status_of, begun, self._home)
+        current = first = await asyncio.to_thread(status_of, begun, self._home)
         until = asyncio.get_running_loop().time() + wait_seconds
-        while told == first and told["state"] != "ended" and asyncio.get_running_loop().time() < until:
+        while current == first and current["state"] != "ended" and asyncio.get_running_loop().time() < until:
             await asyncio.sleep(0.2)
-            told = await asyncio.to_thread(status_of, begun, self._home)
-        return _reply(told)
+            current = await asyncio.to_thread(status_of, begun, self._home)
+        return _reply(current)
 
     async def answer(
         self,
@@ -179,16 +179,16 @@ class Tools:
         self, run_id: Annotated[str | None, Field(description="this run only; the default is all runs")] = None
     ) -> CallToolResult:
         """List the runs that wait for a person: the question, its choices, its deadline and its picture."""
-        told, pictures = await _in_thread(lambda: self._handoffs(run_id))
-        return _reply(told, pictures)
+        current, pictures = await _in_thread(lambda: self._handoffs(run_id))
+        return _reply(current, pictures)
 
     async def look(self, run_id: RunId) -> CallToolResult:
         """Return the last picture of the screen that was sent to a run's model, with the same redaction."""
-        told, pictures = await _in_thread(lambda: self._look(run_id))
-        return _reply(told, pictures)
+        current, pictures = await _in_thread(lambda: self._look(run_id))
+        return _reply(current, pictures)
 
-    def _started(self, wish: Wish) -> dict[str, Any]:
-        working = processes.under_way(self._home)
+    def _started(self, wish: StartArguments) -> dict[str, Any]:
+        working = processes.running(self._home)
         if len(working) >= self._granted.at_once:
             ids = ", ".join(begun.run_id for begun in working)
             raise InvalidUsage(
@@ -202,8 +202,8 @@ class Tools:
     def _latest(self) -> dict[str, Any]:
         runs, goals = [], {}
         for begun in processes.latest(self._home, _LISTED):
-            told = status_of(begun, self._home)
-            runs.append({key: told[key] for key in ("run_id", "state", "status", "step", "cost_usd")})
+            current = status_of(begun, self._home)
+            runs.append({key: current[key] for key in ("run_id", "state", "status", "step", "cost_usd")})
             goals[begun.run_id] = named(begun.goal)
         return with_data({"runs": runs}, **({"goals": goals} if goals else {}))
 
@@ -212,14 +212,14 @@ class Tools:
         asked = begun.progress.get("handoff") if begun.alive else None
         if not asked:
             raise InvalidUsage("This run does not wait for an answer.")
-        told = asked_of(asked)
-        if told["asks_for_a_yes_to_an_action"] and choice != NO and not self._granted.options.may_approve:
+        current = asked_of(asked)
+        if current["asks_for_a_yes_to_an_action"] and choice != NO and not self._granted.options.may_approve:
             raise InvalidUsage(
                 f"It asks for a person's yes to an action, and a client may only say {NO!r}. A person answers with: "
-                f"holo-tasks handoff resume {told['id']} --choice {YES}"
+                f"holo-tasks handoff resume {current['id']} --choice {YES}"
             )
-        handoff.resume(str(told["id"]), choice=choice, note=defused(note), by="a client of the MCP server")
-        return {"run_id": run_id, "answered": told["id"]}
+        handoff.resume(str(current["id"]), choice=choice, note=defused(note), by="a client of the MCP server")
+        return {"run_id": run_id, "answered": current["id"]}
 
     def _stop(self, run_id: str, reason: str) -> dict[str, Any]:
         begun = processes.find(self._home, run_id)
@@ -229,7 +229,7 @@ class Tools:
         return {"run_id": run_id, "stopped": not doubts, "doubts": doubts}
 
     def _handoffs(self, run_id: str | None) -> tuple[dict[str, Any], list[bytes]]:
-        begun = [processes.find(self._home, run_id)] if run_id is not None else processes.under_way(self._home)
+        begun = [processes.find(self._home, run_id)] if run_id is not None else processes.running(self._home)
         found, questions, pictures = [], {}, []
         for one in begun:
             progress = one.progress if one.alive else {}
@@ -247,8 +247,8 @@ class Tools:
         sha256 = progress.get("picture")
         if not sha256:
             raise InvalidUsage("No picture has been sent to the model of this run yet.")
-        told = {"run_id": run_id, "step": progress.get("step"), "picture": sha256}
-        return told, [self._picture(run_id, progress.get("trace"), sha256)]
+        current = {"run_id": run_id, "step": progress.get("step"), "picture": sha256}
+        return current, [self._picture(run_id, progress.get("trace"), sha256)]
 
     def _picture(self, run_id: str, trace: Any, sha256: str) -> bytes:
         """Return a picture of a run's trace, from the spool if it is still there."""
@@ -264,7 +264,7 @@ class Tools:
             raise InvalidUsage(f"The picture cannot be read: {error}") from None
 
 
-def _words(wish: Wish, options: argparse.Namespace) -> list[str]:
+def _words(wish: StartArguments, options: argparse.Namespace) -> list[str]:
     """Return the options of a run for a client's wish. They follow the server's own and so override them.
 
     A limit is the smaller of both. Each option is one word, so no part of a value counts as another option.

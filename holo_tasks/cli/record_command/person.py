@@ -14,7 +14,7 @@ DONE = "done"
 STDIN = 0
 
 
-class Person:
+class StandardInput:
     """Lines on standard input. ``there`` is true for a terminal, where a person can be asked."""
 
     def __init__(self, *, there: bool, ends: bool) -> None:
@@ -24,7 +24,7 @@ class Person:
         self._over = False
 
     @classmethod
-    def at_hand(cls) -> Person:
+    def of_this_process(cls) -> StandardInput:
         """Return an instance for this process's stdin.
 
         The end of a terminal, a pipe or a socket counts as "done". The end of a file or a closed stdin does not.

@@ -13,19 +13,19 @@ from pathlib import Path
 
 from holo_tasks.audit import Destination
 from holo_tasks.audit.recorder import TraceRecorder, new_run_id, now
-from holo_tasks.by_hand.hidden import Inked, Typed, by_name, into_empty, read, secrets_in
-from holo_tasks.by_hand.progress import Teller
-from holo_tasks.by_hand.sitting import HandStep, Shown, Sitting, Watched
-from holo_tasks.by_hand.told import Both, Story, merged, unsure_steps, write_down
+from holo_tasks.by_hand.progress import StepReporter
+from holo_tasks.by_hand.step_collector import DelayingDesktop, HandStep, RecordedScreen, StepCollector
+from holo_tasks.by_hand.trace_writer import CombinedRedactor, RecordedSession, merged, unsure_steps, write_trace
+from holo_tasks.by_hand.typed_secrets import TypedSecret, TypedSecretRedactor, by_name, into_empty, read, secrets_in
 from holo_tasks.cli import settings as chosen
 from holo_tasks.cli.compile import compile_traces
-from holo_tasks.cli.record_command.person import Person
+from holo_tasks.cli.record_command.person import StandardInput
 from holo_tasks.cli.run_command.run import (
     display_of,
-    hush_values,
     named_values,
     profiles_of,
     redaction_of,
+    register_values,
     settle_of,
     size_of,
 )
@@ -39,7 +39,7 @@ from holo_tasks.core.input.remote_input import ByHand
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.desktop import AttachedDesktop, Desktop, VirtualDesktop
-from holo_tasks.desktop.input.input_recorder import Witness
+from holo_tasks.desktop.input.input_recorder import InputRecorder
 from holo_tasks.live_view.programs import missing_packages
 from holo_tasks.live_view.view import open_live_view
 from holo_tasks.machine.home import holo_home
@@ -65,7 +65,7 @@ class Recorded:
     """The steps of a person's work, the last screen, and the display."""
 
     steps: Sequence[HandStep]
-    last: Shown
+    last: RecordedScreen
     display: str
 
 
@@ -74,23 +74,23 @@ def record(options: argparse.Namespace) -> str:
 
     A step that cannot be repeated is left to the model. Raises `InvalidUsage` if nothing was done.
     """
-    home, person = holo_home(), Person.at_hand()
+    home, person = holo_home(), StandardInput.of_this_process()
     _check(options)
     destination, redaction = chosen.audit(options.audit, home), redaction_of(options.redact, {})
     destination.check()
     ready(home)
     goal = options.goal or options.out.name.partition(".")[0].replace("-", " ").replace("_", " ").strip()
-    teller = Teller(say)
+    teller = StepReporter(say)
     seen = asyncio.run(_watch(options, person, teller))
     interrupt_at_signals()
     steps = merged(seen.steps)
     unsure = unsure_steps(steps)
     params = named_values(options.param, "--param")
     secrets = _secrets(secrets_in(steps, seen.last, teller.reader, params.values()), person)
-    hush_values(each.secret for each in secrets)
+    register_values(each.secret for each in secrets)
     answer = _answer(options.answer, seen.last, teller, person)
     steps = into_empty(steps, teller.reader)
-    story = Story(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words, unsure)
+    story = RecordedSession(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words, unsure)
     trace = asyncio.run(_kept(story, secrets, redaction, destination, home))
     for name in dict.fromkeys(each.secret.name for each in secrets):
         say(f"your text for {name} is not kept: a run needs --secret {name} and HOLO_SECRET_{name.upper()}")
@@ -140,15 +140,15 @@ def _desktop(options: argparse.Namespace) -> Desktop:
     )
 
 
-async def _watch(options: argparse.Namespace, person: Person, teller: Teller) -> Recorded:
+async def _watch(options: argparse.Namespace, person: StandardInput, teller: StepReporter) -> Recorded:
     """Record the person's steps until they type "done", close the view, or the program ends."""
     cancel_at_signals(asyncio.current_task())
     done = asyncio.Event()
     async with _desktop(options) as desktop:
         desktop.looks_on = desktop.tells_windows = True
         where = _in_browser(desktop, teller, done) if _is_own(options) else _on_display(desktop, teller)
-        async with where as sitting:
-            telling, watching = asyncio.create_task(teller.work()), asyncio.create_task(sitting.watch())
+        async with where as collector:
+            telling, watching = asyncio.create_task(teller.work()), asyncio.create_task(collector.watch())
             ending = asyncio.create_task(done.wait())
             person.listen(done.set)
             say(HOW_IT_ENDS)
@@ -157,49 +157,49 @@ async def _watch(options: argparse.Namespace, person: Person, teller: Teller) ->
                 if watching.done():
                     watching.result()  # raises if the desktop failed; returns if the program has ended
                 watching.cancel()
-                last = await sitting.ended()
+                last = await collector.ended()
                 await teller.caught_up()
             finally:
                 person.hush()
                 for task in (telling, watching, ending):
                     task.cancel()
-        return Recorded(sitting.done, last, desktop.display)
+        return Recorded(collector.done, last, desktop.display)
 
 
 @asynccontextmanager
-async def _in_browser(desktop: Desktop, teller: Teller, done: asyncio.Event) -> AsyncIterator[Sitting]:
+async def _in_browser(desktop: Desktop, teller: StepReporter, done: asyncio.Event) -> AsyncIterator[StepCollector]:
     """Let the person work in a browser. Each input waits until the screen before it is captured."""
-    sitting = Sitting(desktop, teller.tell, now)
-    await sitting.fresh()
+    collector = StepCollector(desktop, teller.report, now)
+    await collector.fresh()
     await desktop.hold()
-    async with open_live_view(Watched(desktop, sitting)) as view:
+    async with open_live_view(DelayingDesktop(desktop, collector)) as view:
         view.until(done.set)
         say("The program is shown at", f" {view.url}")
-        yield sitting
+        yield collector
 
 
 @asynccontextmanager
-async def _on_display(desktop: Desktop, teller: Teller) -> AsyncIterator[Sitting]:
+async def _on_display(desktop: Desktop, teller: StepReporter) -> AsyncIterator[StepCollector]:
     """Let the person work on an existing display, and record the input there."""
     loop = asyncio.get_running_loop()
-    known: list[Sitting] = []
+    known: list[StepCollector] = []
 
-    def heard(one: ByHand, at_s: float) -> None:
-        loop.call_soon_threadsafe(lambda: known[0].heard(one, at_s))
+    def on_input(one: ByHand, at_s: float) -> None:
+        loop.call_soon_threadsafe(lambda: known[0].take_input(one, at_s))
 
-    witness = await asyncio.to_thread(Witness, desktop.display, heard)
+    input_recorder = await asyncio.to_thread(InputRecorder, desktop.display, on_input)
     try:
-        known.append(Sitting(desktop, teller.tell, now, witness.catch_up))
+        known.append(StepCollector(desktop, teller.report, now, input_recorder.catch_up))
         await known[0].fresh()
         say(f"Input on the display {desktop.display} is recorded.")
-        if method := await asyncio.to_thread(witness.input_method):
+        if method := await asyncio.to_thread(input_recorder.input_method):
             say(INPUT_METHOD.format(method, desktop.display))
         yield known[0]
     finally:
-        witness.close()
+        input_recorder.close()
 
 
-def _secrets(found: Sequence[Typed], person: Person) -> list[Typed]:
+def _secrets(found: Sequence[TypedSecret], person: StandardInput) -> list[TypedSecret]:
     """Return the secrets among the typed texts. The person is asked about texts that do not show on the screen."""
     kept = []
     for each in found:
@@ -214,7 +214,7 @@ def _secrets(found: Sequence[Typed], person: Person) -> list[Typed]:
     return kept
 
 
-def _answer(given: str, last: Shown, teller: Teller, person: Person) -> str:
+def _answer(given: str, last: RecordedScreen, teller: StepReporter, person: StandardInput) -> str:
     """Return the answer. Ask the person for another one if it is not on the last screen."""
     lines = [plain(line.text) for line in read(last, teller.reader).lines] if given else []
     while given and not any(plain(given) in line for line in lines):
@@ -226,7 +226,7 @@ def _answer(given: str, last: Shown, teller: Teller, person: Person) -> str:
     return given
 
 
-def _names(values: Mapping[str, Value], person: Person) -> dict[str, str]:
+def _names(values: Mapping[str, Value], person: StandardInput) -> dict[str, str]:
     """Ask the person for a name of each typed value. An empty name means that the value never changes."""
     found: dict[str, str] = {}
     for name, value in values.items():
@@ -244,19 +244,23 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 async def _kept(
-    story: Story, secrets: Sequence[Typed], redaction: Redaction | None, destination: Destination, home: Path
+    story: RecordedSession,
+    secrets: Sequence[TypedSecret],
+    redaction: Redaction | None,
+    destination: Destination,
+    home: Path,
 ) -> str:
     """Write the trace of the recording and return its URI."""
-    from holo_tasks.run.rules.redactors import redactor_for, tell_for
+    from holo_tasks.run.rules.redactors import redactor_for, text_filter
 
     cancel_at_signals(asyncio.current_task())
     values = {each.secret.name: each.secret.value for each in secrets}
     rules = redaction or (Redaction(texts=()) if values else None)
-    redactor = Both(redactor_for(rules, values), Painter([Inked(secrets)]))
+    redactor = CombinedRedactor(redactor_for(rules, values), Painter([TypedSecretRedactor(secrets)]))
     recorder = destination.open(new_run_id(), home=home)
     async with recorder:
         scrubber = Scrubber(each.secret for each in secrets)
-        await write_down(story, _Scrubbed(recorder, scrubber), redactor, PngEncoder(), tell_for(rules, values))
+        await write_trace(story, _Scrubbed(recorder, scrubber), redactor, PngEncoder(), text_filter(rules, values))
     return recorder.uri
 
 
@@ -274,7 +278,7 @@ class _Scrubbed:
         await self._recorder.record(scrubbed_event(event, self._scrubber), at)
 
 
-def _with_secrets(said: str, secrets: Sequence[Typed]) -> str:
+def _with_secrets(said: str, secrets: Sequence[TypedSecret]) -> str:
     unasked = "left_out", "astray", "probe"
-    told = {name: value for name, value in json.loads(said).items() if name not in unasked}
-    return json.dumps(told | {"secrets": list(dict.fromkeys(each.secret.name for each in secrets))})
+    fields = {name: value for name, value in json.loads(said).items() if name not in unasked}
+    return json.dumps(fields | {"secrets": list(dict.fromkeys(each.secret.name for each in secrets))})

@@ -22,8 +22,8 @@ from prefect.states import Completed
 from holo_tasks.agent.limits import before_deadline
 from holo_tasks.agent.open_agent import TITLE_CHARACTERS, open_agent
 from holo_tasks.agent.pursue import pursue
-from holo_tasks.cli.exit import until_told
-from holo_tasks.cli.run_command.live_lines import said_aloud
+from holo_tasks.cli.exit import await_known_result
+from holo_tasks.cli.run_command.live_lines import open_live_lines
 from holo_tasks.cli.run_command.progress import Progress
 from holo_tasks.cli.run_command.settings import GOAL, Outcome, Settings, outcome_of
 from holo_tasks.cli.signals import cancel_at_signals
@@ -32,15 +32,15 @@ from holo_tasks.core.events import Status
 from holo_tasks.core.ports import Desktop
 from holo_tasks.core.secrets.secret import names_in
 from holo_tasks.core.texts.error_text import first_line
-from holo_tasks.core.texts.outside import named
+from holo_tasks.core.texts.outside_text import named
 from holo_tasks.machine.output import say
 from holo_tasks.machine.patience import SILENT_S, Patience, is_away
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.prefect_server.temporary import is_up
-from holo_tasks.run.items.business_item import Attempt, Books, WorkItem
+from holo_tasks.run.items.business_item import Attempt, ItemRecords, WorkItem
 from holo_tasks.run.prefect_edge.artifacts import flush_logs
 from holo_tasks.run.prefect_edge.flow_context import attempt, flow_run_id
-from holo_tasks.run.prefect_edge.unreported_runs import note_untold, tell_untold
+from holo_tasks.run.prefect_edge.unreported_runs import note_unreported, report_noted
 from holo_tasks.run.run import Run, ending
 from holo_tasks.run.subgoal_options import MODEL, PERSON, Layer, SubgoalOptions
 from holo_tasks.safety.records.budgets import item_key
@@ -56,8 +56,8 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     known, begun, patience = asyncio.Event(), "", Patience()
     made: FlowRun | None = None
     name = named(settings.goal, TITLE_CHARACTERS)
-    for told in await tell_untold(settings.home, temporary=settings.temporary):
-        say(told)
+    for note in await report_noted(settings.home, temporary=settings.temporary):
+        say(note)
 
     def title() -> str:
         """Return the name, and note the flow run: Prefect calls this when it exists, before it begins."""
@@ -77,13 +77,15 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
         return _state_of(outcome)
 
     # Prefect's client retries silently while its server is busy.
-    word = asyncio.get_running_loop().call_later(SILENT_S, patience.tell, "Prefect's server is slow to take the run.")
+    word = asyncio.get_running_loop().call_later(
+        SILENT_S, patience.report_wait, "Prefect's server is slow to take the run."
+    )
     state: State[Any] | None = None
     while True:
         try:
             # A flow run that was created but could not begin is used again, so that no second one is created.
             begins: Any = run_flow_async(holo_run, made, {"goal": name}, return_type="state")
-            state = await until_told(begins, known, _server_answers)
+            state = await await_known_result(begins, known, _server_answers)
             if not ended and state is not None:
                 await state.aresult()  # raises the fault, which is a bug
         except (httpx.HTTPError, PrefectException, RuntimeError) as error:
@@ -102,10 +104,10 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     if state is not None:
         await flush_logs()
     elif outcome.flow_run_id:
-        untold = note_untold(
+        unreported = note_unreported(
             settings.home, outcome.flow_run_id, begun, _state_of(outcome), temporary=settings.temporary
         )
-        outcome = replace(outcome, message=f"{outcome.message} {untold}".strip())
+        outcome = replace(outcome, message=f"{outcome.message} {unreported}".strip())
     return outcome
 
 
@@ -130,7 +132,7 @@ def _retry_delay_s(refused: InvalidUsage, patience: Patience, settings: Settings
     except Unavailable as given_up:
         if made is not None and made.state is not None:
             ended = State[Any](type=StateType.FAILED, name="Unavailable", message=str(given_up))
-            note_untold(settings.home, str(made.id), str(made.state.id), ended, temporary=settings.temporary)
+            note_unreported(settings.home, str(made.id), str(made.state.id), ended, temporary=settings.temporary)
         raise given_up from None
 
 
@@ -164,13 +166,13 @@ async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
     """Work under a claim on the token, so that concurrent runs do it once. A `HoloError` becomes an outcome."""
     attempt: Attempt | None = None
     try:
-        attempt = Attempt(_item(settings), Books(settings.ledger, Items(settings.store), settings.home))
-        return cast("Outcome", await attempt.once(partial(_work, settings, desktop, attempt)))
+        attempt = Attempt(_item(settings), ItemRecords(settings.ledger, Items(settings.store), settings.home))
+        return cast("Outcome", await attempt.do_once(partial(_work, settings, desktop, attempt)))
     except (HoloError, asyncio.CancelledError) as error:
-        run, told = (attempt.books.run, attempt.told) if attempt else (None, "")
+        run, note = (attempt.books.run, attempt.told) if attempt else (None, "")
         status, message = ending(error, run=run)
         code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
-        return _outcome_of_run(run, status, code, (run.answer or None) if run else None, message, told)
+        return _outcome_of_run(run, status, code, (run.answer or None) if run else None, message, note)
 
 
 def _item(settings: Settings) -> WorkItem:
@@ -193,8 +195,12 @@ async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outco
     await attempt.looked(None)
     endpoint, options = ModelEndpoint(settings.base_url, settings.api_key), settings.options
     followed = settings.followed
-    heard = Progress(followed.file, options.max_steps) if followed else None
-    said = said_aloud(options.max_steps, options.limits.max_cost_micro) if settings.aloud else nullcontext(heard)
+    progress_file = Progress(followed.file, options.max_steps) if followed else None
+    said = (
+        open_live_lines(options.max_steps, options.limits.max_cost_micro)
+        if settings.aloud
+        else nullcontext(progress_file)
+    )
     try:
         async with (
             said as aloud,
@@ -214,7 +220,7 @@ async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outco
             ) as run,
         ):
             attempt.books = replace(attempt.books, run=run)
-            answer = await attempt.kept(lambda: _answer(run, settings), attempt.claim)
+            answer = await attempt.do_and_store(lambda: _answer(run, settings), attempt.claim)
     finally:
         await endpoint.close()
     return _outcome_of_run(run, "answered", 0, answer)

@@ -23,7 +23,7 @@ from holo_tasks.core.limits.money import usd
 from holo_tasks.core.texts.visible_text import shell_word
 from holo_tasks.handoff.page import command
 from holo_tasks.machine.output import to_say
-from holo_tasks.machine.stderr_writer import Speaker
+from holo_tasks.machine.stderr_writer import StderrWriter
 from holo_tasks.safety.records.handoffs import Handoff, words
 
 CLEAR = "\r\x1b[2K"
@@ -42,7 +42,7 @@ _NO_LETTERS = 0xFE00, 0xFFFF
 """Range of the keysyms of keys without a character."""
 
 
-class Aloud:
+class LiveLines:
     """Prints the progress of one run. ``live`` is for a terminal.
 
     ``limit_micro`` is the cost limit in millionths of a dollar, or ``None``.
@@ -55,15 +55,15 @@ class Aloud:
         self._what = self._done = ""
         self._timed = True
         self._since_s = time.monotonic()
-        self._speaker = Speaker()
+        self._speaker = StderrWriter()
 
-    def begins(self, model: str, trace: str) -> None:
+    def on_start(self, model: str, trace: str) -> None:
         """Print that a run begins, with its limits and the place of its trace."""
         limit = "" if self._limit is None else f" and {usd(self._limit)}"
         with self._above_line():
             self._say(f"{model} is at work, for at most {count(self._most, 'step')}{limit}; trace:", f" {trace}")
 
-    def hear(self, event: events.Event) -> None:
+    def on_event(self, event: events.Event) -> None:
         """Print a line for an event, if it has one."""
         match event:
             case events.RequestSent(purpose="step"):
@@ -86,7 +86,7 @@ class Aloud:
                 self._note(f"hand-off {event.handoff}: {event.by} answered ‘{event.choice}’; the run goes on")
                 self._begin(self._step, "going on")
 
-    def wants(self, handoff: Handoff) -> None:
+    def on_handoff(self, handoff: Handoff) -> None:
         """Print a question to a person, its deadline and the command that answers it."""
         with self._above_line():
             self._say(f"a person is needed: {handoff.question}")
@@ -164,15 +164,15 @@ class Aloud:
 
 
 @asynccontextmanager
-async def said_aloud(max_steps: int, limit_micro: int | None) -> AsyncIterator[Aloud]:
-    """Open an `Aloud` for one run, with a timer for its line."""
-    aloud = Aloud(max_steps, limit_micro, live=on_terminal())
-    ticking = asyncio.create_task(aloud.tick())
+async def open_live_lines(max_steps: int, limit_micro: int | None) -> AsyncIterator[LiveLines]:
+    """Open an `LiveLines` for one run, with a timer for its line."""
+    lines = LiveLines(max_steps, limit_micro, live=on_terminal())
+    ticking = asyncio.create_task(lines.tick())
     try:
-        yield aloud
+        yield lines
     finally:
         ticking.cancel()
-        aloud.close()
+        lines.close()
 
 
 def on_terminal() -> bool:

@@ -16,7 +16,7 @@ from holo_tasks.safety.records.handoffs import Handoff
 
 
 @dataclass(frozen=True)
-class Followed:
+class FollowedRun:
     """The id for a run, and the file for its progress."""
 
     run_id: str
@@ -30,10 +30,10 @@ class Progress:
         self._file = file
         self._told: dict[str, Any] = {"step": 0, "max_steps": max_steps, "cost_micro_usd": 0}
 
-    def begins(self, model: str, trace: str) -> None:
+    def on_start(self, model: str, trace: str) -> None:
         self._tell(model=model, trace=trace)
 
-    def hear(self, event: events.Event) -> None:
+    def on_event(self, event: events.Event) -> None:
         match event:
             case events.RequestSent(purpose="step"):
                 picture = event.shots[-1] if event.shots else self._told.get("picture")
@@ -49,7 +49,7 @@ class Progress:
             case events.TakenBack():
                 self._tell(doing="going on", handoff=None)
 
-    def wants(self, handoff: Handoff) -> None:
+    def on_handoff(self, handoff: Handoff) -> None:
         asked = {"id": handoff.id, "question": handoff.question, "choices": list(handoff.choices)}
         self._tell(handoff={**asked, "expires": handoff.expires_at, "live": handoff.live, "picture": handoff.picture})
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from holo_tasks.audit import Destination
-    from holo_tasks.cli.run_command.progress import Followed
+    from holo_tasks.cli.run_command.progress import FollowedRun
     from holo_tasks.cli.run_command.settings import Outcome, Replay, Settings
     from holo_tasks.core.screen.geometry import Size
     from holo_tasks.core.secrets.scrub import Scrubber
@@ -41,7 +41,7 @@ MOST_NAMED = 12
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 TOLD_AFTER_S = 1.0
 """Seconds of waiting before a run begins after which a message says what it waits for."""
-followed: Followed | None = None
+followed: FollowedRun | None = None
 """The run id and the progress file for the MCP server; `mcp.child` sets it before the command begins."""
 
 
@@ -96,11 +96,11 @@ def run_command(options: argparse.Namespace) -> int:
 
 def _print_withheld_variables(app: str | None, settings: Settings) -> None:
     """Print the environment variables that the program of --app does not get, since it may fail without them."""
-    from holo_tasks.desktop.programs.environment import PASSED_ON, kept_back
+    from holo_tasks.desktop.programs.environment import PASSED_ON, withheld_names
 
     if app is None:
         return
-    names = kept_back(os.environ, [secret.value for secret in settings.secrets.values()])
+    names = withheld_names(os.environ, [secret.value for secret in settings.secrets.values()])
     if names:
         shown = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
         say(f"the program does not get {shown}, which may be private. Name the variables that it needs in {PASSED_ON}.")
@@ -130,21 +130,23 @@ def _scrub_environment(options: argparse.Namespace) -> None:
         from holo_tasks.core.secrets.secret import Secret
 
         specs = _specs(options)
-        hush_values(Secret(spec.name, value) for spec in specs if _is_text(value := os.environ.get(spec.variable, "")))
+        register_values(
+            Secret(spec.name, value) for spec in specs if _is_text(value := os.environ.get(spec.variable, ""))
+        )
 
 
 def _is_text(value: str) -> bool:
     return bool(value.strip()) and value == value.encode(errors="replace").decode()
 
 
-def hush_values(secrets: Iterable[Secret]) -> None:
+def register_values(secrets: Iterable[Secret]) -> None:
     """Remove the values of secrets from all further output of this command."""
     from holo_tasks.core.secrets.codes import Codes
     from holo_tasks.core.secrets.scrub import Scrubber
-    from holo_tasks.safety.scrubbing import hush
+    from holo_tasks.safety.scrubbing import register_secrets
 
     secrets = tuple(secrets)
-    hush(Scrubber(secrets, Codes(secrets, time.time)))
+    register_secrets(Scrubber(secrets, Codes(secrets, time.time)))
 
 
 def _repeatable_arguments(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
@@ -401,7 +403,7 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
         waited(lambda: require_server(url))
         _quiet_prefect()
     found = asyncio.run(resolved(specs, blocks=url is not None))
-    hush_values(found.values())
+    register_values(found.values())
     check_bound(found, starts=options.app is not None)
     return found
 
@@ -431,7 +433,7 @@ def _with_field(specs: Sequence[SecretSpec], text: str) -> list[SecretSpec]:
 def named_values(given: Sequence[str], option: str) -> dict[str, str]:
     """Parse the values of a repeated option ``NAME=VALUE``. Each name may occur once."""
     from holo_tasks.cli.settings import check_text
-    from holo_tasks.core.texts.outside import plain
+    from holo_tasks.core.texts.outside_text import plain
 
     found: dict[str, str] = {}
     for text in given:
@@ -498,5 +500,5 @@ def _print_outcome(outcome: Outcome, *, as_json: bool, replayed: bool = False) -
     say(f"{outcome.status} after {spent}; trace:", f" {outcome.trace or 'none'}")
     if not as_json and answer is None:
         return outcome.exit_code
-    told = replace(outcome, answer=answer).to_json(replayed=replayed) if as_json else str(answer)
-    return put(told, outcome.exit_code)
+    text = replace(outcome, answer=answer).to_json(replayed=replayed) if as_json else str(answer)
+    return put(text, outcome.exit_code)

@@ -21,10 +21,10 @@ from holo_tasks.models.profile import Profile
 from holo_tasks.run.run_options import RunOptions
 
 if TYPE_CHECKING:
-    from holo_tasks.cli.run_command.progress import Followed
+    from holo_tasks.cli.run_command.progress import FollowedRun
     from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
     from holo_tasks.safety.database.store import Store
-    from holo_tasks.safety.records.ledger import Finished, Ledger, Work
+    from holo_tasks.safety.records.ledger import Finished, Ledger, WorkIdentity
     from holo_tasks.scripts.script import Script
 
 GOAL = "run"
@@ -66,7 +66,7 @@ class Settings:
     playbook: Replay | None = None
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
-    followed: Followed | None = None
+    followed: FollowedRun | None = None
     """Where the progress is written for the MCP server."""
 
     @cached_property
@@ -82,11 +82,11 @@ class Settings:
         return store_at(self.home)
 
     @property
-    def work(self) -> Work:
+    def work(self) -> WorkIdentity:
         """Identity of this command in the ledger, which differs from that of every sub-goal."""
-        from holo_tasks.safety.records.ledger import Work
+        from holo_tasks.safety.records.ledger import WorkIdentity
 
-        return Work("holo-tasks run")
+        return WorkIdentity("holo-tasks run")
 
     @property
     def inputs(self) -> str:
@@ -118,7 +118,7 @@ class Outcome:
         the number of steps that the model did in place of the playbook.
         """
         cost = None if self.cost_micro_usd is None else self.cost_micro_usd / 1_000_000
-        told = {
+        fields = {
             "status": self.status,
             "answer": self.answer,
             "steps": self.steps,
@@ -127,8 +127,8 @@ class Outcome:
             "flow_run_id": self.flow_run_id,
         }
         if replayed:
-            told |= {"layer": self.layer, "model_calls": self.model_calls, "healed": self.healed}
-        return json.dumps(told, ensure_ascii=False)
+            fields |= {"layer": self.layer, "model_calls": self.model_calls, "healed": self.healed}
+        return json.dumps(fields, ensure_ascii=False)
 
 
 def already_done(settings: Settings) -> Outcome | None:

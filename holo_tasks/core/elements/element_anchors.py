@@ -19,9 +19,9 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     ``alike`` is the number of elements that these facts find in front. ``checked`` is the state of a check box
     or a similar control. ``empty`` is set for a field without text. ``known`` removes the hidden texts of an element.
     """
-    told = known(element)
-    facts = {"role": told.role, "name": told.name, "application": told.application}
-    if told.name:
+    reported = known(element)
+    facts = {"role": reported.role, "name": reported.name, "application": reported.application}
+    if reported.name:
         facts |= _place(tree, element, known)
     if element.role in TWO_STATES:
         facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES

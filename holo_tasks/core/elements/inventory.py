@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.texts.outside import SURROUNDINGS, quoted
+from holo_tasks.core.texts.outside_text import SURROUNDINGS, quoted
 
 MOST_TOKENS = 600
 WINDOWS, MENUS, RECENT, PROGRAMS = "windows", "menus", "recent files", "programs"
@@ -67,7 +67,7 @@ class Inventory:
     menus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     recent: tuple[str, ...] = ()
 
-    def told(self, most_tokens: int = MOST_TOKENS) -> str:
+    def description(self, most_tokens: int = MOST_TOKENS) -> str:
         """Return the text for the model, as quoted data of at most ``most_tokens`` tokens; empty without items."""
         menus = [f"{program}: {entry}" for program, entries in self.menus.items() for entry in entries]
         wanted: dict[str, list[str]] = {

@@ -14,7 +14,7 @@ from holo_tasks.core.elements.elements import Application, Element, ElementTree
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Box
 
-Tell: TypeAlias = Callable[[str], str]
+TextFilter: TypeAlias = Callable[[str], str]
 """Returns a text without secret values, or an empty text if it holds something private."""
 
 HOLDERS = frozenset(
@@ -46,12 +46,14 @@ class _Cover:
     unseen_in_it: bool
 
 
-def known(tree: ElementTree, masks: Sequence[Mask], tell: Tell = as_it_is, *, unseen: bool = True) -> ElementTree:
+def known(
+    tree: ElementTree, masks: Sequence[Mask], text_filter: TextFilter = as_it_is, *, unseen: bool = True
+) -> ElementTree:
     """Return a tree without the texts that the masks hide.
 
     An element that touches a mask loses its name and value, and so do the elements in it. In a container, only children
     that touch a mask themselves lose theirs. Without ``unseen``, elements off the screen lose their texts as well.
-    Values of protected fields are always removed. Remaining texts are passed through ``tell``.
+    Values of protected fields are always removed. Remaining texts are passed through ``text_filter``.
     """
     boxes = [mask.box for mask in masks]
     covers: list[_Cover] = []
@@ -59,21 +61,28 @@ def known(tree: ElementTree, masks: Sequence[Mask], tell: Tell = as_it_is, *, un
     for element in tree.elements:
         above = covers[element.parent] if element.parent >= 0 else _window_cover(boxes, unseen=unseen)
         covers.append(_element_cover(element, above, boxes, unseen=unseen))
-        found.append(_redacted_element(element, covers[-1], tell))
-    told = tuple(_redacted_application(each, tell, hides=bool(boxes) or not unseen) for each in tree.applications)
-    why_not = tree.why_not if told == tree.applications else tree.why_not and PARTLY
-    return replace(tree, elements=tuple(found), applications=told, why_not=why_not)
+        found.append(_redacted_element(element, covers[-1], text_filter))
+    reported = tuple(
+        _redacted_application(each, text_filter, hides=bool(boxes) or not unseen) for each in tree.applications
+    )
+    why_not = tree.why_not if reported == tree.applications else tree.why_not and PARTLY
+    return replace(tree, elements=tuple(found), applications=reported, why_not=why_not)
 
 
 def known_element(
-    tree: ElementTree, element: Element, masks: Sequence[Mask], tell: Tell = as_it_is, *, unseen: bool = True
+    tree: ElementTree,
+    element: Element,
+    masks: Sequence[Mask],
+    text_filter: TextFilter = as_it_is,
+    *,
+    unseen: bool = True,
 ) -> Element:
     """Return one element of a tree without its hidden texts, by the rules of `known`."""
     boxes = [mask.box for mask in masks]
     cover = _window_cover(boxes, unseen=unseen)
     for each in (*reversed(tree.ancestors(element)), element):
         cover = _element_cover(each, cover, boxes, unseen=unseen)
-    return _redacted_element(element, cover, tell)
+    return _redacted_element(element, cover, text_filter)
 
 
 def _window_cover(boxes: Sequence[Box], *, unseen: bool) -> _Cover:
@@ -92,15 +101,15 @@ def _element_cover(element: Element, above: _Cover, boxes: Sequence[Box], *, uns
     return _Cover(touched, (touched and alone) or element.protected, touched or not unseen)
 
 
-def _redacted_element(element: Element, cover: _Cover, tell: Tell) -> Element:
-    application = tell(element.application)
+def _redacted_element(element: Element, cover: _Cover, text_filter: TextFilter) -> Element:
+    application = text_filter(element.application)
     if cover.lost:
         return replace(element, name="", value="", shortcut="", application=application)
-    value = "" if element.protected else tell(element.value)
-    return replace(element, name=tell(element.name), value=value, application=application)
+    value = "" if element.protected else text_filter(element.value)
+    return replace(element, name=text_filter(element.name), value=value, application=application)
 
 
-def _redacted_application(told: Application, tell: Tell, *, hides: bool) -> Application:
+def _redacted_application(told: Application, text_filter: TextFilter, *, hides: bool) -> Application:
     """Return a program's entry without hidden texts. A program without a tree has its window's title as its name."""
-    name = "" if hides and told.how == "none" else tell(told.name)
-    return replace(told, name=name, note=tell(told.note))
+    name = "" if hides and told.how == "none" else text_filter(told.name)
+    return replace(told, name=name, note=text_filter(told.note))

@@ -228,12 +228,12 @@ def spot_in(tree: ElementTree, at: Point) -> Spot | None:
         texts = tuple(each.name for each in inside) if len(inside) == 1 else ()
         return Spot("", it.role, it.box, texts, is_bare=True, id=it.id)
     up = [each for each in tree.ancestors(it) if each.role not in WINDOWS]
-    told = [text for each in (it, *below) for text in (each.name, each.value)] + _labels(tree, it)
+    reported = [text for each in (it, *below) for text in (each.name, each.value)] + _labels(tree, it)
     around = tuple((each.name, each.box) for each in up if each.name)
     name = it.name.strip() or it.value.strip() or next((each.name.strip() for each in below if each.name.strip()), "")
     bare = pressed is None and not name and it.role in HOLDERS and not inside
     kin = frozenset(each.id for each in (it, *below, *up))
-    return Spot(name, it.role, it.box, tuple(filter(None, told[:MOST_TEXTS])), bare, kin, it.id, around)
+    return Spot(name, it.role, it.box, tuple(filter(None, reported[:MOST_TEXTS])), bare, kin, it.id, around)
 
 
 def _labels(tree: ElementTree, it: Element) -> list[str]:

@@ -214,14 +214,14 @@ def share_a_word(description: str, texts: Iterable[str]) -> bool:
 
     A text that stands in the description as a whole counts whatever its words are.
     """
-    told = words_of(description)
-    significant = [word for word in told if word not in _STOPS]
-    whole = "".join(told)
+    reported = words_of(description)
+    significant = [word for word in reported if word not in _STOPS]
+    whole = "".join(reported)
     for text in texts:
         words = words_of(text)
         if not words:
             continue
-        if _holds(told, words) and not set(words) <= _ARTICLES:
+        if _holds(reported, words) and not set(words) <= _ARTICLES:
             return True
         squeezed = "".join(words)
         if squeezed == "".join(significant) or (

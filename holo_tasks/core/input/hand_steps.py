@@ -50,7 +50,7 @@ _SAME_AS |= {symbol: symbol - 0xFF80 for symbol in (*range(0xFFAA, 0xFFBA), 0xFF
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeGesture:
     """A completed gesture, with the time of its first input and of its last press."""
 
     gesture: Gesture
@@ -66,14 +66,14 @@ class HandSteps:
     `ended` is called.
     """
 
-    _pending: Made | None = None
+    _pending: MadeGesture | None = None
     _pressed: tuple[Button, Point, float] | None = None
     _at: Point = field(default_factory=lambda: Point(0, 0))
     _buttons: int = 0
     _held: dict[int, str] = field(default_factory=dict)
     _accent: tuple[int, float] | None = None
 
-    def heard(self, one: ByHand, at_s: float) -> list[Made]:
+    def take_input(self, one: ByHand, at_s: float) -> list[MadeGesture]:
         """Process one input event and return the gestures that it completes."""
         match one:
             case Pointing():
@@ -81,13 +81,13 @@ class HandSteps:
             case Key(keysym, down):
                 return self._handle_key(_SAME_AS.get(keysym, keysym), at_s, down=down)
 
-    def ended(self) -> list[Made]:
+    def ended(self) -> list[MadeGesture]:
         """Complete the unfinished gestures and return them."""
         over = self._alone()
         pending, self._pending = self._pending, None
         return over if pending is None else [*over, pending]
 
-    def ended_if(self, kind: type[Gesture]) -> list[Made]:
+    def ended_if(self, kind: type[Gesture]) -> list[MadeGesture]:
         """Complete the unfinished gesture if it is of this kind, and return it."""
         return self.ended() if self._pending is not None and isinstance(self._pending.gesture, kind) else []
 
@@ -115,9 +115,9 @@ class HandSteps:
     def _continues(self, at: Point, pressed: int, at_s: float) -> bool:
         """Return whether a press is the second of a double click, or continues to turn the wheel."""
         match self._pending:
-            case Made(Click(at=before, button="left")) as made if pressed == 1:
+            case MadeGesture(Click(at=before, button="left")) as made if pressed == 1:
                 return _is_near(before, at) and at_s - made.last_s <= DOUBLE_S
-            case Made(Scroll(at=before, direction=same)):
+            case MadeGesture(Scroll(at=before, direction=same)):
                 return any(pressed == 1 << bit and WHEEL[bit] == same for bit in WHEEL) and _is_near(before, at)
         return False
 
@@ -131,25 +131,25 @@ class HandSteps:
         """The held modifiers that turn a typed character into a command."""
         return [name for name in dict.fromkeys(self._held.values()) if name not in ("shift", "altgr")]
 
-    def _alone(self) -> list[Made]:
+    def _alone(self) -> list[MadeGesture]:
         """Return the gesture of a dead key that no letter followed."""
         if self._accent is None:
             return []
         (accent, began_s), self._accent = self._accent, None
         return self._add_chord((f"key {accent:#x}",), began_s)
 
-    def _begin_gesture(self, gesture: Gesture, at_s: float, last_s: float | None = None) -> list[Made]:
+    def _begin_gesture(self, gesture: Gesture, at_s: float, last_s: float | None = None) -> list[MadeGesture]:
         over = self.ended()
-        self._pending = Made(gesture, at_s, at_s if last_s is None else last_s)
+        self._pending = MadeGesture(gesture, at_s, at_s if last_s is None else last_s)
         return over
 
-    def _continue_gesture(self, gesture: Gesture, at_s: float) -> list[Made]:
+    def _continue_gesture(self, gesture: Gesture, at_s: float) -> list[MadeGesture]:
         assert self._pending is not None
         self._pending = replace(self._pending, gesture=gesture, last_s=at_s)
         return []
 
-    def _handle_pointer(self, to: Pointing, at_s: float) -> list[Made]:
-        at, changed, over = Point(to.x, to.y), to.buttons ^ self._buttons, list[Made]()
+    def _handle_pointer(self, to: Pointing, at_s: float) -> list[MadeGesture]:
+        at, changed, over = Point(to.x, to.y), to.buttons ^ self._buttons, list[MadeGesture]()
         for bit in range(7):
             if not changed & 1 << bit:
                 continue
@@ -165,25 +165,27 @@ class HandSteps:
         self._buttons, self._at = to.buttons, at
         return over
 
-    def _end_press(self, at: Point) -> list[Made]:
+    def _end_press(self, at: Point) -> list[MadeGesture]:
         assert self._pressed is not None
         (button, start, at_s), self._pressed = self._pressed, None
         if not _is_near(start, at):
             return self._begin_gesture(Drag(start, at, button), at_s)
         match self._pending:
-            case Made(Click(at=before, button="left", count=count)) as made if (
+            case MadeGesture(Click(at=before, button="left", count=count)) as made if (
                 button == "left" and _is_near(before, start) and at_s - made.last_s <= DOUBLE_S
             ):
                 return self._continue_gesture(Click(before, count=count + 1), at_s)
         return self._begin_gesture(Click(start, button), at_s)
 
-    def _turn_wheel(self, direction: Direction, at: Point, at_s: float) -> list[Made]:
+    def _turn_wheel(self, direction: Direction, at: Point, at_s: float) -> list[MadeGesture]:
         match self._pending:
-            case Made(Scroll(at=before, direction=same, notches=notches)) if same == direction and _is_near(before, at):
+            case MadeGesture(Scroll(at=before, direction=same, notches=notches)) if same == direction and _is_near(
+                before, at
+            ):
                 return self._continue_gesture(Scroll(before, direction, notches + 1), at_s)
         return self._begin_gesture(Scroll(at, direction, 1), at_s)
 
-    def _handle_key(self, keysym: int, at_s: float, *, down: bool) -> list[Made]:
+    def _handle_key(self, keysym: int, at_s: float, *, down: bool) -> list[MadeGesture]:
         if keysym in _MODIFIER_KEYSYMS:
             if down:
                 self._held[keysym] = _MODIFIER_NAMES.get(keysym, _NAMES.get(keysym, "shift"))
@@ -199,7 +201,7 @@ class HandSteps:
             return []
         return self._plain(keysym, at_s, at_s)
 
-    def _accented(self, keysym: int, at_s: float) -> list[Made]:
+    def _accented(self, keysym: int, at_s: float) -> list[MadeGesture]:
         """Process the key after a dead key."""
         assert self._accent is not None
         accent, began_s = self._accent
@@ -210,7 +212,7 @@ class HandSteps:
         self._accent = None
         return self._plain(ord(letter) if ord(letter) <= 0xFF else ord(letter) + 0x1000000, began_s, at_s)
 
-    def _plain(self, keysym: int, began_s: float, at_s: float) -> list[Made]:
+    def _plain(self, keysym: int, began_s: float, at_s: float) -> list[MadeGesture]:
         """Process a key that follows no dead key."""
         character, typed = _character(keysym), self._open_write
         if character and not self._command_modifiers:
@@ -229,9 +231,9 @@ class HandSteps:
         name = _NAMES.get(keysym) or character.lower() or f"key {keysym:#x}"
         return self._add_chord((*dict.fromkeys(self._held.values()), name), at_s)
 
-    def _add_chord(self, keys: tuple[str, ...], at_s: float) -> list[Made]:
+    def _add_chord(self, keys: tuple[str, ...], at_s: float) -> list[MadeGesture]:
         match self._pending:
-            case Made(Hotkey(keys=same, repeat=times)) if same == keys and times < MOST_TIMES:
+            case MadeGesture(Hotkey(keys=same, repeat=times)) if same == keys and times < MOST_TIMES:
                 return self._continue_gesture(Hotkey(keys, times + 1), at_s)
         return self._begin_gesture(Hotkey(keys), at_s)
 

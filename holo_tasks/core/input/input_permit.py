@@ -10,7 +10,7 @@ from holo_tasks.core.screen.geometry import Box
 
 
 @dataclass(frozen=True)
-class Slip:
+class InputPermit:
     """A permit for one gesture, valid once.
 
     The process that owns the mouse checks all of these conditions before every input event of the gesture:

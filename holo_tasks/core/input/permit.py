@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.input.gestures import Gesture, Write
-from holo_tasks.core.input.input_permit import Slip as Slip
+from holo_tasks.core.input.input_permit import InputPermit as InputPermit
 from holo_tasks.core.input.input_permit import gesture_digest as gesture_digest
 from holo_tasks.core.input.pressed_elements import alone, is_button, is_single_key, names_at, names_in, with_keys
 from holo_tasks.core.input.pressing import is_word, is_wordy, presses
@@ -40,7 +40,7 @@ class Permit:
     owner: str = ""
     asks: bool = False
 
-    def slip(
+    def input_permit(
         self,
         gesture: Gesture,
         expires_s: float,
@@ -48,14 +48,14 @@ class Permit:
         field: Box | None = None,
         codes: tuple[tuple[str, int], ...] = (),
         held: tuple[Box, ...] = (),
-    ) -> Slip:
+    ) -> InputPermit:
         """Return the slip for the process that sends the input.
 
         ``frame`` is the number of the frame that the action was decided on. ``field`` is where a typed secret must
         show, if it is bound to fields. ``codes`` are the one-time codes reserved for it. ``held`` are the boxes of the
         frame that show its business item.
         """
-        return Slip(gesture_digest(gesture), expires_s, self.owner, frame, field, codes, held)
+        return InputPermit(gesture_digest(gesture), expires_s, self.owner, frame, field, codes, held)
 
 
 class TextReader(Protocol):
@@ -74,7 +74,7 @@ class ReadsTargets(Protocol):
 
 
 @runtime_checkable
-class TellsFields(Protocol):
+class ReportsFields(Protocol):
     """A reader that can tell a text field from a button."""
 
     async def field_at(self, frame: Frame, at: Point) -> Box | None:
@@ -83,7 +83,7 @@ class TellsFields(Protocol):
 
 
 @runtime_checkable
-class TellsSigns(Protocol):
+class ReportsSymbols(Protocol):
     """A reader that can tell a button with an icon from an empty place."""
 
     async def unread_at(self, frame: Frame, at: Point) -> bool:
@@ -92,7 +92,7 @@ class TellsSigns(Protocol):
 
 
 @runtime_checkable
-class TellsLabels(Protocol):
+class ReportsLabels(Protocol):
     """A reader that can find the label of a field."""
 
     async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> Box | None:
@@ -101,7 +101,7 @@ class TellsLabels(Protocol):
 
 
 @dataclass(frozen=True)
-class Keyed:
+class FocusedButton:
     """The button that a key presses, according to the accessibility tree: its names and, if certain, its element.
 
     It is certain if the text on the button equals its name, and the last click was on it.
@@ -139,16 +139,16 @@ class Scene:
         tree = await self.elements()
         return names_at(tree, where) if isinstance(where, Point) else names_in(tree, where)
 
-    async def keyed(self, gesture: Gesture) -> Keyed:
+    async def focused_button(self, gesture: Gesture) -> FocusedButton:
         """Return the button that a single Space or Enter presses, according to the accessibility tree."""
         if self.elements is None or not is_single_key(gesture):
-            return Keyed()
+            return FocusedButton()
         tree = await self.elements()
         found = with_keys(tree, gesture)
         if found is None:
-            return Keyed()
+            return FocusedButton()
         sure = not found.others and alone(tree, found.button) and await self._is_certainly_focused(found.button)
-        return Keyed(found.names, found.button if sure else None)
+        return FocusedButton(found.names, found.button if sure else None)
 
     async def _is_certainly_focused(self, button: Element) -> bool:
         """Return whether a button certainly has the focus: it was clicked last, and its text equals its name."""
@@ -202,13 +202,17 @@ class Scene:
         """Return the point if its window has the focus; ``None`` if it has not, or that is unknown."""
         if not where.inside(self.frame.size):
             return None
-        clicked, keyed = await self.owner_at(where), await self.owner_at(None)
-        if keyed.box is None or (clicked.pid, clicked.title, clicked.box) != (keyed.pid, keyed.title, keyed.box):
+        clicked, focused = await self.owner_at(where), await self.owner_at(None)
+        if focused.box is None or (clicked.pid, clicked.title, clicked.box) != (
+            focused.pid,
+            focused.title,
+            focused.box,
+        ):
             return None
         return where
 
     async def _field_at(self, where: Point | None) -> Box | None:
-        if where is None or not isinstance(self.reader, TellsFields):
+        if where is None or not isinstance(self.reader, ReportsFields):
             return None
         field = await self.reader.field_at(await self.look() if self.look else self.frame, where)
         return None if field is None or await self.is_button(where) else field
@@ -225,7 +229,7 @@ class Scene:
 
     async def unread(self, at: Point) -> bool:
         """Return whether a point of the current screen is on a button without readable text."""
-        if not isinstance(self.reader, TellsSigns):
+        if not isinstance(self.reader, ReportsSymbols):
             return False
         return await self.reader.unread_at(await self.look() if self.look else self.frame, at)
 
@@ -251,7 +255,7 @@ async def check_field(
     if not labels:
         return None
     only = f"The secret {name!r} is typed into the field {' or '.join(f'‘{label}’' for label in labels)} only"
-    if not isinstance(scene.reader, TellsLabels):
+    if not isinstance(scene.reader, ReportsLabels):
         raise SecretRefused(f"{only}, and nothing here can read labels: pip install 'prefect-holo[rehearsal]'.")
     where = None if moved else await scene.written_at(at)
     if where is None:
@@ -264,5 +268,5 @@ async def check_field(
 
 def action_digest(call: AnyCall, gesture: Gesture, owner: str) -> str:
     """Return a digest of an action: its tool, its arguments, its pixels and its program."""
-    told = json.dumps([call.model_dump(mode="json"), gesture_digest(gesture), owner], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()
+    reported = json.dumps([call.model_dump(mode="json"), gesture_digest(gesture), owner], sort_keys=True)
+    return hashlib.sha256(reported.encode()).hexdigest()

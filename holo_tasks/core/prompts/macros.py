@@ -11,7 +11,7 @@ from typing import Any
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
 from holo_tasks.core.prompts.actions import MacroCall
 from holo_tasks.core.prompts.json_object import check_unicode
-from holo_tasks.core.texts.outside import named
+from holo_tasks.core.texts.outside_text import named
 
 MOST_MACROS = 20
 """Most macros per sub-goal. With more tools, a model chooses badly."""

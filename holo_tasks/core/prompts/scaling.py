@@ -58,7 +58,7 @@ def to_thousandths(at: Point, shot: Shot) -> tuple[int, int] | None:
         return None
     x, y = ((at.x - area.left + 0.5) * FULL_SCALE / area.width, (at.y - area.top + 0.5) * FULL_SCALE / area.height)
     if shot.correction is not None:
-        x, y = shot.correction.x.said(x), shot.correction.y.said(y)
+        x, y = shot.correction.x.before_correction(x), shot.correction.y.before_correction(y)
     return (round(min(max(x, 0.0), FULL_SCALE)), round(min(max(y, 0.0), FULL_SCALE)))
 
 

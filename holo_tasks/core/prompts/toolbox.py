@@ -225,5 +225,5 @@ def _function(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _problems(error: ValidationError, kind: str) -> list[str]:
     """Return the errors of a call, limited to fields of the intended tool."""
-    found = [one._replace(path=one.path[1:]).told("call") for one in problems_of(error) if one.path[:1] == (kind,)]
+    found = [one._replace(path=one.path[1:]).text("call") for one in problems_of(error) if one.path[:1] == (kind,)]
     return list(dict.fromkeys(found)) or ["the call is malformed"]

@@ -37,14 +37,14 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Did:
+class ModelStep:
     """The model's parsed step. Its raw text is not stored, because it is never replayed."""
 
     step: Step
 
 
 @dataclass(frozen=True)
-class Told:
+class StepResult:
     """The result of the previous step. ``unsent`` is true if no input was sent because the screen had changed."""
 
     tool_name: str
@@ -61,7 +61,7 @@ class Correction:
     text: str
 
 
-Entry: TypeAlias = Observed | Did | Told
+Entry: TypeAlias = Observed | ModelStep | StepResult
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Transcript:
     surroundings: str = ""
     """Description of the machine, the same in all conversations of a run. It comes before the task."""
 
-    def then(self, *entries: Entry) -> Transcript:
+    def extended(self, *entries: Entry) -> Transcript:
         """Return the transcript with these entries appended."""
         return replace(self, entries=(*self.entries, *entries))
 
@@ -102,9 +102,9 @@ class Transcript:
         last = entries[-1]
         assert isinstance(last, Observed)
         entries[-1] = replace(last, shot=shot)
-        told = entries[-2] if len(entries) > 1 else None
-        if text and isinstance(told, Told):
-            entries[-2] = replace(told, text=f"{told.text}\n{text}")
+        reported = entries[-2] if len(entries) > 1 else None
+        if text and isinstance(reported, StepResult):
+            entries[-2] = replace(reported, text=f"{reported.text}\n{text}")
         elif text:
             task = f"{task}\n\n{text}"
         return replace(self, task=task, entries=tuple(entries))
@@ -126,7 +126,7 @@ class Transcript:
     @property
     def call_ids(self) -> frozenset[str]:
         """The ids of the calls that are still in the transcript."""
-        return frozenset(entry.step.call_id for entry in self.entries if isinstance(entry, Did))
+        return frozenset(entry.step.call_id for entry in self.entries if isinstance(entry, ModelStep))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -135,7 +135,7 @@ class Transcript:
         before: Shot | None = None
         step: Step | None = None
         for entry in self.entries:
-            if isinstance(entry, Did):
+            if isinstance(entry, ModelStep):
                 step = entry.step
             elif isinstance(entry, Observed):
                 if before is not None and step is not None:
@@ -155,7 +155,7 @@ class Transcript:
         drop = max(1, min(len(starts) // 2, len(starts) - 1 - KEPT_TURNS))
         gone = self.entries[: starts[drop]]
         pictures = sum(len(entry.pictures) for entry in gone if isinstance(entry, Observed))
-        noted = [entry.step.note.strip() for entry in gone if isinstance(entry, Did) and entry.step.note]
+        noted = [entry.step.note.strip() for entry in gone if isinstance(entry, ModelStep) and entry.step.note]
         notes = dict.fromkeys((*self.notes, *(note for note in noted if note)))
         return replace(
             self,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 from holo_tasks.core.repaints.repaint_exemptions import LARGEST
 from holo_tasks.core.repaints.repaint_rhythm import SLOWEST_S, TILE
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.core.screen.recheck import Arrangement, Pane
+from holo_tasks.core.screen.recheck import StackedWindow, WindowStack
 
 VERSION = 1
 OLDEST_S = 600.0
@@ -26,26 +26,26 @@ LARGEST_NUMBER = 1e12
 class KnownPlace(NamedTuple):
     """A place aligned to tiles, its pace in seconds, and the topmost window over it (`NO_WINDOW` if none)."""
 
-    pane: Pane
+    pane: StackedWindow
     box: Box
     pace_s: float
 
 
-NO_WINDOW = Pane(0, Box(0, 0, 0, 0))
+NO_WINDOW = StackedWindow(0, Box(0, 0, 0, 0))
 
 
-def placed(learned: Iterable[tuple[Box, float]], windows: Arrangement) -> list[KnownPlace]:
+def placed(learned: Iterable[tuple[Box, float]], windows: WindowStack) -> list[KnownPlace]:
     """Return the learned places, each with the window over it, up to `MOST_PLACES`."""
     found = [KnownPlace(_topmost(windows, box), box, pace_s) for box, pace_s in learned]
     return found[:MOST_PLACES]
 
 
-def still_there(places: Iterable[KnownPlace], windows: Arrangement) -> list[tuple[Box, float]]:
+def still_there(places: Iterable[KnownPlace], windows: WindowStack) -> list[tuple[Box, float]]:
     """Return the places and paces whose window is unchanged in position and size."""
     return [(place.box, place.pace_s) for place in places if place.pane == _topmost(windows, place.box)]
 
 
-def told(places: Sequence[KnownPlace], screen: str, size: Size, now_s: float) -> str:
+def to_text(places: Sequence[KnownPlace], screen: str, size: Size, now_s: float) -> str:
     """Return the text for the next process. ``screen`` names the X server, and ``now_s`` is `machine.clock.boot_s`."""
     return json.dumps(
         {
@@ -95,7 +95,7 @@ def _place(found: Any, size: Size) -> KnownPlace | None:
     squared = all(number % TILE == 0 for number in _numbers(box)) and box.area > 0
     if not squared or box.left < 0 or box.top < 0 or box.area > LARGEST * size.width * size.height:
         return None
-    return KnownPlace(Pane(window, pane), box, float(pace_s))
+    return KnownPlace(StackedWindow(window, pane), box, float(pace_s))
 
 
 def _box(found: Any) -> Box | None:
@@ -117,5 +117,5 @@ def _numbers(box: Box) -> list[int]:
     return [box.left, box.top, box.width, box.height]
 
 
-def _topmost(windows: Arrangement, box: Box) -> Pane:
+def _topmost(windows: WindowStack, box: Box) -> StackedWindow:
     return next((pane for pane in reversed(windows.panes) if pane.box.intersects(box)), NO_WINDOW)

@@ -11,12 +11,22 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from holo_tasks.core.repaints.repaint_rhythm import TILE, Stir
+from holo_tasks.core.repaints.repaint_rhythm import TILE, RepaintingArea
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.screen.likeness import WEAK, edges, over
-from holo_tasks.core.screen.recheck import NEAR, ROW, Aim, Arrangement, Pixels, Sighting, Strip, keyed, part
-from holo_tasks.core.screen.side_by_side import ground
-from holo_tasks.core.screen.table_rows import aligned, blank, film, written
+from holo_tasks.core.screen.recheck import (
+    NEAR,
+    ROW,
+    InputTarget,
+    Pixels,
+    Sighting,
+    Strip,
+    WindowStack,
+    focused_box,
+    part,
+)
+from holo_tasks.core.screen.separate_panels import blank_gap
+from holo_tasks.core.screen.table_rows import aligned, blank, content_mask, film
 
 SMALL, SWIFT, ALL = 0.05, 0.3, 0.3
 """Largest shares of the focused window, for keys: of a region, of an unreadable region, and of all ignored regions."""
@@ -35,33 +45,33 @@ class _Beyond(NamedTuple):
     blank: bool
 
 
-class Calm:
+class RepaintExemptions:
     """The regions that one comparison ignores. Each region is checked once, because the screen keeps changing."""
 
-    def __init__(self, before: Sighting, where: Aim) -> None:
+    def __init__(self, before: Sighting, where: InputTarget) -> None:
         self._before = before
         self._where = where
         self._points = where.points or ((where.clicked,) if where.clicked is not None else ())
         self._known: dict[tuple[Point, Box], _Beyond | None] = {}
         self._written: dict[Box, tuple[Image.Image, Image.Image]] = {}
 
-    def calmed(self, now: Sighting, stirs: Iterable[Stir]) -> Sighting:
+    def without_repaints(self, now: Sighting, areas: Iterable[RepaintingArea]) -> Sighting:
         """Return the current screen with its harmless self-repainting regions restored to their earlier pixels."""
         before, size = self._before, now.pixels.size
         if before.pixels.size != size or before.windows.panes != now.windows.panes:
             return now
         most = LARGEST * size.width * size.height
-        small = [stir for stir in stirs if stir.box.width * stir.box.height <= most]
-        if any(sum(_shares_rows(at, stir.box) for stir in small) > MOST for at in self._points):
+        small = [area for area in areas if area.box.width * area.box.height <= most]
+        if any(sum(_shares_rows(at, area.box) for area in small) > MOST for at in self._points):
             return now
         found = []
-        for stir in small:
-            box: Box | None = stir.box
+        for area in small:
+            box: Box | None = area.box
             for point in self._points:
-                box = box and self._irrelevant_part(now, point, box, stir.swift)
+                box = box and self._irrelevant_part(now, point, box, area.swift)
             if box is not None:
-                found.append(Stir(box, stir.swift))
-        left_out = [stir.box for stir in found] if self._where.points else _negligible(found, now.windows, size)
+                found.append(RepaintingArea(box, area.swift))
+        left_out = [area.box for area in found] if self._where.points else _negligible(found, now.windows, size)
         return Sighting(_with_earlier_pixels(before.pixels, now.pixels, left_out), now.windows) if left_out else now
 
     def _irrelevant_part(self, now: Sighting, at: Point, box: Box, swift: bool) -> Box | None:
@@ -99,10 +109,10 @@ class Calm:
         left, top, right, _ = window.corners
         if window not in self._written:
             picture = part(self._before.pixels, window)
-            self._written[window] = picture, written(picture)
+            self._written[window] = picture, content_mask(picture)
         picture, ink = self._written[window]
         inside = Point(at.x - left, at.y - top)
-        found = ground(picture, inside, min(box.right, right) - left)
+        found = blank_gap(picture, inside, min(box.right, right) - left)
         # The box consists of whole tiles with a rim, so it may begin a little left of the gap.
         if found is None or left + found.left >= box.left + 2 * TILE:
             return None
@@ -123,14 +133,14 @@ def _shares_rows(at: Point, box: Box) -> bool:
     return Box.near(at, WIDER_THAN_ANY, ROW).intersects(box)
 
 
-def _negligible(stirs: list[Stir], windows: Arrangement, size: Size) -> list[Box]:
+def _negligible(areas: list[RepaintingArea], windows: WindowStack, size: Size) -> list[Box]:
     """Return the boxes if they cover little of the focused window, else an empty list.
 
     The same keys then still mean the same in the window.
     """
-    window = keyed(windows, Box.whole(size))
+    window = focused_box(windows, Box.whole(size))
     whole = window.width * window.height
-    boxes = [stir.box for stir in stirs if stir.box.width * stir.box.height <= (SWIFT if stir.swift else SMALL) * whole]
+    boxes = [area.box for area in areas if area.box.width * area.box.height <= (SWIFT if area.swift else SMALL) * whole]
     return boxes if sum(box.width * box.height for box in boxes) <= ALL * whole else []
 
 

@@ -3,7 +3,7 @@
 A region is learned only while the agent sends no input, and counts only as long as it keeps its pace and place.
 Otherwise it is forgotten. A repaint after a silence, out of turn, or together with a larger area has another cause.
 
-A region that an earlier process saw repainting needs fewer repaints, but never none; see `Rhythms.expect`.
+A region that an earlier process saw repainting needs fewer repaints, but never none; see `RepaintHistory.expect`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MOST = 8192
 Tile = tuple[int, int]
 
 
-class Beat(NamedTuple):
+class TileHistory(NamedTuple):
     """The repaint history of a tile: its last repaint, its pace, and its repaint count, in total and without input.
 
     ``since_s`` is the time from which it counts as learned. ``began_s`` is the time from which its pace is proven, once
@@ -62,11 +62,11 @@ class Beat(NamedTuple):
     known_s: float = 0.0
 
     @classmethod
-    def known(cls, last_s: float, pace_s: float, *, alone: bool) -> Beat:
+    def known(cls, last_s: float, pace_s: float, *, alone: bool) -> TileHistory:
         """Return the history after a first repaint at a place that an earlier process knows."""
         return cls(last_s, alone=alone, began_s=last_s, known_s=pace_s)
 
-    def next(self, first_s: float, last_s: float, *, alone: bool, ours: bool) -> Beat:
+    def next(self, first_s: float, last_s: float, *, alone: bool, ours: bool) -> TileHistory:
         """Return the history after more repaints; it starts anew if they break the pace.
 
         Repaints that the agent may have caused (``ours``), such as those of a pressed window, are ignored if they come
@@ -76,7 +76,7 @@ class Beat(NamedTuple):
         if last_s - self.last_s < SAME_S or (ours and gap_s < EARLY * max(self.pace_s, LEAST_S) and self.pace_s):
             return self
         if gap_s > SLOWEST_S or not self._in_turn(gap_s):
-            return Beat(last_s, alone=alone)
+            return TileHistory(last_s, alone=alone)
         gap_s = max(gap_s, SAME_S)
         pace_s = (3 * self.pace_s + gap_s) / 4 if self.pace_s else gap_s
         times, by_itself = min(self.times + 1, TIMES), min(self.alone + alone, ALONE)
@@ -86,7 +86,7 @@ class Beat(NamedTuple):
         began_s = min(self.began_s, last_s)
         proven_s = began_s if slow else last_s
         since_s = min(self.since_s, proven_s) if learned else math.inf
-        return Beat(last_s, pace_s, times, by_itself, since_s, began_s, self.known_s)
+        return TileHistory(last_s, pace_s, times, by_itself, since_s, began_s, self.known_s)
 
     def _in_turn(self, gap_s: float) -> bool:
         """Return whether a gap fits the pace: its own or, for the first gap, the pace from an earlier process."""
@@ -94,7 +94,7 @@ class Beat(NamedTuple):
         usual_s = max(pace_s, LEAST_S)
         return not pace_s or first * usual_s <= max(gap_s, LEAST_S) <= last * usual_s
 
-    def promising(self, since_s: float) -> bool:
+    def likely_steady(self, since_s: float) -> bool:
         """Return whether a few more repaints could prove that it has kept its pace since before a moment."""
         slow = (self.known_s or self.pace_s) >= LEAST_S
         return slow and self.since_s == math.inf and self.began_s <= since_s
@@ -118,7 +118,7 @@ _first, _last = attrgetter("first"), attrgetter("last")
 
 
 @dataclass(frozen=True)
-class Stir:
+class RepaintingArea:
     """A box that keeps repainting itself, with a rim of one tile. ``swift`` means too fast to be read.
 
     ``last_s`` is the time of its last repaint. ``varied`` says that it keeps changing its shape.
@@ -130,11 +130,11 @@ class Stir:
     varied: bool = False
 
 
-class Rhythms:
+class RepaintHistory:
     """The repaint history of one screen."""
 
     def __init__(self) -> None:
-        self._beats: dict[Tile, Beat] = {}
+        self._beats: dict[Tile, TileHistory] = {}
         self._expected: dict[Tile, float] = {}
         self._places: list[tuple[frozenset[Tile], float]] = []
         self._expecting_since_s = 0.0
@@ -163,7 +163,7 @@ class Rhythms:
         swift = {beat for beat in self._beats.values() if 0 < beat.known_s < LEAST_S}
         return any(beat.since_s == math.inf and not beat.late(now_s) for beat in swift)
 
-    def outgrown(self, tiles: Iterable[Tile]) -> None:
+    def forget_outgrown(self, tiles: Iterable[Tile]) -> None:
         """Forget places that were repainted together with a larger area than before: their content has changed."""
         changed = frozenset(tiles)
         whole = around(changed)
@@ -192,11 +192,11 @@ class Rhythms:
         followed the agent's input. ``untouched`` says that this process has sent no input at all, which suffices at an
         expected place.
         """
-        following: dict[Beat | None, Beat] = {None: Beat(last_s, alone=alone)}
+        following: dict[TileHistory | None, TileHistory] = {None: TileHistory(last_s, alone=alone)}
         for tile in tiles:
             beat, pace_s = self._beats.get(tile), self._expected.pop(tile, 0.0)
             if beat is None and pace_s and not self._overdue(pace_s, first_s):
-                self._beats[tile] = Beat.known(last_s, pace_s, alone=alone or untouched)
+                self._beats[tile] = TileHistory.known(last_s, pace_s, alone=alone or untouched)
                 continue
             if beat is not None and beat not in following:  # most tiles share the same history
                 by_itself = alone or (untouched and beat.known_s > 0)
@@ -208,13 +208,15 @@ class Rhythms:
         if len(self._beats) > MOST:
             self.forget()
 
-    def steady(self, since_s: float, now_s: float) -> tuple[Stir, ...]:
+    def steady(self, since_s: float, now_s: float) -> tuple[RepaintingArea, ...]:
         """Return the learned regions that kept their pace and place from before a moment until now."""
         return self._stirs(lambda beat: beat.since_s <= since_s and not beat.late(now_s))
 
-    def promising(self, since_s: float, now_s: float) -> tuple[Stir, ...]:
+    def likely_steady(self, since_s: float, now_s: float) -> tuple[RepaintingArea, ...]:
         """Return the regions of `steady`, and those that may soon join them."""
-        return self._stirs(lambda beat: (beat.since_s <= since_s or beat.promising(since_s)) and not beat.late(now_s))
+        return self._stirs(
+            lambda beat: (beat.since_s <= since_s or beat.likely_steady(since_s)) and not beat.late(now_s)
+        )
 
     def learned(self, now_s: float) -> list[tuple[Box, float]]:
         """Return the learned places, in whole tiles, and their paces in seconds, for the next process."""
@@ -222,10 +224,10 @@ class Rhythms:
         full = [piece for piece in self._pieces(found) if _is_full(piece)]
         return [(around(piece), median(self._beats[tile].pace_s for tile in piece)) for piece in full]
 
-    def _stirs(self, counts: Callable[[Beat], bool]) -> tuple[Stir, ...]:
+    def _stirs(self, counts: Callable[[TileHistory], bool]) -> tuple[RepaintingArea, ...]:
         found = frozenset(tile for tile, beat in self._beats.items() if counts(beat))
         return tuple(
-            Stir(
+            RepaintingArea(
                 around(piece).grown(TILE),
                 all(self._beats[tile].pace_s <= SWIFT_S for tile in piece),
                 max(self._beats[tile].last_s for tile in piece),

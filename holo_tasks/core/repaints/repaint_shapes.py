@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageChops
 
-from holo_tasks.core.repaints.repaint_rhythm import SAME_S, TILE, Stir
+from holo_tasks.core.repaints.repaint_rhythm import SAME_S, TILE, RepaintingArea
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.recheck import Sighting, part
 
@@ -27,7 +27,7 @@ MOST = 64
 """Most places that are remembered."""
 
 
-def unlike(before: Image.Image, now: Image.Image) -> bool:
+def have_different_shapes(before: Image.Image, now: Image.Image) -> bool:
     """Return whether two grayscale pictures of a place show things of different shapes."""
     one, other = _ink(before), _ink(now)
     boxes = [box for box in (one.getbbox(), other.getbbox()) if box is not None]
@@ -38,7 +38,7 @@ def unlike(before: Image.Image, now: Image.Image) -> bool:
     return sum(left != right for left, right in differ) > EDGE * larger
 
 
-class Shapes:
+class PlaceShapes:
     """The shapes that places of one screen had, and how often each changed."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Shapes:
         before, times = self._known.get(box, (now, 0))
         if len(self._known) >= MOST:
             self._known.clear()
-        self._known[box] = now, min(OFTEN, times + unlike(before, now))
+        self._known[box] = now, min(OFTEN, times + have_different_shapes(before, now))
 
     def vary(self, box: Box) -> bool:
         """Return whether a place keeps changing its shape."""
@@ -60,7 +60,7 @@ class Shapes:
         self._known.clear()
 
 
-class Doubts:
+class ShapeChanges:
     """Places whose shape changed since the picture that a comparison started from.
 
     Each must repaint once more to be trusted.
@@ -70,22 +70,24 @@ class Doubts:
         self._before = before
         self._doubted_since_s: dict[Box, float] = {}
 
-    def allayed(self, now: Sighting, stirs: Sequence[Stir]) -> tuple[Stir, ...]:
+    def with_same_shape(self, now: Sighting, areas: Sequence[RepaintingArea]) -> tuple[RepaintingArea, ...]:
         """Return the regions that still have their shape, or that were repainted again after their shape changed."""
-        return tuple(stir for stir in stirs if stir.swift or stir.varied or self._is_confirmed(now, stir))
+        return tuple(area for area in areas if area.swift or area.varied or self._is_confirmed(now, area))
 
-    def _is_confirmed(self, now: Sighting, stir: Stir) -> bool:
+    def _is_confirmed(self, now: Sighting, area: RepaintingArea) -> bool:
         pixels = now.pixels
         first, last = pixels.top, pixels.top + len(pixels.bgrx) // (4 * pixels.size.width)
-        inside = stir.box.grown(-TILE).intersection(Box(0, first, pixels.size.width, last - first))
+        inside = area.box.grown(-TILE).intersection(Box(0, first, pixels.size.width, last - first))
         if inside is None or self._before.pixels.size != pixels.size:
             return True
-        doubted_s = self._doubted_since_s.get(stir.box)
+        doubted_s = self._doubted_since_s.get(area.box)
         if doubted_s is None:
-            if not unlike(part(self._before.pixels, inside).convert("L"), part(pixels, inside).convert("L")):
+            if not have_different_shapes(
+                part(self._before.pixels, inside).convert("L"), part(pixels, inside).convert("L")
+            ):
                 return True
-            doubted_s = self._doubted_since_s[stir.box] = stir.last_s
-        return stir.last_s > doubted_s + SAME_S
+            doubted_s = self._doubted_since_s[area.box] = area.last_s
+        return area.last_s > doubted_s + SAME_S
 
 
 def _ink(picture: Image.Image) -> Image.Image:

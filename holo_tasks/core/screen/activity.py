@@ -32,7 +32,7 @@ class Activity:
     unseen: tuple[str, ...] = ()
 
     @property
-    def what_for(self) -> str:
+    def pending_work(self) -> str:
         """The work that was still in progress, with its address or program if known."""
         return f"{self.waiting_for} ({self.detail})" if self.detail else self.waiting_for
 
@@ -49,7 +49,7 @@ class Activity:
         return bool(self.waited_ns or self.waiting_for)
 
     @property
-    def nothing_came(self) -> bool:
+    def had_no_effect(self) -> bool:
         """Whether the last input certainly had no effect: no byte sent, no CPU time, no repaint."""
         return self.known and not (self.sent or self.computed or self.repainted)
 

@@ -89,7 +89,7 @@ class Axis:
         """Return the true value for a value from the model."""
         return (said - self.offset) / self.factor
 
-    def said(self, meant: float) -> float:
+    def before_correction(self, meant: float) -> float:
         """Return the coordinate that has to be said for one that is meant: the inverse of `corrected`."""
         return meant * self.factor + self.offset
 
@@ -105,7 +105,7 @@ class Correction:
     def changes(self) -> bool:
         return self.x.changes or self.y.changes
 
-    def told(self) -> list[str]:
+    def event_values(self) -> list[str]:
         """Return the correction in the form used by events: factor and offset across, then down."""
         return [f"{number:.6g}" for axis in (self.x, self.y) for number in (axis.factor, axis.offset)]
 
@@ -139,7 +139,7 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class Pressed:
+class ReceivedPresses:
     """The presses that a test window received, the pointer's position, and the window's box."""
 
     presses: tuple[Point, ...]
@@ -166,15 +166,19 @@ def toolkit_factor(application: str, pairs: Sequence[tuple[Box, Box]]) -> Toolki
     Each pair is the box of a window from the accessibility tree and its box from the X server. Only sizes are compared,
     because positions may be relative to the window. The factor must be the same for all windows and in both directions.
     """
-    sound = [(told, real) for told, real in pairs if told.width > 0 and told.height > 0 and real.area > 0]
+    sound = [
+        (reported, real) for reported, real in pairs if reported.width > 0 and reported.height > 0 and real.area > 0
+    ]
     if not sound:
         return None
-    ratios = [ratio for told, real in sound for ratio in (real.width / told.width, real.height / told.height)]
+    ratios = [
+        ratio for reported, real in sound for ratio in (real.width / reported.width, real.height / reported.height)
+    ]
     middle = statistics.median(ratios)
     for factor in (1.0, round(middle / SNAP) * SNAP, middle):
-        if LEAST_FACTOR <= factor <= LARGEST_FACTOR and all(_fits(told, real, factor) for told, real in sound):
-            before = max(_misfit(told, real, 1.0) for told, real in sound)
-            after = max(_misfit(told, real, factor) for told, real in sound)
+        if LEAST_FACTOR <= factor <= LARGEST_FACTOR and all(_fits(reported, real, factor) for reported, real in sound):
+            before = max(_misfit(reported, real, 1.0) for reported, real in sound)
+            after = max(_misfit(reported, real, factor) for reported, real in sound)
             return ToolkitFactor(
                 application=application, factor=round(factor, 4), samples=len(sound), before_px=before, after_px=after
             )

@@ -42,8 +42,8 @@ def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bo
         places += [(left, row[0], right, row[1]), (left, top, right, bottom)]
     for place in places:
         one, other = edges(old.crop(place)), edges(new.crop(place))
-        if has_lump(over(one, STRONG)) or has_lump(over(other, STRONG)):
-            return unlike(one, other)
+        if has_letter_sized_shape(over(one, STRONG)) or has_letter_sized_shape(over(other, STRONG)):
+            return show_different_letters(one, other)
     return False
 
 
@@ -75,19 +75,19 @@ def _between_lines(found: Image.Image, at: int) -> tuple[int, int]:
     return first, min((line for line in lines if line > at), default=found.width)
 
 
-def unlike(one: Image.Image, other: Image.Image) -> bool:
+def show_different_letters(one: Image.Image, other: Image.Image) -> bool:
     """Return whether two edge pictures (see `edges`) show different letters, for every shift in `SHIFTS`."""
     strong, weak = over(one, STRONG), over(one, WEAK)
     for across, down in SHIFTS:
         moved = ImageChops.offset(other, across, down)
         gone = ImageChops.subtract(strong, over(moved, WEAK))
         come = ImageChops.subtract(over(moved, STRONG), weak)
-        if not has_lump(ImageChops.lighter(gone, come)):
+        if not has_letter_sized_shape(ImageChops.lighter(gone, come)):
             return False
     return True
 
 
-def has_lump(mask: Image.Image) -> bool:
+def has_letter_sized_shape(mask: Image.Image) -> bool:
     """Return whether a mask has something that is as large as a letter in both directions."""
     joined = over(ImageOps.expand(mask, 2 * LUMP).filter(ImageFilter.BoxBlur(JOINED)), 1)
     return over(joined.filter(ImageFilter.BoxBlur(LUMP)), 255).getbbox() is not None

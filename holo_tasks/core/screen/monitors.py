@@ -23,7 +23,7 @@ class Monitor:
         return f"{self.number} {exact(self.name)} ({self.box}{', primary' if self.primary else ''})"
 
 
-def wanted_monitor(given: object) -> str:
+def monitor_option(given: object) -> str:
     """Return the given monitor name or number as text; empty if no monitor was given.
 
     Raises `InvalidUsage` for any other value.
@@ -44,6 +44,6 @@ def named_monitor(monitors: Sequence[Monitor], wanted: str) -> Monitor | None:
     return by_name or next((monitor for monitor in monitors if monitor.number == number), None)
 
 
-def told_monitors(monitors: Sequence[Monitor]) -> str:
+def monitor_list(monitors: Sequence[Monitor]) -> str:
     """Return one line that lists the monitors."""
     return ", ".join(map(str, monitors)) or "none"

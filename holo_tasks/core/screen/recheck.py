@@ -53,7 +53,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Pane:
+class StackedWindow:
     """A top-level window by its number, including its frame."""
 
     window: int
@@ -61,13 +61,13 @@ class Pane:
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class WindowStack:
     """The windows on a screen, the lowest first, and the number of the focused one (0 for none)."""
 
-    panes: tuple[Pane, ...] = ()
+    panes: tuple[StackedWindow, ...] = ()
     focus: int = 0
 
-    def under(self, at: Point) -> Pane | None:
+    def under(self, at: Point) -> StackedWindow | None:
         """Return the topmost window at a point, or ``None``."""
         return next((pane for pane in reversed(self.panes) if pane.box.contains(at)), None)
 
@@ -77,11 +77,11 @@ class Sighting:
     """The pixels and windows of a screen at one moment."""
 
     pixels: Pixels
-    windows: Arrangement
+    windows: WindowStack
 
 
 @dataclass(frozen=True)
-class Aim:
+class InputTarget:
     """The target of input: the points at which the pointer acts or, without points, the focused window.
 
     ``clicked`` is the last click into that window, if known.
@@ -97,20 +97,20 @@ target point.
 """
 
 
-def aim(gesture: Gesture, clicked: Point | None = None) -> Aim | None:
+def aim(gesture: Gesture, clicked: Point | None = None) -> InputTarget | None:
     """Return the target of a gesture, or ``None`` if it presses nothing."""
     match gesture:
         case Click(at=Point() as at) | Scroll(at=Point() as at) | Write(at=Point() as at):
-            return Aim((at,))
+            return InputTarget((at,))
         case Drag(start, end):
-            return Aim((start, end))
+            return InputTarget((start, end))
         case Write() | Hotkey() | HoldAndTap():
-            return Aim(clicked=clicked)
+            return InputTarget(clicked=clicked)
         case _:
             return None
 
 
-def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None = None) -> str:
+def moved(before: Sighting, now: Sighting, where: InputTarget, restless: Restless | None = None) -> str:
     """Return a short description of a change at the target; empty if the input may be sent."""
     if before.pixels.size != now.pixels.size:
         return "the screen has another size"
@@ -127,7 +127,7 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
         if _difference(before, now, Box.near(point, NEAR, NEAR).cut_to(screen)).getbbox() is not None:
             return "it looks different there"
     for area in areas(now, where):
-        left = stirred(before, now, area) - (restless or {}).get(area, frozenset())
+        left = changed_columns(before, now, area) - (restless or {}).get(area, frozenset())
         if left and where.points and not _is_caret(before, now, area, left):
             return "its row looks different"
         if left and not where.points and (different := _window_change(before, now, where.clicked, area, left)):
@@ -135,7 +135,7 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
     return ""
 
 
-def stirred_in(before: Sighting, now: Sighting, boxes: Iterable[Box], but: Iterable[Box] = ()) -> bool:
+def has_changed(before: Sighting, now: Sighting, boxes: Iterable[Box], but: Iterable[Box] = ()) -> bool:
     """Return whether any of these boxes looks different. Text carets and the boxes ``but`` do not count."""
     if before.pixels.size != now.pixels.size:
         return True
@@ -164,37 +164,37 @@ def _window_change(before: Sighting, now: Sighting, clicked: Point | None, area:
         return ""
     screen = Box.whole(now.pixels.size)
     for box in (Box.near(clicked, NEAR, NEAR).cut_to(screen), _row_box(clicked, area)):
-        columns = stirred(before, now, box) & left
+        columns = changed_columns(before, now, box) & left
         if columns and not _is_caret(before, now, box, columns):
             return "it looks different there"
     return ""
 
 
-def areas(now: Sighting, where: Aim) -> list[Box]:
+def areas(now: Sighting, where: InputTarget) -> list[Box]:
     """Return the areas to compare besides the points: their rows, as wide as their windows, or the focused window."""
     screen = Box.whole(now.pixels.size)
     if where.points:
         panes = [(point, now.windows.under(point)) for point in where.points]
         return [_row_box(point, pane.box.cut_to(screen) if pane else screen) for point, pane in panes]
-    return [keyed(now.windows, screen)]
+    return [focused_box(now.windows, screen)]
 
 
-def keyed(windows: Arrangement, screen: Box) -> Box:
+def focused_box(windows: WindowStack, screen: Box) -> Box:
     """Return the box of the focused window, or the whole screen if it is unknown."""
     boxes = [pane.box for pane in windows.panes if pane.window == windows.focus]
     return boxes[0].cut_to(screen) if boxes else screen
 
 
-def rows(windows: Arrangement, size: Size, where: Aim) -> tuple[int, int]:
+def rows(windows: WindowStack, size: Size, where: InputTarget) -> tuple[int, int]:
     """Return the first row of the screen to compare and the row after the last."""
     screen = Box.whole(size)
-    boxes = [Box(0, point.y, 1, 1) for point in where.points] or [keyed(windows, screen)]
+    boxes = [Box(0, point.y, 1, 1) for point in where.points] or [focused_box(windows, screen)]
     reach = max(NEAR, ROW + CARET_TALL)
     first, last = min(box.top for box in boxes) - reach, max(box.bottom for box in boxes) + reach
     return max(0, first), min(size.height, last)
 
 
-def stirred(before: Sighting, now: Sighting, area: Box) -> frozenset[int]:
+def changed_columns(before: Sighting, now: Sighting, area: Box) -> frozenset[int]:
     """Return the columns of the screen with a difference inside an area."""
     across, _ = _difference(before, now, area).getprojection()
     return frozenset(area.left + x for x, differs in enumerate(across) if differs)
@@ -242,5 +242,5 @@ def _row_box(point: Point, inside: Box) -> Box:
     return Box(inside.left, point.y - ROW, inside.width, 2 * ROW + 1).cut_to(inside)
 
 
-def _window_number(pane: Pane | None) -> int:
+def _window_number(pane: StackedWindow | None) -> int:
     return pane.window if pane else 0

@@ -75,7 +75,7 @@ class _Remote:
         """The address of the screen, as host:port."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
-    def told(self) -> dict[str, Any]:
+    def to_message(self) -> dict[str, Any]:
         """Return the settings, including the password, for the process that starts the client.
 
         Pass them to no other process.
@@ -142,8 +142,8 @@ class Rdp(_Remote):
 Remote: TypeAlias = Vnc | Rdp
 
 
-def of_told(told: dict[str, Any]) -> Remote:
-    """Return the settings from the result of ``told``."""
+def from_message(told: dict[str, Any]) -> Remote:
+    """Return the settings from the result of ``to_message``."""
     values = dict(told)
     kind = {one.kind: one for one in (Vnc, Rdp)}[values.pop("kind")]
     made: Remote = kind(**values)
@@ -172,7 +172,7 @@ def not_typed(characters: str, *, client: str, can_paste: bool) -> str:
     )
 
 
-def lost(place: str) -> str:
+def limits_warning(place: str) -> str:
     """Return the warning about the limits of a remote screen, which is shown once to the user who runs the agent."""
     return (
         f"The screen is that of another machine ({place}). The owners and elements of its windows are not known "

@@ -30,7 +30,7 @@ LETTERS, FULL, RIM = 96, 0.9, 8
 Span = tuple[int, int]
 
 
-def written(picture: Image.Image) -> Image.Image:
+def content_mask(picture: Image.Image) -> Image.Image:
     """Return a mask of the text and icons in a picture, without vertical lines taller than a row."""
     return _without_tall_lines(over(edges(picture), WEAK))
 

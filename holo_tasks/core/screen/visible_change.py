@@ -14,7 +14,7 @@ from PIL import Image, ImageChops, ImageDraw
 
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.core.screen.likeness import edges, has_lump, over, unlike
+from holo_tasks.core.screen.likeness import edges, has_letter_sized_shape, over, show_different_letters
 from holo_tasks.core.screen.recheck import CARET_SHORT, CARET_TALL, CARET_WIDE
 from holo_tasks.core.screen.verdicts import changed_box
 
@@ -63,7 +63,9 @@ def effect_tiles(before: Frame, now: Frame, pressed: Sequence[Point], written: P
     for point in pressed:
         at = Point(point.x - area.left, point.y - area.top)
         look = _look(mask, at)
-        if look is not None and not unlike(edges(old.crop(look.corners)), edges(new.crop(look.corners))):
+        if look is not None and not show_different_letters(
+            edges(old.crop(look.corners)), edges(new.crop(look.corners))
+        ):
             _erase(mask, look)
     found: set[Tile] = set()
     spots = _spots(_touched(mask, area))
@@ -148,7 +150,7 @@ def _is_effect(mask: Image.Image, box: Box, pressed: Sequence[Point]) -> bool:
     inside = mask.crop(bounds.corners)
     if inside.histogram()[255] < FEW or any(_is_tip(inside, bounds, point) for point in pressed):
         return False
-    return max(bounds.width, bounds.height) < RING or has_lump(inside)
+    return max(bounds.width, bounds.height) < RING or has_letter_sized_shape(inside)
 
 
 def _is_tip(inside: Image.Image, bounds: Box, pointer: Point) -> bool:

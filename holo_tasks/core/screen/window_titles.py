@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holo_tasks.core.elements.known_elements import Tell
+from holo_tasks.core.elements.known_elements import TextFilter
 from holo_tasks.core.screen.frame import Frame, Mask, OnScreen
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.texts.visible_text import one_line
@@ -30,16 +30,18 @@ def titles_on(frame: Frame, region: Box | None = None) -> tuple[str, ...] | None
     return tuple(dict.fromkeys(one_line(title, LONGEST) for _, title in _with_visible_title(frame.windows, area)))
 
 
-def told_titles(frame: Frame, region: Box | None, masks: Sequence[Mask], tell: Tell) -> list[str]:
-    """Return the titles that may leave this machine: those of unmasked windows, filtered by ``tell``."""
+def shareable_titles(frame: Frame, region: Box | None, masks: Sequence[Mask], text_filter: TextFilter) -> list[str]:
+    """Return the titles that may leave this machine: those of unmasked windows, filtered by ``text_filter``."""
     area = region or frame.monitor or Box.whole(frame.size)
     windows = _with_visible_title(frame.windows or (), area)
     # Cut after filtering: the filter does not recognize a secret that was cut.
-    told = (tell(one_line(title, LONGEST)) for window, title in windows if may_be_told(window.box, area, masks))
-    return list(dict.fromkeys(one_line(title, CHARACTERS) for title in told if title))[:MOST]
+    reported = (
+        text_filter(one_line(title, LONGEST)) for window, title in windows if may_leave(window.box, area, masks)
+    )
+    return list(dict.fromkeys(one_line(title, CHARACTERS) for title in reported if title))[:MOST]
 
 
-def may_be_told(box: Box, area: Box, masks: Sequence[Mask]) -> bool:
+def may_leave(box: Box, area: Box, masks: Sequence[Mask]) -> bool:
     """Return whether a window's title may leave this machine.
 
     Most of the window must be in the area that the agent sees, and not masked. No mask may touch its title, which some

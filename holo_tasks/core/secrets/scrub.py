@@ -86,7 +86,7 @@ class Scrubber:
     def __repr__(self) -> str:
         return f"Scrubber({len(self._names)} secrets)"
 
-    def finds(self, text: str) -> bool:
+    def may_hold(self, text: str) -> bool:
         """Return whether a text may hold a value; false is certain."""
         if not self:
             return False
@@ -101,7 +101,7 @@ class Scrubber:
 
     def text(self, text: str) -> str:
         """Return a text with placeholders and marks instead of values."""
-        if not self.finds(text):
+        if not self.may_hold(text):
             return text
         found = self._found(text)
         if DIGEST.fullmatch(text):
@@ -114,19 +114,19 @@ class Scrubber:
         Field names, numbers and literals of JSON stay, and so do texts for which ``fixed`` is true. Otherwise a value
         that looks like a number or a keyword would change or break the text's meaning.
         """
-        if not self.finds(text):
+        if not self.may_hold(text):
             return text
         if across := list(_places(text, self._across)):
             # A value with JSON punctuation may cross the boundary of an object.
             found = [one for one in self._found(text) if any(one[0] < end and at < one[1] for at, end, _ in across)]
             text = self._with_marks(text, found)
-        told, at = "", 0
+        reported, at = "", 0
         for start, end, value in _objects(text):
             kept = self.plain(value, fixed)
-            told += self.text(text[at:start])
-            told += text[start:end] if kept == value else _as_json(kept)
+            reported += self.text(text[at:start])
+            reported += text[start:end] if kept == value else _as_json(kept)
             at = end
-        return told + self.text(text[at:])
+        return reported + self.text(text[at:])
 
     def plain(self, value: Any, fixed: Fixed | None = None, *, name: str = "") -> Any:
         """Return JSON types with values replaced in their strings.
@@ -163,11 +163,11 @@ class Scrubber:
         ]
         if known:
             found = [one for one in found if not any(a <= one[0] and one[1] <= b for a, b in known)]
-        told, at = "", 0
+        reported, at = "", 0
         for start, end, mark in _merged(found):
-            told += text[at:start] + mark
+            reported += text[at:start] + mark
             at = end
-        return told + text[at:]
+        return reported + text[at:]
 
 
 def is_picture(url: str) -> bool:

@@ -110,16 +110,21 @@ def _from_address(text: str, name: str) -> Totp:
     """Parse an address. `pyotp.parse_uri` rejects the shorter seeds."""
     try:
         address = urlsplit(text)
-        told = dict(parse_qsl(address.query, strict_parsing=True))
-        digits, period_s = int(told.get("digits", 6)), int(told.get("period", 30))
+        reported = dict(parse_qsl(address.query, strict_parsing=True))
+        digits, period_s = int(reported.get("digits", 6)), int(reported.get("period", 30))
     except ValueError:
         raise _bad_seed(name, _MALFORMED_ADDRESS) from None
-    algorithm = told.get("algorithm", "SHA1").upper()
-    if address.netloc.lower() != "totp" or "encoder" in told or algorithm not in _ALGORITHMS or digits not in _DIGITS:
+    algorithm = reported.get("algorithm", "SHA1").upper()
+    if (
+        address.netloc.lower() != "totp"
+        or "encoder" in reported
+        or algorithm not in _ALGORITHMS
+        or digits not in _DIGITS
+    ):
         raise _bad_seed(name, "its codes are not time-based codes of 6 to 8 digits (RFC 6238)")
-    if "secret" not in told:
+    if "secret" not in reported:
         raise _bad_seed(name, _MALFORMED_ADDRESS)
-    return Totp(_normalized(told["secret"]), digits, period_s, algorithm)
+    return Totp(_normalized(reported["secret"]), digits, period_s, algorithm)
 
 
 def _normalized(seed: str) -> str:

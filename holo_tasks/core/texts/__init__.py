@@ -1,7 +1,7 @@
 """Handling of texts from outside, and comparison of values that programs write differently.
 
-Text from outside is quoted to a model between marks that it cannot contain (`outside`).
+Text from outside is quoted to a model between marks that it cannot contain (`outside_text`).
 
-`outside` treats text as data, `printable` makes it safe for a terminal, `typed_text` compares a typed text with its
-field. The package imports `core` and `core.input`.
+`outside_text` treats text as data, `printable` makes it safe for a terminal, `typed_text` compares a typed text with
+its field. The package imports `core` and `core.input`.
 """

@@ -19,7 +19,7 @@ class Problem(NamedTuple):
         """The path with dots between its parts; empty for the whole value."""
         return ".".join(map(str, self.path))
 
-    def told(self, whole: str = "") -> str:
+    def text(self, whole: str = "") -> str:
         """Return the place and the message. ``whole`` is the name of the whole value, used if the place is empty."""
         place = self.place or whole
         return f"{place}: {self.what}" if place else self.what

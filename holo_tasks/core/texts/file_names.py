@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-from holo_tasks.core.texts.outside import defused
+from holo_tasks.core.texts.outside_text import defused
 from holo_tasks.core.texts.visible_text import is_hidden
 
 PARTIAL = (".crdownload", ".part", ".partial", ".download", ".opdownload", ".tmp")
@@ -18,7 +18,7 @@ _FORBIDDEN = frozenset('/\\:*?"<>|')
 _UNNAMED = "file"
 
 
-def is_meant(name: str, pattern: str) -> bool:
+def matches(name: str, pattern: str) -> bool:
     """Return whether a file name matches a shell pattern.
 
     Hidden files, such as lock files of office programs, and partial downloads match only if the pattern has the same

@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from holo_tasks.core.input.gestures import Write
-from holo_tasks.core.texts.outside import defused, is_placeholder
+from holo_tasks.core.texts.outside_text import defused, is_placeholder
 from holo_tasks.core.texts.same_value import is_rounded, numbers_of, same_date, same_number, signs_of
 from holo_tasks.core.texts.visible_text import one_line
 

@@ -1,20 +1,20 @@
 """Read a desktop's monitors and setting for a calibration, and measure clicks on a test window.
 
-`Measured` is a mixin of `desktop.Desktop`.
+`CalibrationMixin` is a mixin of `desktop.Desktop`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holo_tasks.core.screen.calibration import Pressed, Setting
+from holo_tasks.core.screen.calibration import ReceivedPresses, Setting
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.monitors import Monitor
 from holo_tasks.desktop.session.child import Child
 
 
-class Measured:
+class CalibrationMixin:
     """The calibration methods of `Desktop`, which defines how its child process is reached."""
 
     _borrowed: str
@@ -36,20 +36,20 @@ class Measured:
         child = self._running()
         async with child.turn:
             answer = await child.ask("monitors")
-        return [Monitor(**{**told, "box": Box(**told["box"])}) for told in answer["monitors"]]
+        return [Monitor(**{**reply, "box": Box(**reply["box"])}) for reply in answer["monitors"]]
 
     async def setting(self) -> Setting:
         """Return the conditions under which a calibration of this desktop is valid."""
         child = self._running()
         async with child.turn:
-            told = (await child.ask("setting"))["setting"]
+            reply = (await child.ask("setting"))["setting"]
         frame = await self.look()
         area = frame.monitor or Box.whole(frame.size)
         return Setting(
             display=self._borrowed or "virtual",
             area=(area.left, area.top, area.width, area.height),
             screen=(frame.size.width, frame.size.height),
-            **told,
+            **reply,
         )
 
     async def open_target(self, points: Sequence[Point]) -> None:
@@ -59,12 +59,14 @@ class Measured:
             self._refuse_held()
             await child.ask("open_target", points=[[point.x, point.y] for point in points])
 
-    async def target(self) -> Pressed:
+    async def target(self) -> ReceivedPresses:
         """Return the presses on the test window since the last call, the pointer's position and the window's box."""
         child = self._running()
         async with child.turn:
-            told = (await child.ask("target"))["target"]
-        return Pressed(tuple(Point(*at) for at in told["presses"]), Point(*told["pointer"]), Box(*told["box"]))
+            reply = (await child.ask("target"))["target"]
+        return ReceivedPresses(
+            tuple(Point(*at) for at in reply["presses"]), Point(*reply["pointer"]), Box(*reply["box"])
+        )
 
     async def close_target(self) -> None:
         """Close the test window; do nothing if it is closed already."""

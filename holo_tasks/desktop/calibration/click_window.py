@@ -1,7 +1,7 @@
 """Show a test window that records where clicks land, and describe the conditions of a calibration.
 
-The window covers the whole area in which input is allowed, so that a misplaced click reaches no program. `Targets` is
-the main class; `x_session` uses it.
+The window covers the whole area in which input is allowed, so that a misplaced click reaches no program. `ClickWindows`
+is the main class; `x_session` uses it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.visible_text import one_line
 from holo_tasks.desktop.x11.windows import box as box_of
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 GROUND, INK = 0xE8E8E8, 0x202020
 ARM, THICK = 12, 3
@@ -25,25 +25,25 @@ PLAIN_DPI = 96.0
 _EVENTS = xcffib.xproto.EventMask.ButtonPress | xcffib.xproto.EventMask.Exposure
 
 
-class Targets:
+class ClickWindows:
     """The open test window of one display, if any. ``area`` returns the box that a new one covers."""
 
     def __init__(self, display: str, area: Callable[[], Box]) -> None:
         self._display = display
         self._area = area
-        self._open: Target | None = None
+        self._open: ClickWindow | None = None
 
     def open(self, points: Sequence[Point]) -> dict[str, Any]:
-        """Replace the test window by a new one with crosses at ``points``; return the values of `told`."""
+        """Replace the test window by a new one with crosses at ``points``; return the values of `measurement`."""
         self.close()
-        self._open = Target(self._display, self._area(), points)
-        return self.told()
+        self._open = ClickWindow(self._display, self._area(), points)
+        return self.measurement()
 
-    def told(self) -> dict[str, Any]:
-        """Return the values of `Target.told`. Raises `InvalidUsage` if no test window is open."""
+    def measurement(self) -> dict[str, Any]:
+        """Return the values of `ClickWindow.measurement`. Raises `InvalidUsage` if no test window is open."""
         if self._open is None:
             raise InvalidUsage("There is no target: open one first.")
-        return self._open.told()
+        return self._open.measurement()
 
     def close(self) -> None:
         """Close the test window, if it is open."""
@@ -52,11 +52,11 @@ class Targets:
             self._open = None
 
 
-class Target:
+class ClickWindow:
     """A plain window with crosses, which receives its presses over its own X connection."""
 
     def __init__(self, display: str, area: Box, points: Sequence[Point]) -> None:
-        self._link = XLink(display)
+        self._link = XConnection(display)
         self._crosses = [_cross(point, area) for point in points]
         core, cw = self._link.conn.core, xcffib.xproto.CW
         self.window = int(self._link.conn.generate_id())
@@ -84,7 +84,7 @@ class Target:
         core.FreeGC(context)
         return int(pixmap)
 
-    def told(self) -> dict[str, Any]:
+    def measurement(self) -> dict[str, Any]:
         """Return the presses since the last call, the pointer's position and the window's box, in screen pixels."""
         self._link.sync()
         presses = []
@@ -112,7 +112,7 @@ def _cross(point: Point, area: Box) -> list[Any]:
     return [xcffib.xproto.RECTANGLE.synthetic(*arm) for arm in (across, down)]
 
 
-def setting(link: XLink, environment: Mapping[str, str]) -> dict[str, Any]:
+def setting(link: XConnection, environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the conditions under which a calibration is valid: the scaling settings and the window manager."""
     dpi = dpi_of(link.text(link.root, "RESOURCE_MANAGER"))
     scalings = {"Xft.dpi": f"{dpi:g}"} if dpi is not None else {}
@@ -142,7 +142,7 @@ def scale_of(resources: str) -> float:
     return 1.0 if dpi is None else round(dpi / PLAIN_DPI, 3)
 
 
-def _manager(link: XLink) -> str:
+def _manager(link: XConnection) -> str:
     for window in link.numbers(link.root, "_NET_SUPPORTING_WM_CHECK"):
         try:
             return one_line(link.text(window, "_NET_WM_NAME"), 80)

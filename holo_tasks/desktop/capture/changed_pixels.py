@@ -1,6 +1,7 @@
 """Find the parts of repainted areas whose pixels changed.
 
-Programs repaint more than they change: a browser repaints a whole column for one line. `Redrawn` is the main class.
+Programs repaint more than they change: a browser repaints a whole column for one line. `ChangedPixels` is the main
+class.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from PIL import Image, ImageChops
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.capture.repaints import KEPT
 from holo_tasks.desktop.capture.settle import Repaint
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 SMALLEST = 64
 """Boxes of changes are split until both sides have at most this many pixels."""
 
 
-class Redrawn:
+class ChangedPixels:
     """The last picture of one screen, and the boxes that changed since, with their times."""
 
-    def __init__(self, link: XLink) -> None:
+    def __init__(self, link: XConnection) -> None:
         self._link = link
         self._known: Image.Image | None = None
         self._until_ns = 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from holo_tasks.desktop.capture.repaints import Repaints
 from holo_tasks.desktop.x11 import windows
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 FIRST_SERIAL = 0xE0000000
 """First number of a ping. The program returns the number to the root window, where the window manager reads it as well.
@@ -36,10 +36,10 @@ class Ping:
     sent_ns: int
 
 
-class Pulse:
+class Pinger:
     """Sends pings over one connection. `Repaints` receives the answers."""
 
-    def __init__(self, link: XLink, repaints: Repaints) -> None:
+    def __init__(self, link: XConnection, repaints: Repaints) -> None:
         self._link = link
         self._repaints = repaints
         self._serial = FIRST_SERIAL

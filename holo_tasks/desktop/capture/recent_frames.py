@@ -1,6 +1,6 @@
 """Keep the last pictures of a screen, and compare the screen with one of them right before input.
 
-`Remembered` is the main class. It compares raw pixels in the process that owns the screen. Only the fact that
+`RecentFrames` is the main class. It compares raw pixels in the process that owns the screen. Only the fact that
 something differs leaves that process.
 """
 
@@ -17,27 +17,27 @@ from PIL import Image
 
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.input.gestures import Click, Gesture, Write
-from holo_tasks.core.repaints.repaint_exemptions import Calm
-from holo_tasks.core.repaints.repaint_rhythm import Stir
-from holo_tasks.core.repaints.repaint_shapes import Doubts
+from holo_tasks.core.repaints.repaint_exemptions import RepaintExemptions
+from holo_tasks.core.repaints.repaint_rhythm import RepaintingArea
+from holo_tasks.core.repaints.repaint_shapes import ShapeChanges
 from holo_tasks.core.screen.flicker import shown, unread
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.recheck import (
     CARET_TALL,
-    Aim,
-    Arrangement,
-    Pane,
+    InputTarget,
     Restless,
     Sighting,
+    StackedWindow,
+    WindowStack,
     aim,
     areas,
+    has_changed,
     moved,
     rows,
-    stirred_in,
 )
 from holo_tasks.desktop.capture.screen import Picture, Screen
 from holo_tasks.desktop.input.gate import Gate
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 MOST_BYTES, FEWEST = 16 * 1024 * 1024, 4
 """Most bytes of stored pictures, and the number of pictures that are kept even above it."""
@@ -52,23 +52,23 @@ HOLD_S = 3.0
 VIEWABLE = 2
 
 
-class Watch(Protocol):
+class RepaintingAreas(Protocol):
     """The self-repainting areas of a screen, as `repaint_watch.RepaintWatch` learns them."""
 
     def acts(self) -> None:
         """Record that from now on repaints may be effects of input."""
 
-    def steady(self, since_s: float) -> tuple[Stir, ...]:
+    def steady(self, since_s: float) -> tuple[RepaintingArea, ...]:
         """Return the areas that are known to have repainted themselves from before ``since_s`` until now."""
 
-    def promising(self, since_s: float) -> tuple[Stir, ...]:
+    def likely_steady(self, since_s: float) -> tuple[RepaintingArea, ...]:
         """Return the areas of `steady`, and those that would join them after a few more repaints."""
 
 
-class Remembered:
+class RecentFrames:
     """The last pictures of a screen by their numbers, which frames carry. Equal pictures share a number."""
 
-    def __init__(self, link: XLink, screen: Screen, gate: Gate, watch: Watch) -> None:
+    def __init__(self, link: XConnection, screen: Screen, gate: Gate, watch: RepaintingAreas) -> None:
         self._link = link
         self._screen = screen
         self._gate = gate
@@ -77,7 +77,7 @@ class Remembered:
         self.arranged_s = 0.0
         """When `arrange` was called last (`time.monotonic`)."""
         self._last = 0
-        self._windows = Arrangement()
+        self._windows = WindowStack()
         self._clicked: tuple[Point, int] | None = None
         self._under: dict[Point | None, int] = {}
 
@@ -122,10 +122,10 @@ class Remembered:
             self._compare(number, where, held)
         self._watch.acts()
 
-    def _compare(self, number: int, where: Aim, held: Sequence[Box]) -> None:
+    def _compare(self, number: int, where: InputTarget, held: Sequence[Box]) -> None:
         windows = self._arranged(where)
         if not where.points and self._clicked is not None and self._clicked[1] == windows.focus:
-            where = Aim(clicked=self._clicked[0])
+            where = InputTarget(clicked=self._clicked[0])
         about = "click" if where.points else "type"
         if (kept := self._kept.get(number)) is None:
             raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
@@ -134,9 +134,11 @@ class Remembered:
         if why := self._await(before, kept.seen_s, now, where, held):
             raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
 
-    def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim, held: Sequence[Box] = ()) -> str:
+    def _await(
+        self, before: Sighting, seen_s: float, now: Sighting, where: InputTarget, held: Sequence[Box] = ()
+    ) -> str:
         """Wait until a screen is as before, apart from self-repainting areas; return the difference that stays."""
-        until, doubts = time.monotonic() + PATIENCE_S, Doubts(before)
+        until, doubts = time.monotonic() + PATIENCE_S, ShapeChanges(before)
         looks: list[Mapping[Box, Image.Image]] = []
         while why := self._difference_at_aim(before, seen_s, now, where, doubts) or self._difference_in_held(
             before, seen_s, held
@@ -152,7 +154,9 @@ class Remembered:
             looks.append({area: shown(now, area) for area in areas(now, where)} if where.points else {})
         return why
 
-    def _await_rhythm(self, before: Sighting, seen_s: float, where: Aim, held: Sequence[Box], doubts: Doubts) -> str:
+    def _await_rhythm(
+        self, before: Sighting, seen_s: float, where: InputTarget, held: Sequence[Box], doubts: ShapeChanges
+    ) -> str:
         """Go on waiting while every difference may soon count as self-repainting; return the difference that stays."""
         until = time.monotonic() + HOLD_S - PATIENCE_S
         while True:
@@ -162,36 +166,36 @@ class Remembered:
             )
             if not why or time.monotonic() >= until:
                 return why
-            calm, stirs = Calm(before, where), self._watch.promising(seen_s)
-            hopeful = not moved(before, calm.calmed(now, stirs), where)
-            if not hopeful or self._difference_in_held(before, seen_s, held, stirs):
+            exemptions, areas = RepaintExemptions(before, where), self._watch.likely_steady(seen_s)
+            hopeful = not moved(before, exemptions.without_repaints(now, areas), where)
+            if not hopeful or self._difference_in_held(before, seen_s, held, areas):
                 return why
             self._gate.sleep(NAP_S)
 
     def _difference_in_held(
-        self, before: Sighting, seen_s: float, held: Sequence[Box], stirs: Iterable[Stir] | None = None
+        self, before: Sighting, seen_s: float, held: Sequence[Box], areas: Iterable[RepaintingArea] | None = None
     ) -> str:
         """Return a reason if one of the ``held`` boxes looks different, apart from self-repainting areas.
 
-        ``stirs`` are those areas; by default the known ones. Returns an empty string if the boxes are equal.
+        ``areas`` are those areas; by default the known ones. Returns an empty string if the boxes are equal.
         """
         if not held:
             return ""
         around = Box.around(held).cut_to(Box.whole(self._screen.size))
         first, last = max(0, around.top - CARET_TALL), min(self._screen.size.height, around.bottom + CARET_TALL)
         now = Sighting(self._screen.strip(first, last), before.windows)
-        if not stirred_in(before, now, held):
+        if not has_changed(before, now, held):
             return ""
-        steady = [stir.box for stir in (self._watch.steady(seen_s) if stirs is None else stirs)]
-        return "what item it is about looks different" if stirred_in(before, now, held, steady) else ""
+        steady = [area.box for area in (self._watch.steady(seen_s) if areas is None else areas)]
+        return "what item it is about looks different" if has_changed(before, now, held, steady) else ""
 
     def _difference_at_aim(
         self,
         before: Sighting,
         seen_s: float,
         now: Sighting,
-        where: Aim,
-        doubts: Doubts,
+        where: InputTarget,
+        doubts: ShapeChanges,
         restless: Restless | None = None,
     ) -> str:
         """Return the difference between two looks, or an empty string.
@@ -200,12 +204,12 @@ class Remembered:
         """
         if not moved(before, now, where):
             return ""
-        stirs, calm = doubts.allayed(now, self._watch.steady(seen_s)), Calm(before, where)
-        if why := moved(before, calm.calmed(now, stirs), where, restless):
+        areas, exemptions = doubts.with_same_shape(now, self._watch.steady(seen_s)), RepaintExemptions(before, where)
+        if why := moved(before, exemptions.without_repaints(now, areas), where, restless):
             return why
         # Finding the self-repainting areas took a moment, so the screen is captured once more.
         now = self._sighting(where, self._arranged(where))
-        return moved(before, calm.calmed(now, stirs), where, restless)
+        return moved(before, exemptions.without_repaints(now, areas), where, restless)
 
     def same_window(self, at: Point | None) -> None:
         """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""
@@ -213,7 +217,7 @@ class Remembered:
             where = "has the keyboard" if at is None else "is there"
             raise ScreenChanged(f"The screen changed at the last moment: another window {where}. Nothing was done.")
 
-    def _arranged(self, where: Aim) -> Arrangement:
+    def _arranged(self, where: InputTarget) -> WindowStack:
         """Return the windows, and record first those that the input would reach.
 
         `same_window` compares with these, so it notices a window that appears in between.
@@ -223,7 +227,7 @@ class Remembered:
         self._under = under or {None: windows.focus}
         return windows
 
-    def _sighting(self, where: Aim, windows: Arrangement) -> Sighting:
+    def _sighting(self, where: InputTarget, windows: WindowStack) -> Sighting:
         """Capture the rows that matter, after the windows were read: a window that appears is then in the picture."""
         return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
 
@@ -234,7 +238,7 @@ class _StoredPicture:
     Compressed, a picture of a program takes a hundredth of the memory.
     """
 
-    def __init__(self, picture: Picture, windows: Arrangement, seen_s: float) -> None:
+    def __init__(self, picture: Picture, windows: WindowStack, seen_s: float) -> None:
         self.windows = windows
         self.seen_s = seen_s
         self._size = picture.size
@@ -276,7 +280,7 @@ def _unreadable_columns(before: Sighting, looks: Sequence[Mapping[Box, Image.Ima
     }
 
 
-def arrangement(link: XLink) -> Arrangement:
+def arrangement(link: XConnection) -> WindowStack:
     """Return the visible children of the root window, lowest first, and the one with the focus.
 
     All requests are sent before the first reply is waited for.
@@ -294,11 +298,11 @@ def arrangement(link: XLink) -> Arrangement:
             continue
         if shown:
             border = 2 * place.border_width
-            panes.append(Pane(window, Box(place.x, place.y, place.width + border, place.height + border)))
-    return Arrangement(tuple(panes), top_at(link, None))
+            panes.append(StackedWindow(window, Box(place.x, place.y, place.width + border, place.height + border)))
+    return WindowStack(tuple(panes), top_at(link, None))
 
 
-def top_at(link: XLink, at: Point | None) -> int:
+def top_at(link: XConnection, at: Point | None) -> int:
     """Return the child of the root window that gets a press at a point or, without one, the keys; zero for none."""
     core = link.conn.core
     try:

@@ -22,12 +22,12 @@ from pathlib import Path
 from xcffib.xproto import Atom, PropMode
 
 from holo_tasks.core.errors import HoloError
-from holo_tasks.core.repaints.known_repaints import MOST_BYTES, KnownPlace, placed, read, still_there, told
+from holo_tasks.core.repaints.known_repaints import MOST_BYTES, KnownPlace, placed, read, still_there, to_text
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop.capture.recent_frames import arrangement
 from holo_tasks.desktop.capture.repaint_watch import RepaintWatch
 from holo_tasks.desktop.capture.repaints import Repaints
-from holo_tasks.desktop.x11.x_connection import Gone, Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Gone, Refused, XConnection
 from holo_tasks.machine.clock import boot_s
 from holo_tasks.machine.home import holo_home
 from holo_tasks.machine.private import open_private, private_folder
@@ -41,19 +41,19 @@ _FAILS = (HoloError, OSError, ValueError, *Refused, *Gone)
 """Errors that are ignored, because the stored areas are optional: without them each process learns the areas itself."""
 
 
-def begin_watch(link: XLink, repaints: Repaints, away: Callable[[], bool], *, lasts: bool) -> RepaintWatch:
+def begin_watch(link: XConnection, repaints: Repaints, away: Callable[[], bool], *, lasts: bool) -> RepaintWatch:
     """Start a repaint watch over its own connection.
 
     With ``lasts`` it starts with the stored areas, and stores the learned areas at its end.
     """
-    watch = RepaintWatch(repaints, XLink(link.display), away)
+    watch = RepaintWatch(repaints, XConnection(link.display), away)
     if lasts and repaints.exact:
         recall(link, watch)
         watch.keep = partial(keep, link, watch)
     return watch
 
 
-def recall(link: XLink, watch: RepaintWatch) -> None:
+def recall(link: XConnection, watch: RepaintWatch) -> None:
     """Make a watch expect the stored areas whose windows still exist."""
     with contextlib.suppress(*_FAILS):
         if screen := _token(link):
@@ -63,14 +63,14 @@ def recall(link: XLink, watch: RepaintWatch) -> None:
                 watch.expect(still_there(known, arrangement(link)))
 
 
-def keep(link: XLink, watch: RepaintWatch) -> None:
+def keep(link: XConnection, watch: RepaintWatch) -> None:
     """Store the areas that a watch has learned, if any, for the next process."""
     with contextlib.suppress(*_FAILS):
         before, learned = arrangement(link), watch.learned()
         if not learned or arrangement(link) != before:
             return
         screen = _token(link) or _name(link)
-        text = told(placed(learned, before), screen, link.size(), boot_s())
+        text = to_text(placed(learned, before), screen, link.size(), boot_s())
         save(_path(private_folder(holo_home()), link.display), text)
 
 
@@ -120,13 +120,13 @@ def _path(home: Path, display: str) -> Path:
     return home / FOLDER / f"{hashlib.sha256(display.encode(errors='surrogateescape')).hexdigest()[:32]}.json"
 
 
-def _token(link: XLink) -> str:
+def _token(link: XConnection) -> str:
     """Return the stored name of this X server, or an empty string if it has none."""
     found = link.text(link.root, PROPERTY)
     return found if _TOKEN.fullmatch(found) else ""
 
 
-def _name(link: XLink) -> str:
+def _name(link: XConnection) -> str:
     """Store a new random name on this X server's root window, and return it."""
     name = secrets.token_hex(16)
     core = link.conn.core

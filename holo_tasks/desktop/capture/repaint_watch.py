@@ -15,12 +15,12 @@ from dataclasses import replace
 from PIL import Image, ImageChops
 
 from holo_tasks.core.repaints.repaint_exemptions import LARGEST
-from holo_tasks.core.repaints.repaint_rhythm import TILE, Rhythms, Stir, Tile, around, squares
-from holo_tasks.core.repaints.repaint_shapes import Shapes
+from holo_tasks.core.repaints.repaint_rhythm import TILE, RepaintHistory, RepaintingArea, Tile, around, squares
+from holo_tasks.core.repaints.repaint_shapes import PlaceShapes
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.capture.repaints import Repaints
 from holo_tasks.desktop.capture.settle import Repaint
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 NAP_S, REST_FACTOR, MOST_S, BUSY_S = 0.1, 9, 0.4, 0.35
 """The pause after a sample is ``REST_FACTOR`` times its computing time, but from ``NAP_S`` to ``MOST_S`` seconds. So a
@@ -44,7 +44,7 @@ CONFIRM_S, CONFIRM_NAP_S = 1.25, 0.05
 class RepaintWatch:
     """The self-repainting areas of one screen, which a thread learns."""
 
-    def __init__(self, repaints: Repaints, link: XLink, away: Callable[[], bool]) -> None:
+    def __init__(self, repaints: Repaints, link: XConnection, away: Callable[[], bool]) -> None:
         """Start the thread if ``repaints`` come from X DAMAGE.
 
         ``away`` returns whether a person has the screen, which then must not be captured.
@@ -57,7 +57,7 @@ class RepaintWatch:
         self._moved = False
         self._turn = threading.Lock()
         self._known: Image.Image | None = None
-        self._rhythms, self._shapes = Rhythms(), Shapes()
+        self._rhythms, self._shapes = RepaintHistory(), PlaceShapes()
         self._acted_s, self._looked_s = -math.inf, math.inf
         self._alone_from_s = math.inf
         self._confirm_until_s = -math.inf
@@ -84,24 +84,24 @@ class RepaintWatch:
         """Forget all learned areas at the next sample, because windows moved."""
         self._moved = True
 
-    def known(self, since_s: float) -> tuple[Stir, ...]:
+    def known(self, since_s: float) -> tuple[RepaintingArea, ...]:
         """Return the areas of `steady` as learned at the last sample, without a new sample."""
         with self._turn:
             return () if self._lost else self._rhythms.steady(since_s, time.monotonic())
 
-    def steady(self, since_s: float) -> tuple[Stir, ...]:
+    def steady(self, since_s: float) -> tuple[RepaintingArea, ...]:
         """Return the areas that have repainted themselves from before ``since_s`` (`time.monotonic`) until now."""
         with self._turn:
             if not self._catch_up():
                 return ()
             return self._described(self._rhythms.steady(since_s, time.monotonic()))
 
-    def promising(self, since_s: float) -> tuple[Stir, ...]:
+    def likely_steady(self, since_s: float) -> tuple[RepaintingArea, ...]:
         """Return the areas of `steady`, and those that would join them after a few more repaints."""
         with self._turn:
             if not self._catch_up():
                 return ()
-            return self._described(self._rhythms.promising(since_s, time.monotonic()))
+            return self._described(self._rhythms.likely_steady(since_s, time.monotonic()))
 
     def expect(self, places: Iterable[tuple[Box, float]]) -> None:
         """Expect repaints at areas that an earlier process learned on this screen, each with its pace in seconds.
@@ -133,8 +133,8 @@ class RepaintWatch:
         with self._turn:
             return self._rhythms.learned(time.monotonic()) if self._catch_up() else []
 
-    def _described(self, stirs: Iterable[Stir]) -> tuple[Stir, ...]:
-        return tuple(replace(stir, varied=self._shapes.vary(stir.box)) for stir in stirs)
+    def _described(self, areas: Iterable[RepaintingArea]) -> tuple[RepaintingArea, ...]:
+        return tuple(replace(area, varied=self._shapes.vary(area.box)) for area in areas)
 
     def _note(self, area: Box) -> None:
         with self._news:
@@ -215,7 +215,7 @@ class RepaintWatch:
 
     def _learn(self, tiles: set[Tile], drawn: Sequence[Repaint]) -> None:
         """Record the changed tiles of a place, the tiles that were drawn together with them, and the times."""
-        self._rhythms.outgrown(tiles)
+        self._rhythms.forget_outgrown(tiles)
         things = [squares(one.box) for one in drawn if one.box.width <= MOST_WIDTH and one.box.height <= MOST_HEIGHT]
         for own, times_ns in _grouped_by_repaint(tiles.union(*(thing for thing in things if thing & tiles)), drawn):
             first_s, last_s = times_ns[0] / 1e9, times_ns[-1] / 1e9

@@ -16,7 +16,7 @@ import xcffib.xproto
 
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.capture.settle import Repaint
-from holo_tasks.desktop.x11.x_connection import Gone, Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Gone, Refused, XConnection
 
 # Enough for a caret's history and for a window drawn piece by piece.
 KEPT = 512
@@ -31,7 +31,7 @@ class Repaints:
     """
 
     def __init__(self, display: str, peek: Callable[[], Any]) -> None:
-        self._link = XLink(display)
+        self._link = XConnection(display)
         self._news = threading.Condition()
         self._seen: deque[Repaint] = deque(maxlen=KEPT)
         self._pongs: dict[int, int] = {}

@@ -13,7 +13,7 @@ from PIL import Image
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.screen.recheck import Strip
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 AT_ONCE = 128 * 1024
 
@@ -30,7 +30,7 @@ class Picture:
         return 0
 
     @property
-    def plain(self) -> bool:
+    def is_one_color(self) -> bool:
         """Return whether all pixels have one color."""
         return bytes(self.bgrx[:4]) * (len(self.bgrx) // 4) == bytes(self.bgrx)
 
@@ -42,7 +42,7 @@ class Picture:
 class Screen:
     """One screen, and the shared memory through which its pictures go to the other process."""
 
-    def __init__(self, link: XLink, pixels: int) -> None:
+    def __init__(self, link: XConnection, pixels: int) -> None:
         self._link = link
         self._fd = pixels
         self._mss = self._open()

@@ -66,7 +66,7 @@ class Repaint:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class ScreenTimes:
     """The facts on which `judge` decides; times are monotonic nanoseconds.
 
     ``acted_ns`` is the time of the last input event whose effect is awaited. ``asked`` is true if the program was
@@ -103,7 +103,7 @@ class Verdict:
     last_repaint_ns: int | None = None
 
 
-def judge(settle: Settle, seen: Situation) -> Verdict:
+def judge(settle: Settle, seen: ScreenTimes) -> Verdict:
     """Decide whether to capture the screen now, and whether it has settled."""
     quiet, first, cap, patience = (
         round(seconds * 1e9) for seconds in (settle.quiet_s, settle.first_change_s, settle.cap_s, settle.patience_s)

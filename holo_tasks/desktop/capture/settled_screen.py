@@ -11,12 +11,12 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.screen.activity import UNKNOWN, Activity
 from holo_tasks.core.screen.frame import OnScreen
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.desktop.capture.liveness_ping import Ping, Pulse
+from holo_tasks.desktop.capture.liveness_ping import Ping, Pinger
 from holo_tasks.desktop.capture.repaints import Repaints
 from holo_tasks.desktop.capture.screen import Picture, Screen
-from holo_tasks.desktop.capture.settle import Settle, Situation, Verdict, judge
-from holo_tasks.desktop.programs.sleeping_clients import Asleep
-from holo_tasks.desktop.readiness.work_in_flight import Wait, WorkInFlight
+from holo_tasks.desktop.capture.settle import ScreenTimes, Settle, Verdict, judge
+from holo_tasks.desktop.programs.sleeping_clients import SleepInterval
+from holo_tasks.desktop.readiness.work_in_flight import PendingWork, WorkInFlight
 from holo_tasks.desktop.stop.interrupt import Interrupt
 from holo_tasks.desktop.x11.stacking import Stacked, between
 
@@ -30,7 +30,7 @@ not polled all the time.
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TakenPicture:
     """A picture, and how it was taken. Times are in nanoseconds, as in `Frame`."""
 
     picture: Picture
@@ -43,7 +43,7 @@ class Look:
     windows: tuple[OnScreen, ...] | None
     activity: Activity = UNKNOWN
 
-    def told(self) -> dict[str, Any]:
+    def to_message(self) -> dict[str, Any]:
         """Return all but the pixels, as the host sends it."""
         return {
             "size": asdict(self.picture.size),
@@ -58,18 +58,18 @@ class Look:
         }
 
 
-class Eyes:
+class SettledScreen:
     """Takes pictures of one screen, and remembers the last input to it."""
 
     def __init__(
         self,
         screen: Screen,
         repaints: Repaints,
-        pulse: Pulse,
+        pulse: Pinger,
         settle: Settle,
         interrupt: Interrupt,
         windows: Callable[[], Stacked],
-        asleep: Callable[[], Asleep | None] = lambda: None,
+        asleep: Callable[[], SleepInterval | None] = lambda: None,
         work: WorkInFlight | None = None,
         unseen: Sequence[str] = (),
         repeats: Callable[[], Sequence[Box]] = tuple,
@@ -94,7 +94,7 @@ class Eyes:
         self._unseen = tuple(unseen)
         self._repeats = repeats
         self._input_ns: int | None = None
-        self._wait: Wait | None = None
+        self._wait: PendingWork | None = None
         self._wait_began_ns = 0
         self._waited_ns = 0
 
@@ -124,7 +124,7 @@ class Eyes:
         """Return the areas that were repainted since a time, even if they look as before."""
         return [repaint.box for repaint in self._repaints.latest() if repaint.at_ns >= since_ns]
 
-    def met(self) -> None:
+    def program_started(self) -> None:
         """Record that a program has just started, and ask it to answer when it has drawn its window."""
         self._acted_ns, self._ping = None, self._pulse.ask()
 
@@ -135,7 +135,7 @@ class Eyes:
         windows: bool = False,
         first: Callable[[], None] | None = None,
         asks: Callable[[], None] = lambda: None,
-    ) -> Look:
+    ) -> TakenPicture:
         """Wait as `Settle` says, then take a picture. With ``windows``, list the windows in it.
 
         ``first`` is called right before each picture. ``asks`` sends queries to programs. Queries wake the programs, so
@@ -166,7 +166,9 @@ class Eyes:
         quiet = at - verdict.last_repaint_ns if verdict.last_repaint_ns is not None else 0
         hung = not verdict.settled and self._ping is not None and self._pulse.answered(self._ping) is None
         activity = self._activity()
-        return Look(picture, verdict.settled, hung, time.time_ns(), at - began, max(quiet, 0), took, shown, activity)
+        return TakenPicture(
+            picture, verdict.settled, hung, time.time_ns(), at - began, max(quiet, 0), took, shown, activity
+        )
 
     def _activity(self) -> Activity:
         work, wait = self._work, self._wait
@@ -207,7 +209,7 @@ class Eyes:
         If no program is known to be busy, also check whether all clients sleep.
         """
         ping = self._ping
-        seen = Situation(
+        seen = ScreenTimes(
             now_ns=time.monotonic_ns(),
             began_ns=began,
             size=self._screen.size,

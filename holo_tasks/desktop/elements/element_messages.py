@@ -11,7 +11,7 @@ from typing import Any
 
 from holo_tasks.core.elements.elements import Application, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.desktop.session.ipc_messages import Message, understood
+from holo_tasks.desktop.session.ipc_messages import Message, reports_malformed
 
 
 def from_tree(tree: ElementTree, known: ElementTree | None = None) -> Message:
@@ -53,7 +53,7 @@ def from_tree(tree: ElementTree, known: ElementTree | None = None) -> Message:
     }
 
 
-@understood
+@reports_malformed
 def to_tree(message: Message, known: ElementTree | None = None) -> ElementTree:
     """Build a tree from the result of `from_tree`. A message with changes only is applied to the tree ``known``."""
     places = message["places"]

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import xcffib.xproto
 
 from holo_tasks.accessibility.bus import Bus
-from holo_tasks.accessibility.mending import MOST_AGAIN
 from holo_tasks.accessibility.placement import TopWindow, View
 from holo_tasks.accessibility.toolkits import missing_package as missing_package
+from holo_tasks.accessibility.tree_update import MOST_AGAIN
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.desktop.capture.changed_pixels import Redrawn
+from holo_tasks.desktop.capture.changed_pixels import ChangedPixels
 from holo_tasks.desktop.capture.repaints import KEPT, Repaints
 from holo_tasks.desktop.elements.element_messages import from_tree
 from holo_tasks.desktop.programs.window_owners import processes_of
@@ -26,7 +26,7 @@ from holo_tasks.desktop.session.ipc_messages import Message
 from holo_tasks.desktop.stop.interrupt import Interrupt
 from holo_tasks.desktop.x11.stacking import placed
 from holo_tasks.desktop.x11.windows import LEAST, active_window, client_of, where_of
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 if TYPE_CHECKING:
     from holo_tasks.accessibility.reader import Reader
@@ -45,7 +45,7 @@ class Elements:
 
     def __init__(
         self,
-        link: XLink,
+        link: XConnection,
         bus: Bus,
         repaints: Repaints,
         vault: SecretStore,
@@ -58,7 +58,7 @@ class Elements:
         self._bound = bound
         self._reader: Reader | None = None
         self._ahead: Future[ElementTree] | None = None
-        self._redrawn = Redrawn(link)
+        self._redrawn = ChangedPixels(link)
         self._early = False
         self._wanted = 0
         self._last: ElementTree | None = None
@@ -66,7 +66,7 @@ class Elements:
         self._clients: dict[int, int] = {}
         self._shown = ElementTree()
 
-    def ahead(self, *, early: bool) -> None:
+    def read_ahead(self, *, early: bool) -> None:
         """Begin to read before a picture is taken, or while the client looks at it, if elements were asked for lately.
 
         Each picture has one such reading. A later request then waits only for the changes since, which are few.
@@ -86,7 +86,7 @@ class Elements:
         """
         return self._reader.busy if self._reader is not None else frozenset()
 
-    def told(self, known: int, interrupt: Interrupt) -> Message:
+    def tree_message(self, known: int, interrupt: Interrupt) -> Message:
         """Return the message with the current tree.
 
         If the receiver's tree ``known`` is current, the message only says so.
@@ -102,9 +102,9 @@ class Elements:
         there = before[1] if known and known == before[0] else None
         return {**from_tree(self._shown, there), "number": self._number, "moving": tree.moving}
 
-    def within(self, seconds: float, interrupt: Interrupt) -> ElementTree | None:
+    def read_within(self, seconds: float, interrupt: Interrupt) -> ElementTree | None:
         """Return the current tree. Returns ``None`` without a bus, or if reading takes longer than ``seconds``."""
-        if self._bus.why_not:
+        if self._bus.unavailable_reason:
             return None
         reading, until = self._opened().read(self._view()), time.monotonic() + seconds
         try:
@@ -124,8 +124,8 @@ class Elements:
         return self._reader
 
     def _read(self, interrupt: Interrupt) -> ElementTree:
-        if self._bus.why_not:
-            return ElementTree(complete=False, why_not=self._bus.why_not)
+        if self._bus.unavailable_reason:
+            return ElementTree(complete=False, why_not=self._bus.unavailable_reason)
         reader = self._opened()
         if self._ahead is not None:
             _await(self._ahead, interrupt)
@@ -170,19 +170,19 @@ def _await(reading: Future[ElementTree], interrupt: Interrupt) -> None:
         interrupt.check()
 
 
-def name_bus(link: XLink, bus: Bus) -> None:
+def name_bus(link: XConnection, bus: Bus) -> None:
     """Set the root window's property that names the accessibility bus.
 
     Qt 5 and Java's wrapper look for the bus there. They ignore the variable AT_SPI_BUS_ADDRESS.
     """
-    if bus.process is not None and not bus.why_not:
+    if bus.process is not None and not bus.unavailable_reason:
         address = bus.address_for_programs.encode()
         core, replace_it, name = link.conn.core, xcffib.xproto.PropMode.Replace, link.atom(BUS_PROPERTY)
         core.ChangeProperty(replace_it, link.root, name, xcffib.xproto.Atom.STRING, 8, len(address), address)
         link.sync()
 
 
-def named_by(link: XLink, *, asked_for: bool) -> Bus:
+def named_by(link: XConnection, *, asked_for: bool) -> Bus:
     """Return the accessibility bus that a display names, if ``asked_for``."""
     if not asked_for:
         return Bus(None, "", -1, NOT_ASKED)
@@ -190,7 +190,7 @@ def named_by(link: XLink, *, asked_for: bool) -> Bus:
     return Bus(None, address, -1, "" if address else NO_BUS)
 
 
-def top_windows(link: XLink, size: Size, known: dict[int, int]) -> tuple[TopWindow, ...]:
+def top_windows(link: XConnection, size: Size, known: dict[int, int]) -> tuple[TopWindow, ...]:
     """Return the top-level windows, the lowest first, each with the process of its program.
 
     ``known`` caches the client window of each frame, because a frame has dozens of parts and finding it asks each.
@@ -218,7 +218,7 @@ def top_windows(link: XLink, size: Size, known: dict[int, int]) -> tuple[TopWind
     return tuple(found)
 
 
-def _clients_in(link: XLink, frames: Iterable[int], known: dict[int, int]) -> list[int]:
+def _clients_in(link: XConnection, frames: Iterable[int], known: dict[int, int]) -> list[int]:
     """Return for each frame the client window in it, or the window itself if it is not a frame."""
     asked = {frame: link.conn.core.QueryTree(known[frame]) for frame in frames if frame in known}
     found = []

@@ -15,8 +15,8 @@ from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.recheck import CARET_TALL, CARET_WIDE
 from holo_tasks.core.secrets.mask_signs import hides, may_show
 from holo_tasks.desktop.capture.screen import Picture, Screen
-from holo_tasks.desktop.capture.settled_screen import Eyes
-from holo_tasks.desktop.secrets.secret_windows import Inside
+from holo_tasks.desktop.capture.settled_screen import SettledScreen
+from holo_tasks.desktop.secrets.secret_windows import SecretWindow
 
 CELL = 8
 ACROSS, DOWN = 4, 1
@@ -45,10 +45,10 @@ class Fields:
 
     def __init__(
         self,
-        eyes: Eyes,
+        eyes: SettledScreen,
         screen: Screen,
         window: Callable[[], Box | None],
-        inside: Callable[[Box], Inside] = lambda box: Inside(),
+        inside: Callable[[Box], SecretWindow] = lambda box: SecretWindow(),
     ) -> None:
         self._eyes = eyes
         self._screen = screen
@@ -108,7 +108,7 @@ class Fields:
 
     def _placed(self, typed: Typed) -> Typed:
         """Return a field with the window that shows it, if that can be determined."""
-        inside = Inside()
+        inside = SecretWindow()
         with suppress(Exception):  # without a window, the field is masked wherever it may be
             inside = self._inside(typed.box)
         return replace(typed, window=inside.window, inside=inside.box, pid=inside.pid)

@@ -100,7 +100,7 @@ class FocusedField:
             return Focus("unknown", viewer=True)
         until = time.monotonic() + (SHEETS_S if program in SHEETS else WITHIN_S)
         while (left := until - time.monotonic()) > 0:
-            tree = self._elements.within(left, self._interrupt)
+            tree = self._elements.read_within(left, self._interrupt)
             if tree is None:
                 break
             if not _is_late(tree, owner.pid):

@@ -3,7 +3,7 @@
 Only the program knows which control of its window has the keyboard focus. A click on a field that takes no input
 leaves the focus where it was, and a program may move the focus at any time. Both show in the pixels that change.
 
-`Landing` is the main class; the hands use it for secrets that are bound to fields.
+`SecretTypingCheck` is the main class; the hands use it for secrets that are bound to fields.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AROUND = 8
 """Pixels around a field that may change with it: its outline is repainted together with the field."""
 
 
-class Landing:
+class SecretTypingCheck:
     """The comparison of the screen before and after each piece of one secret, whose name is ``name``."""
 
     def __init__(self, fields: Fields, field: Box, name: str) -> None:
@@ -38,11 +38,11 @@ class Landing:
         until = time.monotonic_ns() + LATE_NS
         while True:
             after, settled = self._fields.look(last_event_ns)
-            inside, beside = self._compared(after)
+            inside, outside = self._compared(after)
             late = (last_event_ns := time.monotonic_ns()) >= until
-            if self._shows_in_field(inside, beside, began_ns, settled=settled, late=late):
+            if self._shows_in_field(inside, outside, began_ns, settled=settled, late=late):
                 self._before, self._first = after, False
-                return not beside
+                return not outside
             if late:
                 what = "its first sign does" if self._first else "some of it did"
                 raise SecretRefused(
@@ -72,8 +72,8 @@ class Landing:
         rest = after.copy()
         rest.paste(before.crop((near.left, near.top, near.right, near.bottom)), (near.left, near.top))
         windows = {window or whole for window in self._fields.windows()}
-        beside = [change for window in windows for change in changes(before, rest, window.cut_to(whole))]
-        return changes(before, after, self._field), beside
+        outside = [change for window in windows for change in changes(before, rest, window.cut_to(whole))]
+        return changes(before, after, self._field), outside
 
 
 def _is_caret(change: Box) -> bool:

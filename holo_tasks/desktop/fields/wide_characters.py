@@ -15,8 +15,8 @@ from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop.input.keyboard import Keyboard
 from holo_tasks.desktop.programs.window_owners import passed, pressed
-from holo_tasks.desktop.x11.offered_text import Offer
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.offered_text import ClipboardOffer
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 OF_JAVA = frozenset({"FocusProxy", "Content window"})
 """The names of AWT's inner windows: the one that receives its keys, and the one that it draws in."""
@@ -31,7 +31,7 @@ _WIDE = re.compile("([\U00010000-\U0010ffff]+)")
 class WideCharacters:
     """Pastes characters that the keys of a Java window cannot carry."""
 
-    def __init__(self, link: XLink, sleep: Callable[[float], None]) -> None:
+    def __init__(self, link: XConnection, sleep: Callable[[float], None]) -> None:
         self._link = link
         self._sleep = sleep
 
@@ -59,7 +59,7 @@ class WideCharacters:
             if _WIDE.fullmatch(part) is None:
                 type_(part)
                 continue
-            with Offer(self._link.display, part) as offer:
+            with ClipboardOffer(self._link.display, part) as offer:
                 press([keyboard.keycode(keynames.CONTROL), keyboard.keycode(ord("v"))])
                 if not offer.await_fetched(PASTE_S, self._sleep):
                     return NOT_FETCHED.format(text=part)

@@ -15,10 +15,10 @@ import xcffib.xkb
 import xcffib.xtest
 
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.desktop.capture.liveness_ping import CLIENT_MESSAGE, TO_MANAGER, Pulse
+from holo_tasks.desktop.capture.liveness_ping import CLIENT_MESSAGE, TO_MANAGER, Pinger
 from holo_tasks.desktop.input.gate import Gate
 from holo_tasks.desktop.programs.window_owners import pressed
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 CORE_KEYBOARD = 0x100
 MOD3, ROW_OF_MOD3 = 1 << 5, 5
@@ -28,10 +28,10 @@ FROM_PAGER, CLIENT_EVENT, FORMAT = 2, 33, 32
 PATIENCE_S, NAP_S = 0.3, 0.002
 
 
-class Direct:
+class DirectPress:
     """Presses buttons on one screen such that the press reaches the checked window."""
 
-    def __init__(self, link: XLink, pulse: Pulse, gate: Gate) -> None:
+    def __init__(self, link: XConnection, pulse: Pinger, gate: Gate) -> None:
         self._link = link
         self._pulse = pulse
         self._gate = gate
@@ -52,7 +52,7 @@ class Direct:
         synced()
         # A window manager holds back no press on its own frames and on windows that it does not manage.
         unknown = MOD3 if managed and self._xkb is not None and self._is_free() else 0
-        with self._link.undisturbed():
+        with self._link.with_server_grabbed():
             self._gate.press(at)
             self._lock(unknown, unknown)
             self._test.FakeInput(PRESS, button, 0, 0, 0, 0, 0)

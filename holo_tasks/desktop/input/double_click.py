@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from holo_tasks.desktop.x11.x_connection import ANY, Refused, XLink
+from holo_tasks.desktop.x11.x_connection import ANY, Refused, XConnection
 
 TIME, DISTANCE = "Net/DoubleClickTime", "Net/DoubleClickDistance"
 MOST_BYTES = 1 << 16
@@ -22,7 +22,7 @@ class DoubleClick(NamedTuple):
     px: int = 10
 
 
-def asked(link: XLink) -> DoubleClick:
+def asked(link: XConnection) -> DoubleClick:
     """Return the limits from the screen's XSETTINGS, but never less than the toolkits' defaults."""
     least = DoubleClick()
     try:

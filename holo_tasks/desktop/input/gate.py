@@ -15,12 +15,12 @@ from pathlib import Path
 
 from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused, ScreenHeld, SecretRefused
 from holo_tasks.core.input.gestures import Gesture, Pause
-from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop.stop import kill_files
 from holo_tasks.desktop.stop.interrupt import EARLY_S, Interrupt
-from holo_tasks.desktop.stop.shared_flags import Page
+from holo_tasks.desktop.stop.shared_flags import SharedFlags
 from holo_tasks.machine.clock import boot_s
 
 POLL_S = 0.05
@@ -51,7 +51,7 @@ class Gate(Interrupt):
     if another window is there than at that comparison.
     """
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: SharedFlags) -> None:
         super().__init__(longest_nap_s=POLL_S)
         self.owner_at: Callable[[Point | None], str] = lambda at: ""
         self.binding: Callable[[Sequence[Secret], Point | None], str] = lambda secrets, at: "Its window is unknown."
@@ -63,8 +63,8 @@ class Gate(Interrupt):
         self._secrets: Sequence[Secret] = ()
         self._page = page
         self._served: Served | None = None
-        self._slip: Slip | None = None
-        self._used: set[Slip] = set()
+        self._slip: InputPermit | None = None
+        self._used: set[InputPermit] = set()
         self._busy = False
         self._clearing = False
 
@@ -79,29 +79,29 @@ class Gate(Interrupt):
         if first:
             threading.Thread(target=self._watch, name="gate", daemon=True).start()
 
-    def admit(self, gesture: Gesture, slip: Slip | None) -> None:
+    def admit(self, gesture: Gesture, input_permit: InputPermit | None) -> None:
         """Begin a gesture.
 
         Raises `PolicyRefused` if its slip is not valid for it. The caller calls `leave` in any case.
         """
         self._busy = True
         self.check()
-        if isinstance(gesture, Pause) or (slip is None and self._served is None):
+        if isinstance(gesture, Pause) or (input_permit is None and self._served is None):
             return
-        if slip is None:
+        if input_permit is None:
             raise PolicyRefused("This desktop serves a run: it takes no input that the run's policy did not permit.")
         now = time.monotonic()
-        if slip.gesture != gesture_digest(gesture):
+        if input_permit.gesture != gesture_digest(gesture):
             raise PolicyRefused("The input is not what was permitted: the permit is for another gesture.")
-        if not (math.isfinite(slip.expires_s) and now < slip.expires_s):
+        if not (math.isfinite(input_permit.expires_s) and now < input_permit.expires_s):
             raise PolicyRefused("The permit for this input has expired.")
-        if slip in self._used:
+        if input_permit in self._used:
             raise PolicyRefused("The permit for this input was used before: it is good once.")
         self._used = {used for used in self._used if used.expires_s > now}
-        self._used.add(slip)
-        self._slip = slip
+        self._used.add(input_permit)
+        self._slip = input_permit
         self.turn()
-        self._decided = (slip.frame, gesture, slip.held) if slip.frame else None
+        self._decided = (input_permit.frame, gesture, input_permit.held) if input_permit.frame else None
         self._compared = self._touched = self._pressed = False
 
     @property
@@ -115,7 +115,7 @@ class Gate(Interrupt):
         return self._page.held
 
     @property
-    def particular(self) -> bool:
+    def is_one_program(self) -> bool:
         """Whether presses may go to the windows of one program only."""
         return bool(self._secrets or (self._slip is not None and self._slip.owner))
 
@@ -125,7 +125,7 @@ class Gate(Interrupt):
         self._busy = False
 
     @contextmanager
-    def lent(self) -> Iterator[None]:
+    def in_use(self) -> Iterator[None]:
         """Count as busy while a person's input is carried out, so that the latch is acknowledged only afterwards."""
         self._busy = True
         try:
@@ -175,9 +175,9 @@ class Gate(Interrupt):
         self.check()
         if self._clearing:
             raise ScreenHeld("A person is about to have the screen: nothing is typed or clicked.")
-        slip = self._slip
-        if slip is not None:
-            if time.monotonic() >= slip.expires_s:
+        input_permit = self._slip
+        if input_permit is not None:
+            if time.monotonic() >= input_permit.expires_s:
                 raise PolicyRefused("The permit for this input expired before the gesture was complete.")
         elif self._served is not None:
             raise PolicyRefused("This desktop serves a run: there is no permit for this input.")
@@ -196,10 +196,10 @@ class Gate(Interrupt):
         """
         if self._compared and not self._pressed:
             self.same_window(at)
-        slip = self._slip
-        if slip is not None and slip.owner and (found := self.owner_at(at)) != slip.owner:
+        input_permit = self._slip
+        if input_permit is not None and input_permit.owner and (found := self.owner_at(at)) != input_permit.owner:
             raise PolicyRefused(
-                f"The input is permitted in {slip.owner} only, and would go to {found or 'an unknown program'}."
+                f"The input is permitted in {input_permit.owner} only, and would go to {found or 'an unknown program'}."
             )
         if self._secrets and (refusal := self.binding(self._secrets, at)):
             raise PolicyRefused(f"{refusal} Typing was stopped.")
@@ -223,7 +223,7 @@ class Gate(Interrupt):
         """The box in which a secret that is typed now must show; ``None`` if it may show anywhere."""
         return self._slip.field if self._slip is not None else None
 
-    def set_aside(self, name: str) -> int | None:
+    def code_window(self, name: str) -> int | None:
         """Return the only window of a seed whose code may be typed; ``None`` if any may."""
         return dict(self._slip.codes).get(name) if self._slip is not None else None
 
@@ -268,9 +268,9 @@ class Gate(Interrupt):
                         self._page.latch()
             if self._page.latched:
                 self.wake()
-                if not self._busy and not self._page.seen:
+                if not self._busy and not self._page.is_acknowledged:
                     kill_files.answer(run.folder, run.run_id)
-                    self._page.see()
+                    self._page.acknowledge()
 
 
 class PersonsGate(Gate):

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.likeness import differs, rows
 from holo_tasks.core.screen.recheck import Strip
-from holo_tasks.desktop.capture.liveness_ping import Pulse
+from holo_tasks.desktop.capture.liveness_ping import Pinger
 from holo_tasks.desktop.capture.recent_frames import top_at
 from holo_tasks.desktop.capture.repaints import Repaints
 from holo_tasks.desktop.capture.screen import Screen
 from holo_tasks.desktop.input.gate import Gate
 from holo_tasks.desktop.x11.windows import box
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 LEAST_NS = 100_000_000
 """Shortest wait after a press. A browser answers that it has read a press long before its page shows the effect."""
@@ -31,7 +31,7 @@ BUSY_NS = 1_500_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class EarlierPoint:
     """A point at an earlier moment: the pixels around it, and the top-level window there."""
 
     at: Point
@@ -40,7 +40,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PointView:
     """The exact pixels around a point, and the top-level window there."""
 
     at: Point
@@ -49,38 +49,38 @@ class Sight:
     window: int
 
 
-class Glance:
+class PointChecker:
     """Looks at single points of one screen."""
 
-    def __init__(self, link: XLink, screen: Screen, pulse: Pulse, repaints: Repaints, gate: Gate) -> None:
+    def __init__(self, link: XConnection, screen: Screen, pulse: Pinger, repaints: Repaints, gate: Gate) -> None:
         self._link = link
         self._screen = screen
         self._pulse = pulse
         self._repaints = repaints
         self._gate = gate
 
-    def at(self, point: Point) -> Spot | None:
+    def at(self, point: Point) -> EarlierPoint | None:
         """Look at a point.
 
         Returns ``None`` if the gesture was not decided on by a frame, so that nothing is compared.
         """
         if not self._gate.decided:
             return None
-        return Spot(point, self._screen.strip(*rows(point)), top_at(self._link, point))
+        return EarlierPoint(point, self._screen.strip(*rows(point)), top_at(self._link, point))
 
-    def around(self, point: Point) -> Sight:
+    def around(self, point: Point) -> PointView:
         """Return the pixels close to a point, where a dragged object would show."""
         box = Box.near(point, SIDE, SIDE).cut_to(Box.whole(self._link.size()))
         try:
-            return Sight(point, box, self._link.pixels(box), top_at(self._link, point))
+            return PointView(point, box, self._link.pixels(box), top_at(self._link, point))
         except Refused:  # the screen was resized meanwhile
-            return Sight(point, box, b"", 0)
+            return PointView(point, box, b"", 0)
 
     def await_manager(self) -> None:
         """Wait until the window manager, which holds presses back, has passed the last one on."""
         self._pulse.await_manager()
 
-    def await_answer(self, pressed_ns: int, *, other_than: Sight | None = None) -> bool:
+    def await_answer(self, pressed_ns: int, *, other_than: PointView | None = None) -> bool:
         """Wait until the effect of a press shows. Return false if the program is too busy to show it.
 
         With ``other_than``, a program whose picture at that point is still the same also counts as busy. A browser
@@ -104,11 +104,11 @@ class Glance:
                 return not busy
             self._repaints.wait(min(left, 20_000_000), serial=ping.serial if ping and answered is None else None)
 
-    def another_window(self, before: Spot) -> bool:
+    def another_window(self, before: EarlierPoint) -> bool:
         """Return whether another top-level window is at the point now."""
         return top_at(self._link, before.at) != before.window
 
-    def changed(self, before: Spot, *, near: bool = False) -> bool:
+    def changed(self, before: EarlierPoint, *, near: bool = False) -> bool:
         """Return whether another window, or another text or symbol, is at the point now; ``near`` as in `differs`."""
         if self.another_window(before):
             return True

@@ -25,45 +25,45 @@ from holo_tasks.core.input.gestures import (
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.remote_screen import untypable
 from holo_tasks.core.secrets.secret import Secret
-from holo_tasks.desktop.capture.liveness_ping import Pulse
+from holo_tasks.desktop.capture.liveness_ping import Pinger
 from holo_tasks.desktop.fields.caret_probe import CaretProbe
 from holo_tasks.desktop.fields.changed_field import Fields
 from holo_tasks.desktop.fields.clear_field import FieldClearing
 from holo_tasks.desktop.fields.focused_field import FocusedField
 from holo_tasks.desktop.fields.sheet_typing import SheetTyping
-from holo_tasks.desktop.fields.typing_watch import Landing
+from holo_tasks.desktop.fields.typing_watch import SecretTypingCheck
 from holo_tasks.desktop.fields.wide_characters import WideCharacters
 from holo_tasks.desktop.input.gate import Gate
 from holo_tasks.desktop.input.keyboard import Keyboard
 from holo_tasks.desktop.input.pointer import Pointer
-from holo_tasks.desktop.input.remote_typing import FarTyping
+from holo_tasks.desktop.input.remote_typing import RemoteTyping
 from holo_tasks.desktop.input.typing import BATCH, Typist
 from holo_tasks.desktop.programs.window_owners import owner_of
 from holo_tasks.desktop.secrets.code_windows import CodeWindows, Ticket
 from holo_tasks.desktop.secrets.secret_store import SecretStore
 from holo_tasks.desktop.x11 import clipboard
 from holo_tasks.desktop.x11.keyboard_map import Stroke
-from holo_tasks.desktop.x11.monitors import Bound
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.monitors import BoundMonitor
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 MOST_CLICKS, MOST_NOTCHES, MOST_REPEATS = 10, 200, 200
 
 
-class Hands:
+class GesturePlayer:
     """The pointer and the keyboard of one screen. Each gesture is checked before its first event."""
 
     def __init__(
         self,
-        link: XLink,
+        link: XConnection,
         pointer: Pointer,
         keyboard: Keyboard,
         typist: Typist,
-        pulse: Pulse,
+        pulse: Pinger,
         gate: Gate,
         vault: SecretStore,
         fields: Fields,
-        bound: Bound,
-        far: FarTyping,
+        bound: BoundMonitor,
+        far: RemoteTyping,
         focused: FocusedField,
     ) -> None:
         self._link = link
@@ -194,7 +194,7 @@ class Hands:
         secrets = [part for part in parts if isinstance(part, Secret)]
         for secret in secrets:
             self._typist.check_alone(_with_possible_value(secret))
-        tickets = {one.name: self._windows.ticket(one, self._gate.set_aside(one.name)) for one in secrets if one.totp}
+        tickets = {one.name: self._windows.ticket(one, self._gate.code_window(one.name)) for one in secrets if one.totp}
         with self._gate.typing(secrets, gesture.at):
             if gesture.at is not None:
                 self._pointer.click(gesture.at, "left", 1)
@@ -228,7 +228,7 @@ class Hands:
         """Return a secret with the value to type. For a seed, that is the current code, which is used up by this."""
         if not secret.totp:
             return secret
-        ticket = tickets.pop(secret.name, None) or self._windows.ticket(secret, self._gate.set_aside(secret.name))
+        ticket = tickets.pop(secret.name, None) or self._windows.ticket(secret, self._gate.code_window(secret.name))
         code = self._windows.code(secret, ticket)
         self._vault.typed()
         return replace(secret, value=code, totp=False)
@@ -257,7 +257,11 @@ class Hands:
         self.typed += shown
 
     def _write_in_field(self, field: Box, secret: Secret) -> None:
-        landing, rest, count = Landing(self._fields, field, secret.name), secret.value.replace("\r\n", "\n"), 1
+        landing, rest, count = (
+            SecretTypingCheck(self._fields, field, secret.name),
+            secret.value.replace("\r\n", "\n"),
+            1,
+        )
         while rest:
             began_ns = time.monotonic_ns()
             self._typist.type(rest[:count])

@@ -14,7 +14,7 @@ import xcffib.xproto
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.input.remote_input import ByHand, Key, Pointing
 from holo_tasks.desktop.session.borrowed import input_method
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 QUERY_EXTENSION, CHANGE_KEYBOARD_MAPPING = 98, 100
 FROM_SERVER, FROM_CLIENT, START = 0, 1, 4
@@ -30,17 +30,17 @@ LATEST_MS = 10_000
 MOST_BUTTONS = 7
 
 
-class Witness:
-    """Passes each input event, in order, to ``heard``, which is called in a thread of its own. Sends no events.
+class InputRecorder:
+    """Passes each input event, in order, to ``on_input``, which is called in a thread of its own. Sends no events.
 
     Raises `DesktopFailed` if the X server has no X RECORD.
     """
 
-    def __init__(self, display: str, heard: Callable[[ByHand, float], None]) -> None:
-        self._link, self._recording = XLink(display), XLink(display)
+    def __init__(self, display: str, on_input: Callable[[ByHand, float], None]) -> None:
+        self._link, self._recording = XConnection(display), XConnection(display)
         if not self._link.has("RECORD"):
             raise DesktopFailed(f"Input on {display} cannot be recorded: its X server has no RECORD extension.")
-        self._on_input = heard
+        self._on_input = on_input
         self._keymap = _Keymap(self._link)
         self._buttons = 0
         self._news = threading.Condition()
@@ -134,7 +134,7 @@ class Witness:
 class _Keymap:
     """The keyboard map at the time of each event. Programs that type may change the keys of characters temporarily."""
 
-    def __init__(self, link: XLink) -> None:
+    def __init__(self, link: XConnection) -> None:
         first, last = link.setup.min_keycode, link.setup.max_keycode
         reply = link.conn.core.GetKeyboardMapping(first, last - first + 1).reply()
         symbols, width = list(reply.keysyms), reply.keysyms_per_keycode

@@ -22,7 +22,7 @@ from holo_tasks.desktop.input.gate import Gate
 from holo_tasks.desktop.programs.window_owners import passed
 from holo_tasks.desktop.x11.grabs import taken
 from holo_tasks.desktop.x11.keyboard_map import Layout, Stroke
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 PRESS, RELEASE, RELEASE_BUTTON = 2, 3, 5
 CORE_KEYBOARD = 0x100
@@ -40,7 +40,7 @@ class Latched:
 class Keyboard:
     """Presses keys, lends free keys to characters that the layout lacks, and restores the keyboard map."""
 
-    def __init__(self, link: XLink, gate: Gate) -> None:
+    def __init__(self, link: XConnection, gate: Gate) -> None:
         if not link.has("XTEST"):
             raise DesktopFailed(
                 f"Display {link.display} lacks the XTEST extension, so nothing can be typed or clicked: "
@@ -103,7 +103,7 @@ class Keyboard:
         """Return the key that produces a keysym now, or ``None``."""
         return self._strokes.get(keysym)
 
-    def lend(self, symbols: Iterable[int], keys: Iterable[int]) -> None:
+    def bind_free_keys(self, symbols: Iterable[int], keys: Iterable[int]) -> None:
         """Make free keys produce these keysyms. Before, all programs must have read earlier presses of those keys."""
         for keycode, symbol in zip(keys, symbols, strict=False):
             # Both levels, so that Shift and CapsLock have no effect. With one level "Ë" would become "ë".
@@ -112,22 +112,22 @@ class Keyboard:
         self.layout = self.read()
         self._strokes = self.layout.strokes(self.layout.best_group())
 
-    def lent(self) -> dict[int, int]:
+    def bound_keys(self) -> dict[int, int]:
         """Return the free keys that produce a keysym now, with that keysym."""
         return {key: symbol for key in self.free if (symbol := self.layout.symbol(key))}
 
     def put_back(self) -> None:
         """Clear the free keys again, including those that other programs lent."""
         self.layout = self.read()
-        restore(self._link, list(self.lent()))
+        restore(self._link, list(self.bound_keys()))
         self.layout = self.read()
         self._strokes = self.layout.strokes(self.layout.best_group())
 
-    def undisturbed(self) -> AbstractContextManager[None]:
+    def with_server_grabbed(self) -> AbstractContextManager[None]:
         """Block all other clients, so that the focus cannot move until the context ends."""
-        return self._link.undisturbed()
+        return self._link.with_server_grabbed()
 
-    def overheard(self, strokes: Iterable[Stroke]) -> bool:
+    def is_grabbed_elsewhere(self, strokes: Iterable[Stroke]) -> bool:
         """Return whether another program has a passive grab on one of these keys, typed as in `plain`."""
         strokes = list(strokes)
         held = self._state().locks & ~LOCK
@@ -194,7 +194,7 @@ class Keyboard:
         return stroke.keycode
 
 
-def let_go(link: XLink) -> None:
+def let_go(link: XConnection) -> None:
     """Release every key that XTEST holds down. Keys that a person holds on a keyboard stay pressed."""
     test = link.conn(xcffib.xtest.key)
     pressed = bytes(link.conn.core.QueryKeymap().reply().keys)
@@ -204,7 +204,7 @@ def let_go(link: XLink) -> None:
     link.conn.flush()
 
 
-def let_go_of_buttons(link: XLink) -> None:
+def let_go_of_buttons(link: XConnection) -> None:
     """Release every pressed button."""
     test = link.conn(xcffib.xtest.key)
     held = link.conn.core.QueryPointer(link.root).reply().mask
@@ -214,7 +214,7 @@ def let_go_of_buttons(link: XLink) -> None:
     link.conn.flush()
 
 
-def restore(link: XLink, keys: Iterable[int]) -> None:
+def restore(link: XConnection, keys: Iterable[int]) -> None:
     """Make keys produce no keysym."""
     for keycode in keys:
         link.conn.core.ChangeKeyboardMapping(1, keycode, 1, [0])

@@ -16,10 +16,10 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.input.gestures import Button, Direction
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.screen.likeness import close
-from holo_tasks.desktop.input.direct_press import Direct
+from holo_tasks.desktop.input.direct_press import DirectPress
 from holo_tasks.desktop.input.double_click import DoubleClick
 from holo_tasks.desktop.input.gate import Gate
-from holo_tasks.desktop.input.gesture_looks import Glance, Spot
+from holo_tasks.desktop.input.gesture_looks import EarlierPoint, PointChecker
 
 # Toolkits start a drag after a few pixels and follow the pointer from one turn of the event loop to the next. Without
 # pauses they merge all moves into one and see a click. HTML5 and Xdnd ask the target about the drop before the button
@@ -54,8 +54,8 @@ class Pointer:
         display: str,
         authority: Path,
         gate: Gate,
-        glance: Glance,
-        direct: Direct,
+        glance: PointChecker,
+        direct: DirectPress,
         double: Callable[[], DoubleClick] = DoubleClick,
         asleep: Callable[[], object] = lambda: None,
     ) -> None:
@@ -105,7 +105,7 @@ class Pointer:
         if kind == MOTION:
             self._gate.motion()
             self._at = Point(where["x"], where["y"])
-        elif kind == PRESS and detail <= MOST_BUTTON and self._gate.particular:
+        elif kind == PRESS and detail <= MOST_BUTTON and self._gate.is_one_program:
             self._direct.press(detail, self._at, display.sync)
             self._held.append(detail)
             return
@@ -157,8 +157,8 @@ class Pointer:
         try:
             if before is not None:
                 self._glance.await_answer(self.last_event_ns)
-                beside = close(start, end)  # the pressed control may look different
-                if self._glance.another_window(before) or (not beside and self._glance.changed(before, near=True)):
+                is_near = close(start, end)  # the pressed control may look different
+                if self._glance.another_window(before) or (not is_near and self._glance.changed(before, near=True)):
                     return CALLED_OFF
             for step in range(1, DRAG_STEPS + 1):
                 self._gate.sleep(DRAG_STEP_S)
@@ -175,7 +175,7 @@ class Pointer:
             self._release(now, button)
         return ""
 
-    def _appeared_at_end(self, before: Spot, short: Point) -> bool:
+    def _appeared_at_end(self, before: EarlierPoint, short: Point) -> bool:
         """Return whether another window appeared at the end of a drag, apart from one that follows the pointer."""
         glance, at = self._glance, before.at
         if not glance.another_window(before):

@@ -21,7 +21,7 @@ from holo_tasks.core.screen.remote_screen import not_typed, untypable
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop.input.keyboard import Keyboard
 from holo_tasks.desktop.stop.interrupt import Interrupt
-from holo_tasks.desktop.x11.offered_text import Offer
+from holo_tasks.desktop.x11.offered_text import ClipboardOffer
 
 SETTLES_S = 0.3
 """Clipboard and keys travel on different channels in RDP. The other machine must know the one before it gets the
@@ -34,7 +34,7 @@ NOT_FETCHED = (
 )
 
 
-class FarTyping:
+class RemoteTyping:
     """Detects windows that show another machine, and checks what may be typed there.
 
     ``paste_s`` limits the seconds of a paste; 0 forbids pasting.
@@ -91,7 +91,7 @@ class FarTyping:
 
         Return a warning if the other machine did not fetch it, otherwise an empty string.
         """
-        with Offer(self._display, text) as offer:
+        with ClipboardOffer(self._display, text) as offer:
             self._interrupt.sleep(SETTLES_S)
             press([keyboard.keycode(keynames.CONTROL), keyboard.keycode(ord("v"))])
             return "" if offer.await_fetched(self._paste_s, self._interrupt.sleep) else NOT_FETCHED

@@ -17,7 +17,7 @@ from itertools import islice
 from holo_tasks.core.errors import DesktopFailed, HoloError, PolicyRefused, SecretRefused
 from holo_tasks.core.input import keynames
 from holo_tasks.core.secrets.secret import Secret
-from holo_tasks.desktop.capture.liveness_ping import Pulse
+from holo_tasks.desktop.capture.liveness_ping import Pinger
 from holo_tasks.desktop.capture.repaints import Repaints
 from holo_tasks.desktop.input.gate import POLL_S, Gate
 from holo_tasks.desktop.input.keyboard import Keyboard
@@ -46,7 +46,7 @@ class Typist:
     def __init__(
         self,
         keyboard: Keyboard,
-        pulse: Pulse,
+        pulse: Pinger,
         repaints: Repaints,
         gate: Gate,
     ) -> None:
@@ -64,7 +64,9 @@ class Typist:
     def check_alone(self, secret: Secret) -> None:
         """Raise `SecretRefused` if another program has grabbed a key of the secret's value as a hot key."""
         symbols = map(keynames.of_character, secret.value)
-        if self._keyboard.overheard(stroke for symbol in symbols if (stroke := self._keyboard.stroke(symbol))):
+        if self._keyboard.is_grabbed_elsewhere(
+            stroke for symbol in symbols if (stroke := self._keyboard.stroke(symbol))
+        ):
             raise SecretRefused(f"The secret {secret.name!r} is not typed: {HOT_KEYS_GRABBED} Nothing was typed.")
 
     def type(self, text: str) -> None:
@@ -106,7 +108,7 @@ class Typist:
 
     def forget(self) -> None:
         """Remove the typed characters from the keyboard map, which every program can read."""
-        if self._keyboard.lent():
+        if self._keyboard.bound_keys():
             with suppress(HoloError):  # a frozen program or a stop: its last keys may be lost, but the map is cleared
                 self.finish()
             self._keyboard.put_back()
@@ -126,14 +128,14 @@ class Typist:
             count += 1
         if not count:
             raise DesktopFailed("The keyboard map has no free key for other characters: choose a plainer layout.")
-        lent = keyboard.lent()
+        lent = keyboard.bound_keys()
         missing = [symbol for symbol in wanted if symbol not in lent.values()]
         if missing:
             keys = [key for key in keyboard.free if lent.get(key) not in wanted]
             keys.sort(key=lambda key: (key in lent, key in self._used))
             if self._used.intersection(keys[: len(missing)]):
                 self._barrier(must=True)
-            keyboard.lend(missing, keys)
+            keyboard.bind_free_keys(missing, keys)
             self._barrier()
             self._pulse.await_manager()
         return count
@@ -143,8 +145,8 @@ class Typist:
         for batch in _batches(symbols, BATCH):
             self._gate.turn()
             # No program may open another window between the check of the window's owner and the keys.
-            with self._keyboard.undisturbed() if self._gate.guards_secrets else nullcontext():
-                if self._gate.guards_secrets and self._keyboard.overheard(map(self.stroke, batch)):
+            with self._keyboard.with_server_grabbed() if self._gate.guards_secrets else nullcontext():
+                if self._gate.guards_secrets and self._keyboard.is_grabbed_elsewhere(map(self.stroke, batch)):
                     raise PolicyRefused(f"Typing a secret was stopped: {HOT_KEYS_GRABBED}")
                 self._send(batch)
             self._keyboard.arrive()

@@ -4,5 +4,5 @@ The most important modules:
 
 * `profile` creates, locks, repairs and cleans up the profile of a program.
 * `programs` is the table of the programs that need one.
-* `asked` reads the setting ``profiles`` of a desktop.
+* `profile_setting` reads the setting ``profiles`` of a desktop.
 """

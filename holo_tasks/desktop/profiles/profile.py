@@ -15,7 +15,7 @@ from typing import IO
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.profiles import office
-from holo_tasks.desktop.profiles.programs import Kind, look_up, names_profile
+from holo_tasks.desktop.profiles.programs import ProgramKind, look_up, names_profile
 from holo_tasks.desktop.programs.other_user import OtherUser
 from holo_tasks.desktop.session import leftovers
 from holo_tasks.machine.private import FOLDER, own_folder
@@ -38,7 +38,7 @@ class Profile:
 
     command: list[str]
     folder: Path | None = None
-    kind: Kind | None = None
+    kind: ProgramKind | None = None
     is_snap: bool = False
     _documents: set[Path] = field(default_factory=set)
     _lock: IO[bytes] | None = None
@@ -143,7 +143,7 @@ def _held(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
     raise AssertionError("there is always another number")
 
 
-def _begin(kind: Kind, folder: Path, user: OtherUser | None) -> None:
+def _begin(kind: ProgramKind, folder: Path, user: OtherUser | None) -> None:
     """Seed an empty profile; repair a used one after a crash."""
     if any(folder.iterdir()):
         kind.mend(folder)

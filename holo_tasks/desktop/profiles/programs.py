@@ -37,7 +37,7 @@ SNAP = "/snap/bin"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProgramKind:
     """One kind of program.
 
     ``runs`` matches the file names of its programs. ``words`` returns the options for a profile in a folder, and
@@ -54,15 +54,15 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundProgram:
     """The kind of a command's program, ``None`` if the table lacks it, and the index of the program in the command."""
 
-    kind: Kind | None
+    kind: ProgramKind | None
     place: int
     is_snap: bool = False
 
 
-def look_up(command: Sequence[str], path: str | None) -> Found:
+def look_up(command: Sequence[str], path: str | None) -> FoundProgram:
     """Find the program of a command in the table; ``path`` is the search path."""
     place = place_of_program(command)
     kind, is_snap = None, False
@@ -70,10 +70,10 @@ def look_up(command: Sequence[str], path: str | None) -> Found:
         is_snap = is_snap or str(file.parent) == SNAP
         kind = kind or next((each for each in KINDS if each.runs.fullmatch(file.name)), None)
         kind = kind or (BROWSER if _is_electron(file) else None)
-    return Found(kind, place, is_snap)
+    return FoundProgram(kind, place, is_snap)
 
 
-def names_profile(kind: Kind, command: Sequence[str]) -> bool:
+def names_profile(kind: ProgramKind, command: Sequence[str]) -> bool:
     """Return whether the command names a profile itself."""
     return any(kind.named.match(word) for word in command)
 
@@ -112,7 +112,7 @@ def _mend_firefox(profile: Path) -> None:
         (profile / name).unlink(missing_ok=True)
 
 
-BROWSER = Kind(
+BROWSER = ProgramKind(
     re.compile(f"{CHROMIUM.pattern}|{OTHER_CHROMIUM.pattern}"),
     "--user-data-dir=FOLDER",
     re.compile(r"--user-data-dir(=|$)|--temp-profile$|--profile(=|$)"),
@@ -121,7 +121,7 @@ BROWSER = Kind(
     _mend_browser,
 )
 KINDS = (
-    Kind(
+    ProgramKind(
         OFFICE,
         "-env:UserInstallation=file:///FOLDER",
         re.compile(r"--?env:UserInstallation="),
@@ -130,7 +130,7 @@ KINDS = (
         office.mend,
     ),
     BROWSER,
-    Kind(
+    ProgramKind(
         MOZILLA,
         "--profile FOLDER --no-remote",
         re.compile(r"--?(profile|p|profilemanager)(=|$)", re.IGNORECASE),

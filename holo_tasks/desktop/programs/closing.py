@@ -15,7 +15,7 @@ import xcffib
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.capture.liveness_ping import CLIENT_MESSAGE
 from holo_tasks.desktop.programs.window_owners import processes_of
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 from holo_tasks.machine.proc import process, stat_of
 
 CLOSES_S = 2.0
@@ -29,7 +29,7 @@ DELETE = "WM_DELETE_WINDOW"
 class Closing:
     """One attempt to close all windows. ``own`` returns the processes of the desktop's programs."""
 
-    def __init__(self, link: XLink, own: Callable[[], set[int]]) -> None:
+    def __init__(self, link: XConnection, own: Callable[[], set[int]]) -> None:
         self._link = link
         self._own = own
         self._asked: set[int] = set()
@@ -100,7 +100,7 @@ class Closing:
         return ""
 
 
-def ask_to_close(link: XLink, own: Callable[[], set[int]]) -> list[str]:
+def ask_to_close(link: XConnection, own: Callable[[], set[int]]) -> list[str]:
     """Ask programs to close and wait for them. Return the titles of the dialogs that they opened."""
     with contextlib.suppress(xcffib.XcffibException):  # the X server has ended
         return Closing(link, own).run()

@@ -18,9 +18,9 @@ from typing import Literal
 from holo_tasks.desktop.secrets.secret_variables import (
     OTHER_SERVICES,
     SERVICES,
-    is_telling,
+    has_private_name,
+    looks_private,
     looks_secret,
-    sounds_telling,
 )
 
 
@@ -116,13 +116,15 @@ def for_programs(
     """
     kept = needed(ours, values)
     if inherits == "plain":
-        others = {name: text for name, text in ours.items() if name not in OTHER_SESSION and not is_telling(name, text)}
+        others = {
+            name: text for name, text in ours.items() if name not in OTHER_SESSION and not looks_private(name, text)
+        }
         kept = harmless(others, values) | kept
     asked = {name.strip() for name in ours.get(PASSED_ON, "").split(",")}
     return {**_on_a_display(kept), **{name: text for name, text in ours.items() if name in asked}, **added}
 
 
-def kept_back(ours: Mapping[str, str], values: Collection[str] = ()) -> list[str]:
+def withheld_names(ours: Mapping[str, str], values: Collection[str] = ()) -> list[str]:
     """Return the names of variables that a person's own program does not get because they look private.
 
     Variables for other work, such as a cloud's keys or a package registry's, are not named: they were not set for the
@@ -150,7 +152,7 @@ def harmless(env: Mapping[str, str], values: Collection[str]) -> dict[str, str]:
 def _is_known(name: str, text: str) -> bool:
     if name in NEEDED or name.startswith(NEEDED_PREFIXES):
         return True
-    listed = name in USUAL or (name.startswith(USUAL_PREFIXES) and not sounds_telling(name))
+    listed = name in USUAL or (name.startswith(USUAL_PREFIXES) and not has_private_name(name))
     return listed and not looks_secret(text)
 
 

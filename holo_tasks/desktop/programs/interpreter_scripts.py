@@ -39,7 +39,7 @@ MOST_MENTIONED = 4
 
 
 @dataclass(frozen=True)
-class Started:
+class StartedProgram:
     """A program that this process started, with its command and its folder."""
 
     process: subprocess.Popen[bytes]
@@ -54,7 +54,7 @@ class Started:
         return self.process.pid == pid and self.process.poll() is None
 
 
-def script(pid: int, executable: Path, started: Started | None) -> tuple[str, tuple[str, ...]]:
+def script(pid: int, executable: Path, started: StartedProgram | None) -> tuple[str, tuple[str, ...]]:
     """Return the script of a process that runs an interpreter.
 
     Returns an empty string without a script or if it is ambiguous.

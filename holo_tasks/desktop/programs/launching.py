@@ -13,14 +13,14 @@ from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop.profiles.profile import Profile, as_it_is, profile_for
 from holo_tasks.desktop.profiles.programs import BROWSER
 from holo_tasks.desktop.profiles.wrappers import place_of_program
-from holo_tasks.desktop.programs.interpreter_scripts import Started
-from holo_tasks.desktop.programs.other_user import Lodging, OtherUser, lodge
+from holo_tasks.desktop.programs.interpreter_scripts import StartedProgram
+from holo_tasks.desktop.programs.other_user import OtherUser, OtherUserFolders, create_folders
 from holo_tasks.desktop.programs.program import Program
 from holo_tasks.desktop.programs.shared_folder import VARIABLE as FILES
 from holo_tasks.desktop.programs.window_owners import remember
+from holo_tasks.desktop.sandbox.build_sandbox import build_sandbox
 from holo_tasks.desktop.sandbox.start import Sandbox
-from holo_tasks.desktop.sandbox.walls import walls
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 
 @dataclass
@@ -49,31 +49,33 @@ class Launch:
         """The user of `run_as`, or None."""
         return OtherUser(**self.order["run_as"]) if self.order["run_as"] else None
 
-    def start(self, link: XLink) -> Program:
+    def start(self, link: XConnection) -> Program:
         """Start the program."""
         order, lodging = self.order, None
         env = self.environment()
         if self.user is not None:
-            lodging = lodge(self.user, self.folder, self.display, Path(env["XAUTHORITY"]))
+            lodging = create_folders(self.user, self.folder, self.display, Path(env["XAUTHORITY"]))
             env = lodging.environment(env, order["added"]) | {"XAUTHORITY": str(lodging.authority)}
             self.shared = lodging.shared
         if self.shared is not None:
             env |= {FILES: str(self.shared.path)}
         self.profile = self._profile(env.get("PATH"))
         command = self.profile.command
-        if self.bus is not None and not self.bus.why_not:
+        if self.bus is not None and not self.bus.unavailable_reason:
             if self.profile.kind is BROWSER:
-                command = bus.telling(command, place_of_program(command))
+                command = bus.with_accessibility(command, place_of_program(command))
             env |= {} if self.profile.is_snap else toolkits.variables(command, env, order["added"])
         start = lodging.start if lodging else Path.cwd()
         if order["closed"] is not None:
-            self.sandbox = walls(order, env, start, self._sockets(), self.profile.folder, self.folder.name)
+            self.sandbox = build_sandbox(order, env, start, self._sockets(), self.profile.folder, self.folder.name)
             env = self.sandbox.environment(env, order["added"])
         program = self._started(command, env, link, lodging)
-        remember(link, Started(program.process, command, start, closed=self.sandbox is not None))
+        remember(link, StartedProgram(program.process, command, start, closed=self.sandbox is not None))
         return program
 
-    def _started(self, command: list[str], env: Mapping[str, str], link: XLink, lodging: Lodging | None) -> Program:
+    def _started(
+        self, command: list[str], env: Mapping[str, str], link: XConnection, lodging: OtherUserFolders | None
+    ) -> Program:
         return Program(
             command,
             env,

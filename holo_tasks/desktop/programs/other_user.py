@@ -3,7 +3,7 @@
 A program of the agent's own user can read the signing key, the database and the environments of its processes. A
 program of another user cannot. It gets a folder of its own, and in it the X cookie for its display only.
 
-`other_user` looks up the user for ``run_as``. `lodge` makes the folder, as a `Lodging`.
+`other_user` looks up the user for ``run_as``. `create_folders` makes the folder, as a `OtherUserFolders`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.accessibility.bus import Guest
+from holo_tasks.accessibility.bus import BusUser
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop.programs.shared_folder import make_shared
@@ -98,7 +98,7 @@ def _rights() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Lodging:
+class OtherUserFolders:
     """The place of a program that runs as another user: the user, its private folder and its working folder."""
 
     user: OtherUser
@@ -141,17 +141,17 @@ def place_for(desktop: Path) -> Path:
     return Path("/tmp") / f"{desktop.name}-program"
 
 
-def bus_for(user: OtherUser, desktop: Path) -> Guest:
+def bus_for(user: OtherUser, desktop: Path) -> BusUser:
     """Return the user as a guest of a desktop's D-Bus, whose socket for them lies in a separate folder."""
-    return Guest(user.uid, user.gid, Path("/tmp") / f"{desktop.name}-bus")
+    return BusUser(user.uid, user.gid, Path("/tmp") / f"{desktop.name}-bus")
 
 
-def lodge(user: OtherUser, desktop: Path, display: str, authority: Path) -> Lodging:
+def create_folders(user: OtherUser, desktop: Path, display: str, authority: Path) -> OtherUserFolders:
     """Create the folder for a program of another user, and write the cookie of its display there."""
     start = next(place for place in (Path.cwd(), Path(user.home or "/"), Path("/")) if user.may_enter(place))
     folder = place_for(desktop)
     folder.mkdir(FOLDER)
-    made = Lodging(user, folder, start, make_shared(folder, user.uid, user.gid))
+    made = OtherUserFolders(user, folder, start, make_shared(folder, user.uid, user.gid))
     number = display.rpartition(":")[2].partition(".")[0]
     cookie = xauth.find(authority, int(number)) if number.isdigit() else None
     if cookie is not None:

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes
-from holo_tasks.desktop.programs.other_user import Lodging
+from holo_tasks.desktop.programs.other_user import OtherUserFolders
 from holo_tasks.desktop.sandbox.bubblewrap import SAYS, why
 from holo_tasks.desktop.sandbox.start import Sandbox
 from holo_tasks.desktop.stop.interrupt import Interrupt
 from holo_tasks.desktop.x11 import windows
-from holo_tasks.desktop.x11.x_connection import XLink
-from holo_tasks.machine.umask import persons_umask
+from holo_tasks.desktop.x11.x_connection import XConnection
+from holo_tasks.machine.umask import users_umask
 
 MOST_NAMED = 5
 
@@ -34,10 +34,10 @@ class Program:
         command: list[str],
         env: Mapping[str, str],
         folder: Path,
-        link: XLink,
+        link: XConnection,
         *,
         kept_back: Sequence[str] = (),
-        lodging: Lodging | None = None,
+        lodging: OtherUserFolders | None = None,
         sandbox: Sandbox | None = None,
         feed: bytes = b"",
         hint: Callable[[int | None], str] = lambda status: "",
@@ -68,7 +68,7 @@ class Program:
                     stderr=log,
                     pass_fds=pass_fds,
                     preexec_fn=processes.tied(signal.SIGKILL),
-                    umask=persons_umask(),
+                    umask=users_umask(),
                     user=user.uid if user else None,
                     group=user.gid if user else None,
                     extra_groups=user.groups if user else None,
@@ -147,8 +147,8 @@ def _pipe_with(feed: bytes) -> Iterator[int]:
         return
     reads, writes = os.pipe()
     try:
-        with open(writes, "wb") as told:  # noqa: PTH123
-            told.write(feed)
+        with open(writes, "wb") as pipe:  # noqa: PTH123
+            pipe.write(feed)
         yield reads
     finally:
         os.close(reads)

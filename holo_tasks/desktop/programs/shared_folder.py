@@ -29,6 +29,6 @@ def make_shared(parent: Path, uid: int | None = None, gid: int | None = None) ->
     return SharedFolder(path, found.st_dev, found.st_ino, uid, gid)
 
 
-def told(shared: SharedFolder | None) -> dict[str, Any] | None:
+def to_message(shared: SharedFolder | None) -> dict[str, Any] | None:
     """Return the folder as plain values for the message to the process that uses the desktop."""
     return None if shared is None else {**asdict(shared), "path": str(shared.path)}

@@ -5,7 +5,7 @@ the X server, of its clients and of the processes that they started. If none of 
 nothing is drawn before the first timeout. A thread whose sleep is not certain counts as awake. A program may be
 connected by Unix sockets to processes that are checked too, such as the desktop's message bus.
 
-`Sleepers` is the main class. `settled_screen` uses it to capture earlier.
+`SleepDetector` is the main class. `settled_screen` uses it to capture earlier.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from holo_tasks.desktop.programs.window_owners import clients
 from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent
 from holo_tasks.desktop.x11.socket_peers import Peers
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 from holo_tasks.machine.proc import process, stat_of, status_of
 
 MILLISECONDS, TIMESPEC, FUTEX, CHILDREN = range(4)
@@ -81,7 +81,7 @@ class SleepUnknown(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asleep:
+class SleepInterval:
     """All programs sleep at least since ``since_ns``, and none wakes by itself before ``until_ns`` (both monotonic).
 
     If a thread is awake, ``until_ns`` is zero.
@@ -112,10 +112,10 @@ class ThreadRuns:
         return ThreadRuns(times, looked_ns, before.slept_ns if times == before.times else before.looked_ns)
 
 
-class Sleepers:
+class SleepDetector:
     """The programs on one screen. This process must have started its X server and its programs."""
 
-    def __init__(self, link: XLink, server_pid: int, bus_pid: int = 0, mute: Collection[int] = ()) -> None:
+    def __init__(self, link: XConnection, server_pid: int, bus_pid: int = 0, mute: Collection[int] = ()) -> None:
         self._link = link
         self._server = server_pid
         self._bus = bus_pid
@@ -126,10 +126,10 @@ class Sleepers:
         self._held: dict[int, tuple[dict[Path, int], set[int]]] = {}
         self._checked = False
         """Whether the sockets' peers were checked, and no process has run since that could have changed them."""
-        self._last: Asleep | None = None
+        self._last: SleepInterval | None = None
         self._tree = ProcessTree()
 
-    def look(self) -> Asleep | None:
+    def look(self) -> SleepInterval | None:
         """Return whether all programs sleep, and until when; ``None`` if that cannot be found out."""
         if not WAITS:
             return None
@@ -137,17 +137,17 @@ class Sleepers:
         try:
             now = self._look(began)
         except Awake:
-            now = Asleep(began, 0)
+            now = SleepInterval(began, 0)
         except (SleepUnknown, PermissionError):
             return None
         except OSError:  # a process that has just ended
-            now = Asleep(began, 0)
+            now = SleepInterval(began, 0)
         last, self._last = self._last, now
         if last is not None and last.until_ns and now.until_ns and last.turns == now.turns:
-            self._last = Asleep(last.since_ns, now.until_ns, now.turns)
+            self._last = SleepInterval(last.since_ns, now.until_ns, now.turns)
         return self._last
 
-    def _look(self, began: int) -> Asleep:
+    def _look(self, began: int) -> SleepInterval:
         connected = clients(self._link)
         started = self._tree.pids()
         if connected is None or self._server not in started or not connected.keys() - {os.getpid()} <= set(started):
@@ -182,12 +182,12 @@ class Sleepers:
         inside = {*chain.from_iterable(held.values()), *_numbers(self._server), *_numbers(os.getpid())}
         peers = {number: self._peers.of(number) for number in hears}
         of_bus = held.get(self._bus, ())
-        untold = [number for number in of_bus if not peers[number]]
+        unknown_peers = [number for number in of_bus if not peers[number]]
         strange = (number for number, peer in peers.items() if peer not in inside)
-        if len(untold) > 1 or any(number not in of_bus or peers[number] > 0 for number in strange):
+        if len(unknown_peers) > 1 or any(number not in of_bus or peers[number] > 0 for number in strange):
             raise SleepUnknown
 
-    def _asleep(self, turns: Mapping[int, Mapping[Path, int]], began: int) -> Asleep:
+    def _asleep(self, turns: Mapping[int, Mapping[Path, int]], began: int) -> SleepInterval:
         """Return until when these processes and the X server sleep.
 
         ``turns`` holds how often each thread has run, read before this call. ``began`` is the start of the check.
@@ -202,7 +202,7 @@ class Sleepers:
         # The X server comes last. It has just answered us, so it began its current sleep after ``began``.
         for thread in map(Path, os.scandir(f"/proc/{self._server}/task")):
             until = min(until, _until(self._server, thread, began if int(thread.name) == self._server else None))
-        return Asleep(time.monotonic_ns(), until, {number: each.times for number, each in ran.items()})
+        return SleepInterval(time.monotonic_ns(), until, {number: each.times for number, each in ran.items()})
 
     def _is_of_bus(self, pid: int) -> bool:
         """Return whether a process is the desktop's message bus, or was started by it.
@@ -227,14 +227,14 @@ def _sockets(pid: int, connections: int, *, of_bus: bool) -> set[int]:
         raise SleepUnknown
     found = set()
     for entry in os.scandir(f"/proc/{pid}/fd"):
-        told = Path(entry).stat()
-        if stat.S_ISSOCK(told.st_mode):
-            found.add(told.st_ino)
+        reported = Path(entry).stat()
+        if stat.S_ISSOCK(reported.st_mode):
+            found.add(reported.st_ino)
             if not of_bus and len(found) > connections + MOST_SOCKETS:
                 raise SleepUnknown
-        elif stat.S_ISCHR(told.st_mode) and told.st_rdev in SILENT_DEVICES:
+        elif stat.S_ISCHR(reported.st_mode) and reported.st_rdev in SILENT_DEVICES:
             continue
-        elif not stat.S_ISREG(told.st_mode) or told.st_dev in WAITABLE_FILE_SYSTEMS:
+        elif not stat.S_ISREG(reported.st_mode) or reported.st_dev in WAITABLE_FILE_SYSTEMS:
             leads = os.readlink(entry)  # noqa: PTH115
             if not leads.startswith(OWN_TREE_LINKS) and not (of_bus and leads == INOTIFY):
                 raise SleepUnknown
@@ -243,8 +243,8 @@ def _sockets(pid: int, connections: int, *, of_bus: bool) -> set[int]:
 
 def _numbers(pid: int) -> Iterator[int]:
     """Yield the inodes of a process's open sockets."""
-    told = (Path(entry).stat() for entry in os.scandir(f"/proc/{pid}/fd"))
-    return (each.st_ino for each in told if stat.S_ISSOCK(each.st_mode))
+    reported = (Path(entry).stat() for entry in os.scandir(f"/proc/{pid}/fd"))
+    return (each.st_ino for each in reported if stat.S_ISSOCK(each.st_mode))
 
 
 def _run_counts(pid: int) -> dict[Path, int]:
@@ -266,10 +266,10 @@ def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
     `SleepUnknown` if the call's arguments cannot be read with certainty.
     """
     state = stat_of(thread)[0]
-    number, *told = (thread / "syscall").read_text().split()
-    if state != "S" or len(told) < 8:
+    number, *reported = (thread / "syscall").read_text().split()
+    if state != "S" or len(reported) < 8:
         raise Awake
-    arguments, stack = [int(value, 16) for value in told[:6]], int(told[6], 16)
+    arguments, stack = [int(value, 16) for value in reported[:6]], int(reported[6], 16)
     if stack < LOWEST_OF_64_BITS:
         raise SleepUnknown  # a 32-bit program, whose calls have other numbers
     if int(number) not in WAITS:
@@ -300,9 +300,9 @@ def _nanoseconds(pid: int, address: int) -> int:
     """Read a timespec from the memory of a process, in nanoseconds. Raises `Awake` if the process has just ended."""
     memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if len(told := os.pread(memory, TIMESPEC_OF_64_BITS.size, address)) < TIMESPEC_OF_64_BITS.size:
+        if len(reported := os.pread(memory, TIMESPEC_OF_64_BITS.size, address)) < TIMESPEC_OF_64_BITS.size:
             raise Awake  # it has just ended
-        seconds, rest = TIMESPEC_OF_64_BITS.unpack(told)
+        seconds, rest = TIMESPEC_OF_64_BITS.unpack(reported)
     finally:
         os.close(memory)
     return int(seconds * 1_000_000_000 + rest)

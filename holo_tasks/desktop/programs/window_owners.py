@@ -21,17 +21,17 @@ import xcffib.res
 
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.desktop.programs.interpreter_scripts import Started, script
+from holo_tasks.desktop.programs.interpreter_scripts import StartedProgram, script
 from holo_tasks.desktop.x11.grabs import held, popup
 from holo_tasks.desktop.x11.windows import box, client_of
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 NO_WINDOW, POINTER_ROOT = 0, 1
-_clients: WeakKeyDictionary[XLink, Any] = WeakKeyDictionary()
-_started: WeakKeyDictionary[XLink, Started] = WeakKeyDictionary()
+_clients: WeakKeyDictionary[XConnection, Any] = WeakKeyDictionary()
+_started: WeakKeyDictionary[XConnection, StartedProgram] = WeakKeyDictionary()
 
 
-def owner_at(link: XLink, at: Point | None) -> str:
+def owner_at(link: XConnection, at: Point | None) -> str:
     """Return the name of the program that gets a press at a point or, without one, the keys; empty if unknown.
 
     It takes a few round trips and two reads from /proc: less than a millisecond, so it can run before every press.
@@ -39,7 +39,7 @@ def owner_at(link: XLink, at: Point | None) -> str:
     return _owner(link, at)[0].name
 
 
-def owner_of(link: XLink, at: Point | None) -> Owner:
+def owner_of(link: XConnection, at: Point | None) -> Owner:
     """Return the program that gets a press at a point or, without one, the keys; with its window's title and box."""
     owner, window = _owner(link, at)
     if not window:
@@ -52,7 +52,7 @@ def owner_of(link: XLink, at: Point | None) -> Owner:
         return owner
 
 
-def passed(link: XLink) -> list[int]:
+def passed(link: XConnection) -> list[int]:
     """Return the focused window and its ancestors, up to the root: the windows through which a key event propagates."""
     found = []
     try:
@@ -65,7 +65,7 @@ def passed(link: XLink) -> list[int]:
     return found
 
 
-def _owner(link: XLink, at: Point | None) -> tuple[Owner, int]:
+def _owner(link: XConnection, at: Point | None) -> tuple[Owner, int]:
     try:
         window = pressed(link, at) if at is not None else _focused(link)
         if window == NO_WINDOW:
@@ -81,7 +81,7 @@ def _owner(link: XLink, at: Point | None) -> tuple[Owner, int]:
     return owner, window
 
 
-def _holds(link: XLink, owner: Owner) -> bool:
+def _holds(link: XConnection, owner: Owner) -> bool:
     """Return whether this program probably holds the grab: the topmost popup is its own, so its menu is open.
 
     This is not certain: a program that grabs without a window could wait for such a moment. But menus have to stay
@@ -92,7 +92,7 @@ def _holds(link: XLink, owner: Owner) -> bool:
     return bool(above) and owner_by(link, above).name == owner.name
 
 
-def owner_by(link: XLink, window: int) -> Owner:
+def owner_by(link: XConnection, window: int) -> Owner:
     """Return the program that made a window; ``why`` of the result gives the reason if it is unknown."""
     try:
         pid = _pid(link, window)
@@ -103,7 +103,7 @@ def owner_by(link: XLink, window: int) -> Owner:
     return _program(pid, _started.get(link))
 
 
-def processes_of(link: XLink, windows: Sequence[int]) -> list[int]:
+def processes_of(link: XConnection, windows: Sequence[int]) -> list[int]:
     """Return for each window the process id of its maker, zero if it is unknown."""
     resources = _resources(link)
     if resources is None:
@@ -114,7 +114,7 @@ def processes_of(link: XLink, windows: Sequence[int]) -> list[int]:
     return found if mine == os.getpid() else [0 for _ in windows]
 
 
-def clients(link: XLink) -> Counter[int] | None:
+def clients(link: XConnection) -> Counter[int] | None:
     """Return the ids of the processes that are connected to the X server, with their numbers of connections.
 
     Returns ``None`` if the server does not know the process of each connection.
@@ -124,21 +124,21 @@ def clients(link: XLink) -> Counter[int] | None:
         return None
     everybody = xcffib.res.ClientIdSpec.synthetic(NO_WINDOW, xcffib.res.ClientIdMask.LocalClientPID)
     asked = resources.QueryClients(), resources.QueryClientIds(1, [everybody])
-    connected, told = asked[0].reply().clients, asked[1].reply().ids
+    connected, reported = asked[0].reply().clients, asked[1].reply().ids
     # It reports no process for a client on another machine. If our own process id is missing, the ids belong to another
     # process namespace.
-    if len(told) != len(connected) or any(answer.length != 4 for answer in told):
+    if len(reported) != len(connected) or any(answer.length != 4 for answer in reported):
         return None
-    found = Counter(int(answer.value[0]) for answer in told)
+    found = Counter(int(answer.value[0]) for answer in reported)
     return found if found[os.getpid()] else None
 
 
-def remember(link: XLink, started: Started) -> None:
+def remember(link: XConnection, started: StartedProgram) -> None:
     """Store how the desktop's program was started, from which `script` knows the script that an interpreter runs."""
     _started[link] = started
 
 
-def pressed(link: XLink, at: Point) -> int:
+def pressed(link: XConnection, at: Point) -> int:
     """Return the innermost window at a point. Window shapes and input-only windows count."""
     window = below = link.root
     while below:
@@ -147,7 +147,7 @@ def pressed(link: XLink, at: Point) -> int:
     return int(window)
 
 
-def _focused(link: XLink) -> int:
+def _focused(link: XConnection) -> int:
     """Return the window that gets the keys: the focused window, or the innermost window below it at the pointer."""
     focus = int(link.conn.core.GetInputFocus().reply().focus)
     if focus == NO_WINDOW:
@@ -159,7 +159,7 @@ def _focused(link: XLink) -> int:
     return pointed if above else focus
 
 
-def _pid(link: XLink, window: int) -> int:
+def _pid(link: XConnection, window: int) -> int:
     """Return the id of the process that made a window, zero if it is unknown."""
     resources = _resources(link)
     if resources is None:
@@ -170,7 +170,7 @@ def _pid(link: XLink, window: int) -> int:
     return _local_pid(resources, window)
 
 
-def _resources(link: XLink) -> Any:
+def _resources(link: XConnection) -> Any:
     """Return the X-Resource extension; ``None`` if the server lacks version 1.2, which reports processes."""
     if link not in _clients:
         _clients[link] = None
@@ -181,7 +181,7 @@ def _resources(link: XLink) -> Any:
     return _clients[link]
 
 
-def _net_wm_pid(link: XLink, window: int) -> int:
+def _net_wm_pid(link: XConnection, window: int) -> int:
     """Return the process id in a window's `_NET_WM_PID`, zero if it is not set."""
     try:
         return int((link.numbers(client_of(link, window), "_NET_WM_PID") or [0])[0])
@@ -210,7 +210,7 @@ def _pid_of_reply(asked: Any) -> int:
     return int(found[0].value[0]) if len(found) == 1 and found[0].length == 4 else 0
 
 
-def _program(pid: int, started: Started | None = None) -> Owner:
+def _program(pid: int, started: StartedProgram | None = None) -> Owner:
     """Return the program file of a process. The path must lead to that same file in our file system too."""
     link = Path(f"/proc/{pid}/exe")
     try:

@@ -73,7 +73,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class _Talk:
+class _ConnectionState:
     """The state of one connection.
 
     ``answers`` counts the answers since it was made. The first ones may be part of a TLS handshake.
@@ -100,7 +100,7 @@ class _Answer:
 
 
 @dataclass(slots=True)
-class _Habits:
+class _RequestHabits:
     """Sizes of requests to one server, each with how often in a row it had no effect on the screen."""
 
     sizes: dict[int, int] = field(default_factory=dict)
@@ -120,8 +120,8 @@ class Exchanges:
 
     def __init__(self, drawn_between: DrawnBetween) -> None:
         self._drawn_between = drawn_between
-        self._talks: dict[int, _Talk] | None = None
-        self._habits: OrderedDict[str, _Habits] = OrderedDict()
+        self._talks: dict[int, _ConnectionState] | None = None
+        self._habits: OrderedDict[str, _RequestHabits] = OrderedDict()
         self._answers: list[_Answer] = []
         self._input_s = self._updated_s = -math.inf
         self._repeats: deque[tuple[str, int]] = deque(maxlen=MOST_SIZES)
@@ -158,7 +158,11 @@ class Exchanges:
             talk = known.get(seen.inode)
             if talk is None:
                 old = first or (seen.sent and now_s - seen.sent_ago_ms / 1000 < self._updated_s)
-                talk = _Talk(seen, HANDSHAKE_ANSWERS) if old else _Talk(TcpSocket(seen.inode, seen.peer))
+                talk = (
+                    _ConnectionState(seen, HANDSHAKE_ANSWERS)
+                    if old
+                    else _ConnectionState(TcpSocket(seen.inode, seen.peer))
+                )
             self._compare(talk, seen, now_s, idle=idle)
             talks[seen.inode] = talk
         for inode, gone in known.items():
@@ -199,7 +203,7 @@ class Exchanges:
             if talk.request is not None and talk.request.followed_input:
                 self._habit(talk.last.peer).note(talk.request.size, effect=False, times=TIMES)
 
-    def _compare(self, talk: _Talk, seen: TcpSocket, now_s: float, *, idle: bool) -> None:
+    def _compare(self, talk: _ConnectionState, seen: TcpSocket, now_s: float, *, idle: bool) -> None:
         before, talk.last = talk.last, seen
         sent, received = seen.sent - before.sent, seen.received - before.received
         if seen.connecting:
@@ -231,7 +235,7 @@ class Exchanges:
         talk.unanswered_sends = 0 if received else talk.unanswered_sends
         talk.only_sends = talk.only_sends and not received
 
-    def _sent(self, talk: _Talk, size: int, now_s: float, *, idle: bool) -> None:
+    def _sent(self, talk: _ConnectionState, size: int, now_s: float, *, idle: bool) -> None:
         if talk.request is None or talk.request.answered_s is not None:
             self._requested(talk, size, now_s, idle=idle)
         else:
@@ -240,7 +244,9 @@ class Exchanges:
         if talk.unanswered_sends >= ONLY_SENDS:
             talk.only_sends = True
 
-    def _exchanged(self, talk: _Talk, before: TcpSocket, seen: TcpSocket, now_s: float, *, idle: bool) -> None:
+    def _exchanged(
+        self, talk: _ConnectionState, before: TcpSocket, seen: TcpSocket, now_s: float, *, idle: bool
+    ) -> None:
         """Record the exchange between two samples in which data went both ways, and no request was pending before."""
         size = seen.sent - before.sent
         if seen.received_ago_ms < seen.sent_ago_ms:
@@ -259,7 +265,7 @@ class Exchanges:
             if out > back:  # the answer to the first request may have led to a second one
                 self._requested(talk, size, now_s, idle=idle).is_guess = True
 
-    def _requested(self, talk: _Talk, size: int, now_s: float, *, idle: bool) -> Request:
+    def _requested(self, talk: _ConnectionState, size: int, now_s: float, *, idle: bool) -> Request:
         peer, since_s = talk.last.peer, now_s - talk.last.sent_ago_ms / 1000 if talk.last.sent else now_s
         by_habit = idle or talk.only_sends or self._is_repeat(peer, size) or self._habit(peer).is_background(size)
         followed = not by_habit and since_s >= self._input_s - BEFORE_S
@@ -267,7 +273,7 @@ class Exchanges:
         self.sent = self.sent or followed
         return talk.request
 
-    def _received(self, talk: _Talk, seen: TcpSocket, now_s: float, received: int) -> None:
+    def _received(self, talk: _ConnectionState, seen: TcpSocket, now_s: float, received: int) -> None:
         """Take the received bytes as the answer, unless they may be part of the protocol."""
         assert talk.request is not None
         delay_ms = seen.sent_ago_ms - seen.received_ago_ms
@@ -277,7 +283,7 @@ class Exchanges:
         else:
             self._answered(talk, now_s)
 
-    def _answered(self, talk: _Talk, now_s: float, *, ended: bool = False) -> None:
+    def _answered(self, talk: _ConnectionState, now_s: float, *, ended: bool = False) -> None:
         """Record that the last data answered the request, or that the connection has ``ended``."""
         request = talk.request
         assert request is not None
@@ -305,7 +311,7 @@ class Exchanges:
                 left.append(answer)
         self._answers = left
 
-    def _is_awaited(self, talk: _Talk, request: Request, now_s: float, patience_s: float) -> bool:
+    def _is_awaited(self, talk: _ConnectionState, request: Request, now_s: float, patience_s: float) -> bool:
         if self._habit(talk.last.peer).is_background(request.size) or talk.only_sends:
             return False
         limit_s = patience_s
@@ -338,10 +344,10 @@ class Exchanges:
         ended = self._ended_s
         return math.isfinite(ended) and ended >= self._input_s and self._drawn_between(ended, now_s, False)
 
-    def _habit(self, peer: str) -> _Habits:
+    def _habit(self, peer: str) -> _RequestHabits:
         if peer not in self._habits and len(self._habits) >= MOST_PEERS:
             self._habits.popitem(last=False)
-        return self._habits.setdefault(peer, _Habits())
+        return self._habits.setdefault(peer, _RequestHabits())
 
 
 def _is_reply(before: TcpSocket, seen: TcpSocket) -> bool:
@@ -349,7 +355,7 @@ def _is_reply(before: TcpSocket, seen: TcpSocket) -> bool:
     return seen.segments_out - before.segments_out <= 1 and seen.sent - before.sent <= REPLY_BYTES
 
 
-def _may_be_handshake(talk: _Talk) -> bool:
+def _may_be_handshake(talk: _ConnectionState) -> bool:
     seen = talk.last
     return (
         talk.answers < HANDSHAKE_ANSWERS

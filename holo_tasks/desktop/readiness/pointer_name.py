@@ -6,7 +6,7 @@ from typing import Any
 
 import xcffib.xfixes
 
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 BUSY = frozenset({"watch", "left_ptr_watch", "half-busy", "wait", "progress"})
 """Names of busy pointers in the X11 cursor font, in freedesktop's themes and in CSS."""
@@ -15,7 +15,7 @@ BUSY = frozenset({"watch", "left_ptr_watch", "half-busy", "wait", "progress"})
 class PointerName:
     """Reads the name of the pointer's picture. Programs set the name when they change the pointer."""
 
-    def __init__(self, link: XLink) -> None:
+    def __init__(self, link: XConnection) -> None:
         self._link = link
         self._xfixes: Any = None
         self.seen = link.has("XFIXES")

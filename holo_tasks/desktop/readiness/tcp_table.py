@@ -35,7 +35,7 @@ MOST_FOREIGN = 1 << 16
 """The largest number of other programs' sockets that the table remembers, so as not to look for their owners again."""
 
 
-class NotTold(Exception):
+class TableUnavailable(Exception):
     """The kernel does not answer a query. The message gives the reason."""
 
 
@@ -80,7 +80,7 @@ class TcpTable:
     def read(self, pids: Collection[int]) -> list[TcpSocket]:
         """Return the connections that these processes have made to servers.
 
-        A server's own end of a connection is left out. Raises `NotTold` if the kernel refuses the query.
+        A server's own end of a connection is left out. Raises `TableUnavailable` if the kernel refuses the query.
         """
         if not self._known >= set(pids):
             # A new process may hold sockets that others had before.
@@ -108,15 +108,15 @@ class TcpTable:
             kernel.close()
 
 
-def why_unseen() -> str:
+def unavailable_reason() -> str:
     """Return why this process cannot read the table of connections. Returns an empty string if it can."""
     try:
         table = TcpTable()
-    except NotTold as reason:
+    except TableUnavailable as reason:
         return str(reason)
     try:
         table.read([os.getpid()])
-    except NotTold as reason:
+    except TableUnavailable as reason:
         return str(reason)
     finally:
         table.close()
@@ -124,11 +124,11 @@ def why_unseen() -> str:
 
 
 def open_diag() -> socket.socket:
-    """Open a socket that asks the kernel about the connections of this network namespace. Raises `NotTold`."""
+    """Open a socket that asks the kernel about the connections of this network namespace. Raises `TableUnavailable`."""
     try:
         kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_SOCK_DIAG)
     except OSError as error:
-        raise NotTold(os.strerror(error.errno or 0)) from None
+        raise TableUnavailable(os.strerror(error.errno or 0)) from None
     kernel.settimeout(1.0)
     return kernel
 
@@ -166,12 +166,12 @@ def _dump(kernel: socket.socket, family: int) -> Iterable[bytes]:
                     return
                 if kind == NLMSG_ERROR:
                     (code,) = struct.unpack_from("=i", data, at + HEADER.size)
-                    raise NotTold(os.strerror(-code))
+                    raise TableUnavailable(os.strerror(-code))
                 if length >= ATTRIBUTES_AT:
                     yield data[at : at + length]
                 at += (length + 3) & ~3
     except OSError as error:
-        raise NotTold(os.strerror(error.errno) if error.errno else "no answer within a second") from None
+        raise TableUnavailable(os.strerror(error.errno) if error.errno else "no answer within a second") from None
 
 
 def _socket(message: bytes) -> TcpSocket:
@@ -183,7 +183,7 @@ def _socket(message: bytes) -> TcpSocket:
     where = f"{host}:{int.from_bytes(port, 'big')}"
     info = _attribute(message, INET_DIAG_INFO)
     if len(info) < SENT_AT + LONG.size:
-        raise NotTold("the kernel is older than Linux 4.19")
+        raise TableUnavailable("the kernel is older than Linux 4.19")
     sent_ago, received_ago = AGES.unpack_from(info, AGES_AT)
     (sent,), (received,) = LONG.unpack_from(info, SENT_AT), LONG.unpack_from(info, RECEIVED_AT)
     segments_in, segments_out = PAIR.unpack_from(info, SEGMENTS_AT)

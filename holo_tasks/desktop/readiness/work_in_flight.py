@@ -23,7 +23,7 @@ from holo_tasks.desktop.readiness.cpu_use import CpuUse, awake, cpu_sample
 from holo_tasks.desktop.readiness.exchanges import Exchanges
 from holo_tasks.desktop.readiness.pointer_name import PointerName
 from holo_tasks.desktop.readiness.programs import Programs
-from holo_tasks.desktop.readiness.tcp_table import NotTold, TcpSocket, TcpTable
+from holo_tasks.desktop.readiness.tcp_table import TableUnavailable, TcpSocket, TcpTable
 
 IDLE_EVERY_S, IDLE_AFTER_S, IDLE_FOR_S = 0.25, 1.0, 120.0
 """Seconds of the thread that learns while the agent is idle.
@@ -56,7 +56,7 @@ SERVER, ANSWER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class PendingWork:
     """The work that a program waits for. ``detail`` is for people on this machine: an address, or a file's name."""
 
     kind: str
@@ -67,9 +67,9 @@ class WorkInFlight:
     """Detects the work in flight of one desktop.
 
     ``clients`` returns the processes that have windows, ``None`` if they are unknown. ``table`` makes the table of
-    connections when it is first read, and may raise `NotTold`. ``busy`` returns the elements that report to be busy, as
-    documents do while they load. ``steady`` returns the areas that repaint at a pace of their own. ``own_network`` is
-    false if the programs are meant to have another network than this process.
+    connections when it is first read, and may raise `TableUnavailable`. ``busy`` returns the elements that report to be
+    busy, as documents do while they load. ``steady`` returns the areas that repaint at a pace of their own.
+    ``own_network`` is false if the programs are meant to have another network than this process.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class WorkInFlight:
                 self._said_busy = (self._pointer.is_busy(), self._busy())
             self._began_s, self._looked_s, self._starting = now_s, None, starting
 
-    def waits_for(self, patience_s: float) -> Wait | None:
+    def waits_for(self, patience_s: float) -> PendingWork | None:
         """Return the work on the last input that the programs wait for now. Returns ``None`` if they are done."""
         with self._turn:
             now_s, pids = self._sampled()
@@ -174,7 +174,7 @@ class WorkInFlight:
         with self._turn:
             self._sampled()
 
-    def looked(self, *, gave_up: Wait | None) -> None:
+    def looked(self, *, gave_up: PendingWork | None) -> None:
         """Record that the picture was taken.
 
         ``gave_up`` is the work that was still awaited when the patience was over.
@@ -194,24 +194,24 @@ class WorkInFlight:
         self._cpu.update(cpu_sample(pids, now_s))
         return now_s, pids
 
-    def _wait(self, now_s: float, pids: Collection[int], patience_s: float) -> Wait | None:
+    def _wait(self, now_s: float, pids: Collection[int], patience_s: float) -> PendingWork | None:
         if server := self._exchanges.waiting_for(now_s, patience_s):
-            return Wait(SERVER, server)
+            return PendingWork(SERVER, server)
         if self._exchanges.answer_will_show(now_s):
-            return Wait(ANSWER)
+            return PendingWork(ANSWER)
         if self._has_not_slept(now_s, pids):
-            return Wait(CPU)
+            return PendingWork(CPU)
         if self._starting:
             return None
         if child := self._child(now_s, pids):
-            return Wait(CHILD, child)
+            return PendingWork(CHILD, child)
         if self._cpu.is_blocked():
-            return Wait(DISK)
+            return PendingWork(DISK)
         if self._pointer.is_busy() and not self._said_busy[0]:
-            return Wait(POINTER, self._pointer.name())
+            return PendingWork(POINTER, self._pointer.name())
         if self._busy() - self._said_busy[1]:
-            return Wait(DOCUMENT)
-        return Wait(CPU) if self._cpu.is_busy() else None
+            return PendingWork(DOCUMENT)
+        return PendingWork(CPU) if self._cpu.is_busy() else None
 
     def _has_not_slept(self, now_s: float, pids: Collection[int]) -> bool:
         """Return whether a thread is at work, and the threads were never all asleep since the input or the last answer.
@@ -259,7 +259,7 @@ class WorkInFlight:
             if self._table is None:
                 self._table = self._make_table()
             sockets = self._table.read(pids)
-        except NotTold as reason:
+        except TableUnavailable as reason:
             self._failures += 1
             self.unseen["connections"] = str(reason)
             if self._table is not None:

@@ -1,6 +1,6 @@
 """Build the command of the VNC or RDP client that shows a remote screen.
 
-The command holds no secret: the password goes to the client's standard input. `Opener` is the main class;
+The command holds no secret: the password goes to the client's standard input. `ClientCommandBuilder` is the main class;
 `remote_session` uses it.
 """
 
@@ -49,7 +49,7 @@ def executable(remote: Remote) -> str:
     return found
 
 
-class Opener:
+class ClientCommandBuilder:
     """The builder of the client's commands. It fetches the server's certificate once; all clients accept only that.
 
     ``tell`` gets warnings about an unchecked certificate or a missing encryption.

@@ -3,7 +3,7 @@
 The person's keyboard layout makes no difference. A VNC server could press keys itself, but Debian's drops symbols that
 the screen's layout lacks or has on other keys. This input is neither stored nor logged.
 
-`Guest` is the main class; the process that owns the desktop uses it during a hand-off.
+`ViewerInput` is the main class; the process that owns the desktop uses it during a hand-off.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import xcffib.xtest
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.input import keynames
 from holo_tasks.core.input.remote_input import ByHand, Key, Pointing
-from holo_tasks.desktop.capture.liveness_ping import Pulse
+from holo_tasks.desktop.capture.liveness_ping import Pinger
 from holo_tasks.desktop.input.gate import Gate
 from holo_tasks.desktop.input.keyboard import RELEASE_BUTTON, Keyboard
 from holo_tasks.desktop.input.typing import Typist
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 PRESS_BUTTON, MOTION = 4, 6
 BUTTONS = 7
@@ -36,10 +36,10 @@ NUMBER_PAD = {symbol: symbol - 0xFF80 for symbol in (*range(0xFFAA, 0xFFBA), 0xF
 """Characters of the number pad, mapped to the same characters of the main keys: without NumLock the pad's keys move."""
 
 
-class Guest:
+class ViewerInput:
     """The input of a person at a live view. Modifiers stay down as long as the person holds them."""
 
-    def __init__(self, link: XLink, gate: Gate, keyboard: Keyboard, typist: Typist, pulse: Pulse) -> None:
+    def __init__(self, link: XConnection, gate: Gate, keyboard: Keyboard, typist: Typist, pulse: Pinger) -> None:
         self._link = link
         self._gate = gate
         self._keyboard = keyboard

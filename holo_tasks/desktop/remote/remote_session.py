@@ -12,13 +12,13 @@ from pathlib import Path
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.remote_screen import Remote
-from holo_tasks.desktop.programs.interpreter_scripts import Started
+from holo_tasks.desktop.programs.interpreter_scripts import StartedProgram
 from holo_tasks.desktop.programs.program import Program
 from holo_tasks.desktop.programs.window_owners import remember
-from holo_tasks.desktop.remote.remote_client import Opener
+from holo_tasks.desktop.remote.remote_client import ClientCommandBuilder
 from holo_tasks.desktop.stop.interrupt import Interrupt
 from holo_tasks.desktop.x11 import windows
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 NAP_S = 0.02
 MOST_END_S = 2.0
@@ -35,7 +35,7 @@ class RemoteSession:
     ``start`` starts a new client. ``dropped`` counts the reconnections.
     """
 
-    def __init__(self, remote: Remote, link: XLink, interrupt: Interrupt, start: Callable[[], Program]) -> None:
+    def __init__(self, remote: Remote, link: XConnection, interrupt: Interrupt, start: Callable[[], Program]) -> None:
         self.remote = remote
         self.dropped = 0
         self._link = link
@@ -129,15 +129,15 @@ class RemoteSession:
 
 
 def starter(
-    remote: Remote, link: XLink, folder: Path, env: Mapping[str, str], tell: Callable[[str], None]
+    remote: Remote, link: XConnection, folder: Path, env: Mapping[str, str], tell: Callable[[str], None]
 ) -> Callable[[], Program]:
     """Return a function that starts a client with a command of its own, and returns its program."""
-    opener = Opener(remote, folder, tell)
+    opener = ClientCommandBuilder(remote, folder, tell)
 
     def start() -> Program:
         client = opener.client(link.size())
         program = Program(client.command, env, folder, link, feed=client.feed)
-        remember(link, Started(program.process, client.command, Path.cwd()))
+        remember(link, StartedProgram(program.process, client.command, Path.cwd()))
         return program
 
     return start

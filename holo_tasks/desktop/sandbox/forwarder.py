@@ -14,7 +14,7 @@ import struct
 import sys
 
 from holo_tasks.core.network import Grant
-from holo_tasks.desktop.sandbox.inside import READY, listening_inside
+from holo_tasks.desktop.sandbox.inner_sockets import READY, listening_inside
 
 CHUNK = 64 * 1024
 RESET = struct.pack("=ii", 1, 0)
@@ -28,8 +28,8 @@ def main() -> None:
     error, and ADDRESS=HOST:PORT for each granted host.
     """
     network, tell = int(sys.argv[1]), int(sys.argv[2])
-    told = [argument.partition("=") for argument in sys.argv[3:]]
-    hosts = [(address, Grant.of(text)) for address, _, text in told]
+    arguments = [argument.partition("=") for argument in sys.argv[3:]]
+    hosts = [(address, Grant.of(text)) for address, _, text in arguments]
     try:
         listening = listening_inside(network, [(address, grant.port) for address, grant in hosts])
     except OSError as error:

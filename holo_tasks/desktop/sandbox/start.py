@@ -19,13 +19,13 @@ from typing import Protocol
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.network import Grant
 from holo_tasks.desktop import processes
-from holo_tasks.desktop.sandbox.bounds import Bounds, put
 from holo_tasks.desktop.sandbox.bubblewrap import require, why
+from holo_tasks.desktop.sandbox.cgroup_limits import ResourceLimits, put
 from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.desktop.sandbox.identity import ANYBODY, ROOT, root_alone
-from holo_tasks.desktop.sandbox.inside import READY
+from holo_tasks.desktop.sandbox.inner_sockets import READY
 from holo_tasks.desktop.sandbox.syscalls import filtered
-from holo_tasks.desktop.sandbox.view import Place, lookups, named_files, view
+from holo_tasks.desktop.sandbox.visible_files import Place, lookups, named_files, view
 from holo_tasks.machine.proc import process as folder_of
 from holo_tasks.machine.proc import status_of
 
@@ -67,7 +67,7 @@ class Sandbox:
     folders: Mapping[str, Access]
     place: Place
     of_root: bool
-    bounds: Bounds
+    bounds: ResourceLimits
     name: str
     mute: set[int] = field(default_factory=set)
     """Ids of processes of the sandbox that draw nothing and cause no drawing."""
@@ -98,25 +98,25 @@ class Sandbox:
         texts = lookups({host: address for host, address in addresses.items() if host != address})
         with contextlib.ExitStack() as stack:
             made = {file: _memory_file(stack, text.encode()) for file, text in texts.items()}
-            told, tell = os.pipe()
+            info_end, info_writer = os.pipe()
             held, go = os.pipe()
             inner = stack.enter_context(contextlib.ExitStack())
-            for descriptor in (tell, held):
+            for descriptor in (info_writer, held):
                 inner.callback(os.close, descriptor)
-            for descriptor in (told, go):
+            for descriptor in (info_end, go):
                 stack.callback(os.close, descriptor)
             named = named_files(command, path, self.place.start)
             who, passed = self._identity(stack)
             words = [*WALLS, *who, *view(self.place, self.folders, named, made)]
             calls = _memory_file(stack, filtered())
-            words += ["--seccomp", str(calls), "--info-fd", str(tell), "--block-fd", str(held)]
+            words += ["--seccomp", str(calls), "--info-fd", str(info_writer), "--block-fd", str(held)]
             arguments = _memory_file(stack, os.fsencode("\0".join(words)))
             process = popen(
                 [bubblewrap, "--args", str(arguments), "--", "/bin/sh", "-c", WAITER, command[0], *command],
-                pass_fds=(*made.values(), *passed, calls, tell, held, arguments),
+                pass_fds=(*made.values(), *passed, calls, info_writer, held, arguments),
             )
             inner.close()  # while these stay open here, the end of the pipes cannot be seen
-            first = _first_process(process, told, log)
+            first = _first_process(process, info_end, log)
             self.mute |= {process.pid, first}
             try:
                 put(first, self.bounds, self.name)
@@ -145,40 +145,47 @@ class Sandbox:
     def _forward(self, first: int, addresses: Mapping[str, str]) -> None:
         """Start the forwarder to the granted hosts, and wait until it listens. Raises `DesktopFailed`."""
         network = os.open(f"/proc/{first}/ns/net", os.O_RDONLY)
-        told, tell = os.pipe()
+        info_end, info_writer = os.pipe()
         try:
             helper = subprocess.Popen(
                 [
-                    *(sys.executable, "-P", "-m", "holo_tasks.desktop.sandbox.forwarder", str(network), str(tell)),
+                    *(
+                        sys.executable,
+                        "-P",
+                        "-m",
+                        "holo_tasks.desktop.sandbox.forwarder",
+                        str(network),
+                        str(info_writer),
+                    ),
                     *(f"{addresses[grant.host]}={grant}" for grant in self.grants),
                 ],
                 stdin=subprocess.DEVNULL,
-                pass_fds=(network, tell),
+                pass_fds=(network, info_writer),
                 preexec_fn=processes.tied(signal.SIGTERM),
             )
         finally:
             os.close(network)
-            os.close(tell)
+            os.close(info_writer)
         self.helpers.append(helper)
         self.mute.add(helper.pid)
-        with open(told, "rb") as saying:  # noqa: PTH123
-            said = saying.read(1000) if select.select([told], [], [], PATIENCE_S)[0] else b"it does not answer"
+        with open(info_end, "rb") as saying:  # noqa: PTH123
+            said = saying.read(1000) if select.select([info_end], [], [], PATIENCE_S)[0] else b"it does not answer"
         if said != READY:
             words = said.decode(errors="replace") or "it ended at once"
             raise DesktopFailed(f"The program cannot be connected to the granted hosts: {words}.")
 
 
-def is_the_one(pid: int, walls: int) -> bool:
+def is_the_one(pid: int, sandbox: int) -> bool:
     """Return whether a process is the program that a sandbox started, and not a child of the program.
 
-    ``walls`` is the id of the sandbox's process outside.
+    ``sandbox`` is the id of the sandbox's process outside.
     """
     try:
         numbers = status_of(folder_of(pid))["NSpid"].split()
     except (OSError, KeyError):
         return False
     # The kernel assigns such a low id only once in a namespace.
-    return numbers == [str(pid), str(FIRST)] and walls in processes.ancestry(pid)
+    return numbers == [str(pid), str(FIRST)] and sandbox in processes.ancestry(pid)
 
 
 def _addresses(grants: Sequence[Grant]) -> dict[str, str]:
@@ -188,12 +195,12 @@ def _addresses(grants: Sequence[Grant]) -> dict[str, str]:
     return found | {grant.host: grant.address for grant in grants if grant.address}
 
 
-def _first_process(process: subprocess.Popen[bytes], told: int, log: Path) -> int:
+def _first_process(process: subprocess.Popen[bytes], info_end: int, log: Path) -> int:
     """Wait until the sandbox has its first process; return its id. Raises `DesktopFailed` if bubblewrap fails."""
     said, until = b"", time.monotonic() + PATIENCE_S
     while b"}" not in said:
         left = max(0.0, until - time.monotonic())
-        some = os.read(told, 1000) if select.select([told], [], [], left)[0] else b""
+        some = os.read(info_end, 1000) if select.select([info_end], [], [], left)[0] else b""
         if not some:
             process.kill()
             process.wait()

@@ -32,7 +32,7 @@ class SecretStore:
 
     def held_in(self, text: str) -> list[Secret]:
         """Return the secrets whose values are in a text, in any spelling that the scrubber finds."""
-        if not self._scrubber.finds(text):
+        if not self._scrubber.may_hold(text):
             return []
         return [secret for secret in self._secrets.values() if self._of(secret).holds(text)]
 

@@ -1,7 +1,7 @@
 """Guess whether an environment variable holds a key or a login, or belongs to a service.
 
 The guess uses the name and the value. The name alone misleads: LOGIN_DELAY=3, SESSION_LOG=/tmp/x and TOKEN_FILE=/tmp/x
-are not keys, and a program that does not get them fails for no visible reason. `is_telling` is the main function.
+are not keys, and a program that does not get them fails for no visible reason. `looks_private` is the main function.
 """
 
 from __future__ import annotations
@@ -91,18 +91,18 @@ _LOOPBACK_HOST = re.compile(_LOOPBACK, re.IGNORECASE)
 _LOOPBACK_URL = re.compile(rf"\b[a-z][a-z0-9+.-]*://{_LOOPBACK}(?:[/?#][^\s;]*)?", re.IGNORECASE)
 
 
-def is_telling(name: str, text: str) -> bool:
+def looks_private(name: str, text: str) -> bool:
     """Return whether a variable looks like a key, a login or a setting of a service."""
     if looks_secret(text) or name.startswith(SERVICES):
         return True
-    if not sounds_telling(name):
+    if not has_private_name(name):
         return False
     if _CHOSEN_NAMES.search(name) and not _DESCRIBING_NAMES.search(name):
         return not (_BOOLEAN.fullmatch(text) or _ABSOLUTE_PATH.match(text))
     return not _is_plain(name, text)
 
 
-def sounds_telling(name: str) -> bool:
+def has_private_name(name: str) -> bool:
     """Return whether a variable may hold a key or a login, by its name alone."""
     return name.startswith(SERVICES) or bool(_CHOSEN_NAMES.search(name) or _GENERATED_NAMES.search(name))
 

@@ -1,6 +1,6 @@
 """Track the windows into which secrets were typed, so that their places can be masked in pictures.
 
-`TypedIn` is the main class; `x_session` uses it.
+`SecretWindows` is the main class; `x_session` uses it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.desktop.programs.window_owners import owner_by, owner_of
 from holo_tasks.desktop.x11.windows import active_window, box, client_of
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 NEAR = 8
 """A window that reaches at most this many pixels beyond a field draws only that field."""
@@ -20,7 +20,7 @@ Places: TypeAlias = dict[int, Box | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class SecretWindow:
     """A window's id, its box and its process id. The ids are zero if they are unknown."""
 
     window: int = 0
@@ -28,10 +28,10 @@ class Inside:
     pid: int = 0
 
 
-class TypedIn:
+class SecretWindows:
     """The windows into which secrets were typed on one display."""
 
-    def __init__(self, link: XLink) -> None:
+    def __init__(self, link: XConnection) -> None:
         self._link = link
         self._windows: dict[int, int | None] = {}
         """Process id of each window, zero if unknown; ``None`` once the window is closed, because ids are reused."""
@@ -41,7 +41,7 @@ class TypedIn:
         """Return whether a secret was typed into any window."""
         return bool(self._windows)
 
-    def inside(self, field: Box) -> Inside:
+    def inside(self, field: Box) -> SecretWindow:
         """Return and remember the window that draws a field into which a secret was just typed.
 
         Some programs have a window for each field; then it is that window. For all others it is the program's top
@@ -55,11 +55,11 @@ class TypedIn:
             innermost = top = active_window(link)  # another program's window covers the field
             pid = owner_by(link, top).pid if top else 0
         if not top:
-            return Inside()
+            return SecretWindow()
         near = field.grown(NEAR)
         found = innermost if near.encloses(box(link, innermost)) else top
         self._windows[found] = owner_by(link, found).pid  # not the field's: a program may embed another one's window
-        return Inside(found, box(link, found), pid)
+        return SecretWindow(found, box(link, found), pid)
 
     def places(self) -> Places:
         """Return the box of each window, ``None`` for a window that is not visible."""
@@ -81,7 +81,7 @@ class TypedIn:
 
 
 def between(before: Places, after: Places) -> Places:
-    """Return the boxes of windows in a picture that was taken between two calls of `TypedIn.places`.
+    """Return the boxes of windows in a picture that was taken between two calls of `SecretWindows.places`.
 
     The box of a window that moved covers both places.
     """
@@ -92,7 +92,7 @@ def between(before: Places, after: Places) -> Places:
     return found
 
 
-def _pressed(link: XLink, field: Box) -> int:
+def _pressed(link: XConnection, field: Box) -> int:
     """Return the innermost window in the middle of a field."""
     at = Point(field.left + field.width // 2, field.top + field.height // 2)
     window = below = link.root

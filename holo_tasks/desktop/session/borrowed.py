@@ -9,7 +9,7 @@ import xcffib.randr
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 DEPTHS = (24, 32)
 XWAYLAND = "XWAYLAND"
@@ -18,7 +18,7 @@ XIM_SERVERS, XIM = "XIM_SERVERS", "@server="
 PLAIN = ("", "none", "local")
 
 
-def check_display(link: XLink) -> None:
+def check_display(link: XConnection) -> None:
     """Raise `DesktopFailed`, with a remedy, if screenshots of this display would be empty or unreadable."""
     if link.screen.root_depth not in DEPTHS:
         raise DesktopFailed(
@@ -33,12 +33,12 @@ def check_display(link: XLink) -> None:
         )
 
 
-def is_xwayland(link: XLink) -> bool:
+def is_xwayland(link: XConnection) -> bool:
     """Return whether the X server is Xwayland."""
     return link.has(XWAYLAND) or any(name.startswith(XWAYLAND) for name in _outputs(link))
 
 
-def input_method(link: XLink, environ: Mapping[str, str] = os.environ) -> str:
+def input_method(link: XConnection, environ: Mapping[str, str] = os.environ) -> str:
     """Return the name of the input method on this display, or an empty string."""
     for atom in link.numbers(link.root, XIM_SERVERS):
         name = link.atom_name(atom)
@@ -48,7 +48,7 @@ def input_method(link: XLink, environ: Mapping[str, str] = os.environ) -> str:
     return "" if named in PLAIN or environ.get("DISPLAY") != link.display else named
 
 
-def _outputs(link: XLink) -> list[str]:
+def _outputs(link: XConnection) -> list[str]:
     if not link.has("RANDR"):
         return []
     randr = link.conn(xcffib.randr.key)
@@ -58,7 +58,7 @@ def _outputs(link: XLink) -> list[str]:
     return [bytes(each.reply().name.buf()).decode(errors="replace") for each in asked]
 
 
-def _shows_anything(link: XLink) -> bool:
+def _shows_anything(link: XConnection) -> bool:
     """Return whether the screen has more than one color. The screen of a rootful Xwayland has."""
     try:
         pixels = link.pixels(Box.whole(link.size()))

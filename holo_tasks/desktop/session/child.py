@@ -18,12 +18,12 @@ from pathlib import Path
 from holo_tasks.core.errors import DesktopFailed, HoloError, Killed
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.programs import other_user
-from holo_tasks.desktop.sandbox import bounds
+from holo_tasks.desktop.sandbox import cgroup_limits
 from holo_tasks.desktop.session import ipc_messages, leftovers
 from holo_tasks.desktop.session.ipc_messages import Message
-from holo_tasks.desktop.stop.shared_flags import Page
+from holo_tasks.desktop.stop.shared_flags import SharedFlags
 from holo_tasks.desktop.x11 import x_server as xserver
-from holo_tasks.machine.umask import persons_umask
+from holo_tasks.machine.umask import users_umask
 
 GRACE_S = 8.0
 """Seconds for a stop or a close, which normally take milliseconds. Afterwards the desktop is killed."""
@@ -46,8 +46,8 @@ class Child:
         self._over = False
         self._speaking = False
         self._pixels = os.memfd_create("holo-pixels")
-        gate = Page.create()
-        self.page = Page(gate)
+        gate = SharedFlags.create()
+        self.page = SharedFlags(gate)
         self._channel, theirs = socket.socketpair()
         self._channel.setblocking(False)
         with theirs, (self.folder / "host.log").open("wb") as log:
@@ -60,7 +60,7 @@ class Child:
                 stdout=log,
                 stderr=log,
                 pass_fds=passed + watch,
-                umask=persons_umask(),  # the umask for programs; this process may have a stricter one
+                umask=users_umask(),  # the umask for programs; this process may have a stricter one
                 start_new_session=True,  # so that Ctrl+C reaches this process only
             )
         for descriptor in (gate, *watch):
@@ -135,7 +135,7 @@ class Child:
         try:
             body = await self._exactly(ipc_messages.length(head)) if head else None
             return ipc_messages.unpacked(body) if body is not None else None
-        except ipc_messages.Garbled:
+        except ipc_messages.MalformedMessage:
             self._process.kill()  # later messages would be misread
             raise
 
@@ -207,11 +207,11 @@ class Child:
             with contextlib.suppress(subprocess.TimeoutExpired):  # it finishes by itself
                 self._keymap_guard.wait(MEND_S)
         if self.own_display:
-            xserver.sweep(self.own_display)
+            xserver.remove_socket(self.own_display)
         processes.remove(self.folder)
         self._held.close()
         other_user.clear(self.folder)
-        bounds.clear(self.folder.name)
+        cgroup_limits.clear(self.folder.name)
 
     async def _died(self) -> HoloError:
         if self._over:

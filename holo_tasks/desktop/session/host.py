@@ -25,14 +25,14 @@ from holo_tasks.desktop import processes
 from holo_tasks.desktop.input.gate import Gate, Served
 from holo_tasks.desktop.programs import other_user
 from holo_tasks.desktop.programs.closing import CLOSES_S
-from holo_tasks.desktop.sandbox import bounds
+from holo_tasks.desktop.sandbox import cgroup_limits
 from holo_tasks.desktop.session import ipc_messages
 from holo_tasks.desktop.session.ipc_messages import Message
-from holo_tasks.desktop.stop.shared_flags import Page
+from holo_tasks.desktop.stop.shared_flags import SharedFlags
 from holo_tasks.desktop.x11 import shared_libraries
-from holo_tasks.desktop.x11.opengl import Asked
-from holo_tasks.machine.closed import close_process
-from holo_tasks.machine.memory import QUIET_S, give_back, reuse
+from holo_tasks.desktop.x11.opengl import GlxMissing
+from holo_tasks.machine.memory import QUIET_S, return_free_memory, reuse
+from holo_tasks.machine.process_protection import close_process
 from holo_tasks.machine.umask import narrow_umask
 
 GRACE_S = CLOSES_S + 3.0
@@ -50,7 +50,7 @@ def main() -> None:
     shared_libraries.find_at_once()
     channel, pixels, page, parent = (int(argument) for argument in sys.argv[1:5])
     with socket.socket(fileno=channel) as link:
-        Host(link, pixels, Gate(Page(page)), parent).run()
+        Host(link, pixels, Gate(SharedFlags(page)), parent).run()
 
 
 class Host:
@@ -85,7 +85,7 @@ class Host:
         try:
             return self._requests.get(timeout=QUIET_S)
         except queue.Empty:
-            give_back()
+            return_free_memory()
             return self._requests.get()
 
     def _open(self, order: Message) -> None:
@@ -100,7 +100,7 @@ class Host:
             started = self._station.start(then=listen)
             self._say({"id": order["id"], **started})
             self._station.warm_up()
-        except Asked:
+        except GlxMissing:
             self._say({"id": order["id"], "asked_for_opengl": ""})
             self._requests.put(None)
         except Exception as error:
@@ -117,7 +117,7 @@ class Host:
         typed = ipc_messages.from_typed(self._station.typed())
         self._say({"id": request["id"], **answer, "typed": typed})
         if request["ask"] == "look":
-            self._station.ahead()
+            self._station.read_ahead()
 
     def _look(self, request: Message) -> Message:
         with self._looking(request):
@@ -140,7 +140,7 @@ class Host:
     def _do(self, request: Message) -> Message:
         gesture = ipc_messages.to_gesture(request["gesture"])
         try:
-            self._gate.admit(gesture, ipc_messages.to_slip(request["slip"]))
+            self._gate.admit(gesture, ipc_messages.to_permit(request["slip"]))
             answer: Message = self._station.do(gesture, expects_change=not isinstance(gesture, Pause))
         finally:
             self._gate.leave()
@@ -152,15 +152,15 @@ class Host:
 
     def _hold(self, request: Message) -> Message:
         with self._gate.clearing():
-            self._station.lend()
+            self._station.hand_to_person()
         return {}
 
     def _release(self, request: Message) -> Message:
-        self._station.take_back()
+        self._station.take_from_person()
         return {}
 
     def _by_hand(self, request: Message) -> Message:
-        with self._gate.lent():
+        with self._gate.in_use():
             self._station.by_hand(ipc_messages.to_inputs(request["inputs"]))
         return {}
 
@@ -186,15 +186,15 @@ class Host:
         return {"target": self._station.targets.open([Point(*point) for point in request["points"]])}
 
     def _target(self, request: Message) -> Message:
-        return {"target": self._station.targets.told()}
+        return {"target": self._station.targets.measurement()}
 
     def _close_target(self, request: Message) -> Message:
         self._station.targets.close()
         return {}
 
-    def _stirring(self, request: Message) -> Message:
+    def _repainting_areas(self, request: Message) -> Message:
         self._gate.check()
-        return {"boxes": self._station.stirring()}
+        return {"boxes": self._station.repainting_areas()}
 
     def _elements(self, request: Message) -> Message:
         with self._gate.clearing() if request.get("looks_on") else nullcontext():
@@ -234,7 +234,7 @@ class Host:
         try:
             body = self._receive(ipc_messages.length(head)) if head else None
             return ipc_messages.unpacked(body) if body is not None else None
-        except ipc_messages.Garbled as error:
+        except ipc_messages.MalformedMessage as error:
             traceback.print_exception(error)
             return None
 
@@ -268,11 +268,11 @@ class Host:
         time.sleep(GRACE_S)
         processes.end(lambda: processes.descendants(os.getpid()), grace_s=0)
         if self._station is not None:
-            self._station.sweep()
+            self._station.remove_sockets()
         if self._folder is not None:
             processes.remove(self._folder)
             other_user.clear(self._folder)
-            bounds.clear(self._folder.name)
+            cgroup_limits.clear(self._folder.name)
         os._exit(1)
 
     def _end(self) -> list[str]:
@@ -287,11 +287,11 @@ class Host:
         processes.end(lambda: processes.descendants(os.getpid()), grace_s=1.0)
         processes.reap()
         if self._station is not None:
-            self._station.sweep()
+            self._station.remove_sockets()
         if self._folder is not None:
             processes.remove(self._folder)
             other_user.clear(self._folder)
-            bounds.clear(self._folder.name)
+            cgroup_limits.clear(self._folder.name)
         return asked
 
 

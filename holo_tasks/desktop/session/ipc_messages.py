@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from holo_tasks.core import errors
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Typed, Write
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.input.remote_input import ByHand, Key, Pointing
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.activity import Activity
@@ -47,19 +47,19 @@ _ERRORS = (
 )
 
 
-class Garbled(errors.DesktopFailed):
+class MalformedMessage(errors.DesktopFailed):
     """The received bytes are not a valid message, or the message lacks values."""
 
 
-def understood(read: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a reading function so that errors about malformed messages become `Garbled`."""
+def reports_malformed(read: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a reading function so that errors about malformed messages become `MalformedMessage`."""
 
     @wraps(read)
     def reading(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return read(*args, **kwargs)
         except (ValueError, TypeError, AttributeError, LookupError, StopIteration, RecursionError) as error:
-            raise Garbled(
+            raise MalformedMessage(
                 f"The desktop's process and this one exchanged an invalid message ({type(error).__name__} in "
                 f"{read.__name__}): start the desktop again."
             ) from error
@@ -73,7 +73,7 @@ def packed(message: Message) -> bytes:
     return HEADER.pack(len(body)) + body
 
 
-@understood
+@reports_malformed
 def length(head: bytes) -> int:
     """Return the length of a message from the bytes before it."""
     size = int(HEADER.unpack(head)[0])
@@ -82,7 +82,7 @@ def length(head: bytes) -> int:
     return size
 
 
-@understood
+@reports_malformed
 def unpacked(body: bytes) -> Message:
     """Return the message in these bytes, which follow the length."""
     message: Message = json.loads(body)
@@ -96,7 +96,7 @@ def from_gesture(gesture: Gesture) -> Message:
     return {"kind": type(gesture).__name__, **asdict(gesture)}
 
 
-@understood
+@reports_malformed
 def to_gesture(message: Message) -> Gesture:
     """Build a gesture from the result of `from_gesture`."""
     values = dict(message)
@@ -116,26 +116,26 @@ def from_inputs(inputs: Sequence[ByHand]) -> list[Message]:
     return [asdict(one) for one in inputs]
 
 
-@understood
+@reports_malformed
 def to_inputs(messages: Sequence[Message]) -> list[ByHand]:
     """Build the input from the result of `from_inputs`."""
     return [Key(**message) if "keysym" in message else Pointing(**message) for message in messages]
 
 
-def from_slip(slip: Slip | None) -> Message | None:
+def from_permit(input_permit: InputPermit | None) -> Message | None:
     """Convert a slip to plain values."""
-    return asdict(slip) if slip is not None else None
+    return asdict(input_permit) if input_permit is not None else None
 
 
-@understood
-def to_slip(message: Message | None) -> Slip | None:
-    """Build a slip from the result of `from_slip`."""
+@reports_malformed
+def to_permit(message: Message | None) -> InputPermit | None:
+    """Build a slip from the result of `from_permit`."""
     if message is None:
         return None
     field = message.get("field")
     codes = tuple((str(name), int(window)) for name, window in message.get("codes", ()))
     held = tuple(Box(**box) for box in message.get("held", ()))
-    return Slip(**{**message, "field": Box(**field) if field else None, "codes": codes, "held": held})
+    return InputPermit(**{**message, "field": Box(**field) if field else None, "codes": codes, "held": held})
 
 
 def from_typed(fields: Sequence[Typed]) -> list[Message]:
@@ -146,7 +146,7 @@ def from_typed(fields: Sequence[Typed]) -> list[Message]:
     ]
 
 
-@understood
+@reports_malformed
 def to_typed(messages: Sequence[Message]) -> tuple[Typed, ...]:
     """Build the areas from the result of `from_typed`."""
     return tuple(
@@ -170,7 +170,7 @@ def from_error(error: errors.HoloError) -> Message:
     return {"error": kind, "message": str(error), "limit": getattr(error, "limit", None)}
 
 
-@understood
+@reports_malformed
 def to_error(message: Message) -> errors.HoloError:
     """Build an error from the result of `from_error`."""
     kind = next(k for k in _ERRORS if k.__name__ == message["error"])
@@ -180,28 +180,28 @@ def to_error(message: Message) -> errors.HoloError:
     return error
 
 
-def to_frame(told: Message, rgb: bytes, *, display: str, scale: float, holds: int) -> Frame:
+def to_frame(message: Message, rgb: bytes, *, display: str, scale: float, holds: int) -> Frame:
     """Return the frame that the answer to ``look`` describes, with the pixels from shared memory."""
     return Frame(
         rgb=rgb,
-        size=Size(**told["size"]),
+        size=Size(**message["size"]),
         display=display,
         scale=scale,
-        settled=told["settled"],
-        hung=told["hung"],
-        taken_at_ns=told["taken_at_ns"],
-        settle_ns=told["settle_ns"],
-        quiet_ns=told["quiet_ns"],
-        capture_ns=told["capture_ns"],
-        windows=None if told["windows"] is None else tuple(map(_on_screen, told["windows"])),
-        number=told["number"],
+        settled=message["settled"],
+        hung=message["hung"],
+        taken_at_ns=message["taken_at_ns"],
+        settle_ns=message["settle_ns"],
+        quiet_ns=message["quiet_ns"],
+        capture_ns=message["capture_ns"],
+        windows=None if message["windows"] is None else tuple(map(_on_screen, message["windows"])),
+        number=message["number"],
         holds=holds,
-        typed_in=tuple((window, Box(**box) if box else None) for window, box in told["typed_in"]),
-        monitor=Box(**told["monitor"]) if told["monitor"] else None,
-        reconnected=told["reconnected"],
-        activity=Activity(**{**told["activity"], "unseen": tuple(told["activity"]["unseen"])}),
+        typed_in=tuple((window, Box(**box) if box else None) for window, box in message["typed_in"]),
+        monitor=Box(**message["monitor"]) if message["monitor"] else None,
+        reconnected=message["reconnected"],
+        activity=Activity(**{**message["activity"], "unseen": tuple(message["activity"]["unseen"])}),
     )
 
 
-def _on_screen(told: Message) -> OnScreen:
-    return OnScreen(Box(**told["box"]), tuple(Owner(**owner) for owner in told["owners"]), told["solid"])
+def _on_screen(message: Message) -> OnScreen:
+    return OnScreen(Box(**message["box"]), tuple(Owner(**owner) for owner in message["owners"]), message["solid"])

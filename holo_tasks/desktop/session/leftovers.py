@@ -17,7 +17,7 @@ from typing import IO
 
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.programs import other_user
-from holo_tasks.desktop.sandbox import bounds
+from holo_tasks.desktop.sandbox import cgroup_limits
 from holo_tasks.desktop.x11 import x_server as xserver
 from holo_tasks.machine.proc import process
 
@@ -59,7 +59,7 @@ def _clear(folder: Path) -> None:
     processes.end(lambda: processes.belonging(name, -1), grace_s=1.0)
     processes.remove(folder)
     other_user.clear(folder)
-    bounds.clear(name)
+    cgroup_limits.clear(name)
 
 
 def _displays() -> list[str]:
@@ -74,7 +74,7 @@ def _displays() -> list[str]:
             found = lock.stat()
             if found.st_uid != os.geteuid() or time.time() - found.st_mtime < YOUNG_S or process(holder).exists():
                 continue
-            xserver.sweep(f":{number}")
+            xserver.remove_socket(f":{number}")
             if not Path(f"/tmp/.X11-unix/X{number}").exists():  # else a server in another container listens there
                 lock.unlink()
                 cleared.append(f":{number}")

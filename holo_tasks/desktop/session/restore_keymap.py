@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-from holo_tasks.machine.closed import close_process
+from holo_tasks.machine.process_protection import close_process
 
 LENDS, DONE = "lends", "done"
 LONGEST_S = 3600
@@ -25,18 +25,18 @@ def main() -> None:
     close_process()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # these signals end the other processes, whose work is restored here
-    told = sys.stdin.read().split()
-    if told[:1] != [LENDS] or told[-1] == DONE:
+    words = sys.stdin.read().split()
+    if words[:1] != [LENDS] or words[-1] == DONE:
         return
     signal.alarm(LONGEST_S)
     from holo_tasks.desktop.input.keyboard import let_go, let_go_of_buttons, restore
-    from holo_tasks.desktop.x11.x_connection import XLink
+    from holo_tasks.desktop.x11.x_connection import XConnection
 
-    link = XLink(sys.argv[1])
+    link = XConnection(sys.argv[1])
     for _ in range(TIMES):
         let_go(link)
         let_go_of_buttons(link)
-        restore(link, map(int, told[1:]))
+        restore(link, map(int, words[1:]))
         time.sleep(PAUSE_S)
 
 

@@ -26,20 +26,20 @@ from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.capture.settle import Settle
 from holo_tasks.desktop.input.gate import Gate
-from holo_tasks.desktop.programs.shared_folder import make_shared, told
+from holo_tasks.desktop.programs.shared_folder import make_shared, to_message
 from holo_tasks.desktop.remote import vnc
 from holo_tasks.desktop.secrets.secret_store import SecretStore
 from holo_tasks.desktop.session.ipc_messages import Message
 from holo_tasks.desktop.session.restore_keymap import DONE, LENDS
 from holo_tasks.desktop.x11 import x_server as xserver
 from holo_tasks.desktop.x11 import xauth
-from holo_tasks.desktop.x11.opengl import Asked, likely
+from holo_tasks.desktop.x11.opengl import GlxMissing, likely
 
 if TYPE_CHECKING:
     from holo_tasks.core.programs import Owner
-    from holo_tasks.desktop.calibration.click_window import Targets
+    from holo_tasks.desktop.calibration.click_window import ClickWindows
     from holo_tasks.desktop.elements.element_reader import Elements
-    from holo_tasks.desktop.input.remote_typing import FarTyping
+    from holo_tasks.desktop.input.remote_typing import RemoteTyping
     from holo_tasks.desktop.programs.launching import Launch
     from holo_tasks.desktop.programs.program import Program
     from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
@@ -83,13 +83,13 @@ class XSession:
         self._ear: Any = None
         self._keyboard: Any = None
         self._hands: Any = None
-        self.vault = SecretStore({name: Secret(**told) for name, told in order["secrets"].items()})
+        self.vault = SecretStore({name: Secret(**fields) for name, fields in order["secrets"].items()})
 
     def start(self, *, then: Callable[[], None]) -> Message:
         """Start all parts of the desktop, and return its description.
 
-        Calls ``then`` after the last process was started. Raises `Asked` if the program asks for OpenGL, which this X
-        server lacks, and `DesktopFailed` if a part does not start.
+        Calls ``then`` after the last process was started. Raises `GlxMissing` if the program asks for OpenGL, which
+        this X server lacks, and `DesktopFailed` if a part does not start.
         """
         order = self._order
         if self._display:
@@ -133,7 +133,7 @@ class XSession:
             "server_pid": self._server.process.pid if self._server else 0,
             "times": self._times,
             "notices": self._notices,
-            "shares": told(self._shared),
+            "shares": to_message(self._shared),
         }
 
     @cached_property
@@ -157,7 +157,7 @@ class XSession:
         return self._bus.process.pid if self._bus is not None and self._bus.process is not None else 0
 
     def _await(self, program: Program) -> None:
-        """Wait until the program shows a window and the screen has settled. Raises `Asked` if it queried GLX."""
+        """Wait until the program shows a window and the screen has settled. Raises `GlxMissing` if it queried GLX."""
         from holo_tasks.desktop.x11 import window_manager as wm
 
         heeds = self._ear is not None and self._order["opengl"] is None
@@ -166,7 +166,7 @@ class XSession:
             if self._server is None:
                 wm.nudge(self._link)
             if heeds and (self._ear.deaf or self._ear.asked(until_now=until_now) is not None):
-                raise Asked
+                raise GlxMissing
 
         self._eyes.starts()
         try:
@@ -175,7 +175,7 @@ class XSession:
                 self._await_paint()
             else:
                 program.await_window(self._order["app_timeout_s"], self._gate, self._has_programs, heed)
-            self._eyes.met()
+            self._eyes.program_started()
             self._eyes.look(after_action=False)
         except DesktopFailed:
             heed(until_now=True)
@@ -185,7 +185,7 @@ class XSession:
     def _await_paint(self) -> None:
         """Wait at most ``PAINTS_S`` until the client has drawn something: a remote screen may have just one color."""
         until = time.monotonic() + PAINTS_S
-        while self._screen.take().plain and time.monotonic() < until:
+        while self._screen.take().is_one_color and time.monotonic() < until:
             self._gate.sleep(PAINT_NAP_S)
 
     def _record_time(self, name: str) -> None:
@@ -210,12 +210,12 @@ class XSession:
         from holo_tasks.desktop.elements.element_reader import name_bus
         from holo_tasks.desktop.session.borrowed import check_display
         from holo_tasks.desktop.x11 import window_manager as wm
-        from holo_tasks.desktop.x11.glx_requests import Ear
-        from holo_tasks.desktop.x11.x_connection import XLink
+        from holo_tasks.desktop.x11.glx_requests import GlxRequestRecorder
+        from holo_tasks.desktop.x11.x_connection import XConnection
 
         env = {**self._order["env"], "DISPLAY": self._display, "XAUTHORITY": os.environ["XAUTHORITY"]}
         self._env = env
-        self._link = XLink(self._display)
+        self._link = XConnection(self._display)
         if self._server is None:
             check_display(self._link)
         else:
@@ -226,7 +226,7 @@ class XSession:
             if self._bus is not None:
                 name_bus(self._link, self._bus)
             if not self._opengl:
-                self._ear = Ear(self._link)
+                self._ear = GlxRequestRecorder(self._link)
             self._record_time("window_manager")
 
     def _launch(self) -> Program | None:
@@ -249,12 +249,12 @@ class XSession:
 
     def _start_remote_client(self, env: Mapping[str, str]) -> Program:
         """Start the client of a remote screen with an empty home folder, so that it finds no settings of this user."""
-        from holo_tasks.core.screen.remote_screen import of_told
+        from holo_tasks.core.screen.remote_screen import from_message
         from holo_tasks.desktop.remote.remote_session import RemoteSession, starter
 
         home = self._folder / "client"
         home.mkdir(mode=0o700)
-        remote = of_told(self._order["remote"])
+        remote = from_message(self._order["remote"])
         begin = starter(remote, self._link, self._folder, {**env, "HOME": str(home)}, self._notices.append)
         self._remote = RemoteSession(remote, self._link, self._gate, begin)
         return self._remote.begin()
@@ -267,83 +267,83 @@ class XSession:
         return folder
 
     def _create_parts(self) -> None:
-        from holo_tasks.desktop.capture.liveness_ping import Pulse
-        from holo_tasks.desktop.capture.recent_frames import Remembered
+        from holo_tasks.desktop.capture.liveness_ping import Pinger
+        from holo_tasks.desktop.capture.recent_frames import RecentFrames
         from holo_tasks.desktop.capture.repaint_memory import begin_watch
         from holo_tasks.desktop.capture.repaints import Repaints
         from holo_tasks.desktop.capture.screen import Screen
-        from holo_tasks.desktop.capture.settled_screen import Eyes
+        from holo_tasks.desktop.capture.settled_screen import SettledScreen
         from holo_tasks.desktop.elements.element_reader import Elements, named_by
         from holo_tasks.desktop.fields.changed_field import Fields
         from holo_tasks.desktop.fields.focused_field import FocusedField
-        from holo_tasks.desktop.input.direct_press import Direct
+        from holo_tasks.desktop.input.direct_press import DirectPress
         from holo_tasks.desktop.input.double_click import asked
-        from holo_tasks.desktop.input.gesture_looks import Glance
-        from holo_tasks.desktop.input.gesture_player import Hands
+        from holo_tasks.desktop.input.gesture_looks import PointChecker
+        from holo_tasks.desktop.input.gesture_player import GesturePlayer
         from holo_tasks.desktop.input.keyboard import Keyboard
         from holo_tasks.desktop.input.pointer import Pointer
         from holo_tasks.desktop.input.typing import Typist
-        from holo_tasks.desktop.programs.sleeping_clients import Sleepers
+        from holo_tasks.desktop.programs.sleeping_clients import SleepDetector
         from holo_tasks.desktop.programs.window_owners import owner_at, owner_of
-        from holo_tasks.desktop.remote.remote_input import Guest
+        from holo_tasks.desktop.remote.remote_input import ViewerInput
         from holo_tasks.desktop.secrets.secret_binding import Binding
-        from holo_tasks.desktop.secrets.secret_windows import TypedIn
+        from holo_tasks.desktop.secrets.secret_windows import SecretWindows
         from holo_tasks.desktop.x11.grabs import held
-        from holo_tasks.desktop.x11.monitors import Bound
+        from holo_tasks.desktop.x11.monitors import BoundMonitor
         from holo_tasks.desktop.x11.stacking import stacked
 
         link, gate = self._link, self._gate
-        self._screen, self._bound = Screen(link, self._pixels), Bound(link, self._order["monitor"])
+        self._screen, self._bound = Screen(link, self._pixels), BoundMonitor(link, self._order["monitor"])
         self._bound.begin()
         repaints = self._repaints = Repaints(self._display, self._screen.fingerprint)
         self._limit_to_monitor()
-        pulse = self._pulse = Pulse(link, repaints)
+        pulse = self._pulse = Pinger(link, repaints)
         settle = Settle(**self._order["settle"])
         mute = self._sandbox.mute if self._sandbox else ()
         # A client that waits for another machine sleeps too, although it may draw at any time.
         near = self._server is not None and not self._order["far"]
-        sleepers = Sleepers(link, self._server.process.pid, self._bus_pid, mute) if self._server and near else None
+        sleepers = SleepDetector(link, self._server.process.pid, self._bus_pid, mute) if self._server and near else None
         asleep = sleepers.look if sleepers else lambda: None
         on = self._bus or named_by(link, asked_for=self._order["accessibility"])
         self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
         work = (self._work_in_flight(self._elements), [FAR] if self._order["far"] else [], self._repeats)
-        self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep, *work)
+        self._eyes = SettledScreen(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep, *work)
         self._keyboard = Keyboard(link, gate)
-        glance = Glance(link, self._screen, pulse, repaints, gate)
-        authority, direct = Path(os.environ["XAUTHORITY"]), Direct(link, pulse, gate)
+        glance = PointChecker(link, self._screen, pulse, repaints, gate)
+        authority, direct = Path(os.environ["XAUTHORITY"]), DirectPress(link, pulse, gate)
         self._pointer = Pointer(self._display, authority, gate, glance, direct, partial(asked, link), asleep)
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
         keyboard = Keyboard(link, free := gate.for_person())
-        self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
-        self._typed_in = TypedIn(link)
+        self._guest = ViewerInput(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
+        self._typed_in = SecretWindows(link)
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
-        far = self._far_typing(lambda at: owner_of(link, at))
+        far = self._remote_typing(lambda at: owner_of(link, at))
         hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
-        self._hands = Hands(*hands, FocusedField(self._elements, lambda: owner_of(link, None), gate))
+        self._hands = GesturePlayer(*hands, FocusedField(self._elements, lambda: owner_of(link, None), gate))
         gate.owner_at = lambda at: owner_at(link, at)
         lasts = self._server is None and self._order["touches"]
-        self._stirs = begin_watch(link, repaints, lambda: gate.held, lasts=lasts)
-        self._remembered = Remembered(link, self._screen, gate, self._stirs)
+        self._repaint_watch = begin_watch(link, repaints, lambda: gate.held, lasts=lasts)
+        self._remembered = RecentFrames(link, self._screen, gate, self._repaint_watch)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._is_program, lambda at: held(link, at)).refusal
 
     def _work_in_flight(self, elements: Elements) -> WorkInFlight | None:
         """Return the sensor for work in flight; ``None`` if the programs run on another machine."""
-        from holo_tasks.desktop.readiness.sense import sense
+        from holo_tasks.desktop.readiness.build_detector import build_detector
 
         if self._order["far"]:
             return None
         forwarders = {helper.pid for helper in self._sandbox.helpers} if self._sandbox else set()
         seen = (self._link, self._repaints, elements, self._repeats)
         programs = (lambda: self._helper_pids() - forwarders, self._bus_pid)
-        return sense(*seen, *programs, alone=self._server is not None, own_network=self._sandbox is None)
+        return build_detector(*seen, *programs, alone=self._server is not None, own_network=self._sandbox is None)
 
-    def _far_typing(self, owner_at: Callable[[Point | None], Owner]) -> FarTyping:
-        from holo_tasks.desktop.input.remote_typing import PASTE_S, FarTyping
+    def _remote_typing(self, owner_at: Callable[[Point | None], Owner]) -> RemoteTyping:
+        from holo_tasks.desktop.input.remote_typing import PASTE_S, RemoteTyping
 
         remote = self._remote.remote if self._remote else None
         paste_s = PASTE_S + remote.answers_within_s if remote and remote.paste else 0.0
-        return FarTyping(self._display, owner_at, self._gate, paste_s)
+        return RemoteTyping(self._display, owner_at, self._gate, paste_s)
 
     def _limit_to_monitor(self) -> None:
         """Limit captures and the watch for repaints to the monitor to which this desktop is bound, if any."""
@@ -362,11 +362,11 @@ class XSession:
         return setting(self._link, self._order["app_env"] if self._order["app"] else {})
 
     @cached_property
-    def targets(self) -> Targets:
+    def targets(self) -> ClickWindows:
         """The test window for calibrations, which covers the area in which input is allowed."""
-        from holo_tasks.desktop.calibration.click_window import Targets
+        from holo_tasks.desktop.calibration.click_window import ClickWindows
 
-        return Targets(self._display, lambda: self._bound.measure() or Box.whole(self._link.size()))
+        return ClickWindows(self._display, lambda: self._bound.measure() or Box.whole(self._link.size()))
 
     def _prepare_borrowed(self) -> None:
         """Tell `restore_keymap` which keys may be lent, and release keys that an earlier, killed run left pressed."""
@@ -398,15 +398,15 @@ class XSession:
             self._remembered.arrange()
             places = self._typed_in.places()
 
-        self._stirs.confirm(self._gate.sleep)
+        self._repaint_watch.confirm(self._gate.sleep)
         windows = windows or self._typed_in.any  # the places of typed secrets can be masked only with the windows
-        ask = partial(self.ahead, early=True)
+        ask = partial(self.read_ahead, early=True)
         seen = self._eyes.look(after_action=after_action, windows=windows, first=first, asks=ask)
         while self._reconnect_if_dropped():
             seen = self._eyes.look(after_action=False, windows=windows, first=first)
-        self._stirs.looked(self._remembered.arranged_s, settled=seen.settled)
+        self._repaint_watch.looked(self._remembered.arranged_s, settled=seen.settled)
         return {
-            **seen.told(),
+            **seen.to_message(),
             "bytes": self._screen.hand_over(seen.picture),
             "number": self._remembered.keep(seen.picture),
             "monitor": asdict(self._bound.box) if self._bound.box else None,
@@ -423,7 +423,7 @@ class XSession:
         if self._remote is None or not self._remote.mend(self._order["app_timeout_s"]):
             return False
         self._await_paint()
-        self._eyes.met()
+        self._eyes.program_started()
         return True
 
     def _first_opengl_client(self) -> str | None:
@@ -435,7 +435,7 @@ class XSession:
 
     def meet(self) -> None:
         """Make the next look wait until the program has processed the input of others."""
-        self._eyes.met()
+        self._eyes.program_started()
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
         """Carry out a gesture, and return its receipt as plain values.
@@ -447,9 +447,9 @@ class XSession:
         if far is not None and far.lost:
             raise ScreenChanged(f"The connection to the remote screen at {far.remote.place} dropped. Nothing was done.")
         if isinstance(gesture, Move) or not (isinstance(gesture, Pause) or self._gate.decided):  # else compare() has
-            self._stirs.acts()
+            self._repaint_watch.acts()
         if isinstance(gesture, Scroll | Drag):
-            self._stirs.moves()
+            self._repaint_watch.moves()
         if expects_change:
             self._eyes.acts(getattr(gesture, "at", None) or getattr(gesture, "start", None))
         try:
@@ -482,12 +482,12 @@ class XSession:
             found = [replace(window, pid=owner_by(self._link, window.id).pid) for window in found]
         return [window.described() for window in found]
 
-    def stirring(self) -> list[Message]:
+    def repainting_areas(self) -> list[Message]:
         """Return the areas that have repainted themselves from before the last look until now."""
-        return [asdict(stir.box) for stir in self._stirs.steady(self._remembered.arranged_s)]
+        return [asdict(area.box) for area in self._repaint_watch.steady(self._remembered.arranged_s)]
 
     def _repeats(self) -> list[Box]:
-        return [stir.box for stir in self._stirs.known(self._remembered.arranged_s)]
+        return [area.box for area in self._repaint_watch.known(self._remembered.arranged_s)]
 
     def owner(self, at: Point | None) -> Message:
         """Return the program that gets a press at a point or, without one, the keys."""
@@ -498,12 +498,12 @@ class XSession:
     def elements(self, known: int) -> Message:
         """Return the accessibility trees of programs, or only a note that they equal those with number ``known``."""
         assert self._elements is not None
-        return self._elements.told(known, self._gate)
+        return self._elements.tree_message(known, self._gate)
 
-    def ahead(self, *, early: bool = False) -> None:
+    def read_ahead(self, *, early: bool = False) -> None:
         """Begin to read the accessibility trees, while a picture is awaited (``early``) or the model looks at it."""
         if self._elements is not None:
-            self._elements.ahead(early=early)
+            self._elements.read_ahead(early=early)
 
     def explain(self, error: Exception) -> Exception:
         """Return ``error``, or an error that says that the X server is gone if it no longer answers."""
@@ -511,20 +511,20 @@ class XSession:
             return error
         return DesktopFailed(f"The X server of display {self._display} is gone: start the desktop again.")
 
-    def lend(self) -> None:
+    def hand_to_person(self) -> None:
         """Leave pointer and keyboard to a person: release everything and restore the keyboard map."""
         self._release_and_restore()
         self._pulse.await_manager()
 
-    def take_back(self) -> None:
+    def take_from_person(self) -> None:
         """Release the keys and buttons that a person left pressed, and make the next look wait for their effects."""
         self._guest.finish()
         self._let_go_of_all()
         # Another program that types may have remapped the free keys too, and restores its own later.
         self._keyboard.put_back()
         self._pulse.await_manager()
-        self._eyes.met()
-        self._stirs.acts()
+        self._eyes.program_started()
+        self._repaint_watch.acts()
 
     def by_hand(self, inputs: Sequence[ByHand]) -> None:
         """Send the input of a person at a live view. After a kill it releases everything and raises `Killed`."""
@@ -552,7 +552,7 @@ class XSession:
             self._guest.let_go()
             self._release_and_restore()
             os.write(self._order["watch"], DONE.encode())
-            self._stirs.keep()
+            self._repaint_watch.keep()
 
     def _release_and_restore(self) -> None:
         """Release all that we hold, and remove the lent keys from the keyboard map."""
@@ -574,10 +574,10 @@ class XSession:
         processes.end(self._own_pids, grace_s=1.0)
         return [self.vault.hide(title) for title in asked]
 
-    def sweep(self) -> None:
+    def remove_sockets(self) -> None:
         """Remove the sockets and locks of a killed X server or program."""
         if self._server is not None:
-            xserver.sweep(self._display)
+            xserver.remove_socket(self._display)
         if self._launched is not None:
             self._launched.profile.tidy()
 
@@ -591,9 +591,9 @@ class XSession:
 
     def _own_pids(self) -> set[int]:
         """Return the ids of the programs' processes, without those of the desktop itself."""
-        beside = set(processes.descendants(self._bus_pid)) if self._bus_pid else set()
+        bus_processes = set(processes.descendants(self._bus_pid)) if self._bus_pid else set()
         around = self._sandbox.mute if self._sandbox else set()
-        found = set(processes.descendants(os.getpid())) - self._helper_pids() - beside - around
+        found = set(processes.descendants(os.getpid())) - self._helper_pids() - bus_processes - around
         return {pid for pid in found if not bus.is_registry(pid)}
 
     def _helper_pids(self) -> set[int]:

@@ -1,7 +1,7 @@
 """Share a page of memory between the process that runs an agent and the process that owns the mouse.
 
 A lock, a pipe or a message needs both processes to work. Shared memory does not: one process can read the other's
-flags even if that process is stopped, hangs or has ended. `Page` is the main class; `gate` and `host` use it.
+flags even if that process is stopped, hangs or has ended. `SharedFlags` is the main class; `gate` and `host` use it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LATCHED, _LEASE, _SEEN, _HELD = 0, 1, 2, 3
 """Indexes of aligned words of eight bytes, which a processor reads and writes atomically."""
 
 
-class Page:
+class SharedFlags:
     """The shared flags: the kill latch, the input lease, and whether a person has the screen. Thread-safe."""
 
     def __init__(self, file: int) -> None:
@@ -57,10 +57,10 @@ class Page:
         self._times[_LEASE] = until_s
 
     @property
-    def seen(self) -> bool:
+    def is_acknowledged(self) -> bool:
         """Return whether the process that owns the mouse has noticed the latch and released everything."""
         return self._words[_SEEN] != 0
 
-    def see(self) -> None:
+    def acknowledge(self) -> None:
         """Acknowledge the latch."""
         self._words[_SEEN] = 1

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import xcffib.xproto
 
 from holo_tasks.core.input.keynames import CONTROL, SHIFT, keysym, small
-from holo_tasks.desktop.x11.x_connection import ANY, Refused, XLink
+from holo_tasks.desktop.x11.x_connection import ANY, Refused, XConnection
 
 CLIPBOARD, PRIMARY = "CLIPBOARD", "PRIMARY"
 PATIENCE_S, NAP_S = 0.4, 0.002
@@ -31,7 +31,7 @@ def text_of(display: str, selection: str) -> str:
 
     Returns an empty string if it has none, or if its owner does not answer in time.
     """
-    link = XLink(display)
+    link = XConnection(display)
     try:
         if not link.conn.core.GetSelectionOwner(link.atom(selection)).reply().owner:
             return ""
@@ -51,7 +51,7 @@ def text_of(display: str, selection: str) -> str:
     return ""
 
 
-def _answered(link: XLink) -> bool:
+def _answered(link: XConnection) -> bool:
     """Wait for the owner's answer. Return false if none arrives in time, or if the owner refuses this format."""
     link.conn.flush()
     until = time.monotonic() + PATIENCE_S

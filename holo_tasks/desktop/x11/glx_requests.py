@@ -11,7 +11,7 @@ import xcffib
 import xcffib.record
 
 from holo_tasks.desktop.programs.window_owners import owner_by
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 QUERY_EXTENSION, HEAD = 98, struct.Struct("=xxHH2x")
 FROM_CLIENT, START = 1, 4
@@ -19,12 +19,12 @@ MARK = "HOLO-HEARD"
 PATIENCE_S = 2.0
 
 
-class Ear:
+class GlxRequestRecorder:
     """Records which client first asks an X server for GLX. It receives only requests for extensions."""
 
-    def __init__(self, link: XLink) -> None:
+    def __init__(self, link: XConnection) -> None:
         self._link = link
-        self._recording = XLink(link.display)
+        self._recording = XConnection(link.display)
         self._news = threading.Condition()
         self._first: int | None = None
         self._marks, self._marks_seen = 0, -1

@@ -17,7 +17,7 @@ import xcffib.xproto
 
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop.x11.windows import shown
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 NOW = 0
 ASYNCHRONOUS = 1
@@ -27,11 +27,11 @@ PATIENCE_S, NAP_S = 0.3, 0.01
 focus.
 """
 ALL_DEVICES, BY_KEYCODE, KEY_PRESS = 0, 1, 1 << 2
-_hidden: WeakKeyDictionary[XLink, int] = WeakKeyDictionary()
-_inputs: WeakKeyDictionary[XLink, Any] = WeakKeyDictionary()
+_hidden: WeakKeyDictionary[XConnection, int] = WeakKeyDictionary()
+_inputs: WeakKeyDictionary[XConnection, Any] = WeakKeyDictionary()
 
 
-def held(link: XLink, at: Point | None) -> bool:
+def held(link: XConnection, at: Point | None) -> bool:
     """Return whether a program grabs the pointer or, without a point, the keyboard. A short grab is waited out."""
     until = time.monotonic() + PATIENCE_S
     while _is_held(link, keyboard=at is None):
@@ -41,7 +41,7 @@ def held(link: XLink, at: Point | None) -> bool:
     return False
 
 
-def taken(link: XLink, keys: Iterable[tuple[int, int]], windows: Iterable[int]) -> bool:
+def taken(link: XConnection, keys: Iterable[tuple[int, int]], windows: Iterable[int]) -> bool:
     """Return whether a program has a passive grab on one of some keys, each given with its modifiers.
 
     ``windows`` are those on the way of such a key, from the focused one up to the root. Each key is grabbed on each
@@ -65,7 +65,7 @@ def taken(link: XLink, keys: Iterable[tuple[int, int]], windows: Iterable[int]) 
     return any(found)
 
 
-def popup(link: XLink) -> int:
+def popup(link: XConnection) -> int:
     """Return the topmost override-redirect window, such as a menu or a locker. Returns zero without one."""
     for window in reversed(shown(link)):
         try:
@@ -76,7 +76,7 @@ def popup(link: XLink) -> int:
     return 0
 
 
-def _is_held(link: XLink, *, keyboard: bool) -> bool:
+def _is_held(link: XConnection, *, keyboard: bool) -> bool:
     """Request a grab that cannot succeed, because its window is unmapped.
 
     Servers report an existing grab before that error.
@@ -98,7 +98,7 @@ def _is_held(link: XLink, *, keyboard: bool) -> bool:
     return bool(status == ALREADY_GRABBED)
 
 
-def _input(link: XLink) -> Any:
+def _input(link: XConnection) -> Any:
     """Return the XInput extension for passive grabs on single devices. ``None`` if the server lacks version 2."""
     if link not in _inputs:
         inputs = link.conn(xcffib.xinput.key) if link.has("XInputExtension") else None

@@ -1,6 +1,6 @@
 """List the monitors of an X display by RandR, and keep a desktop's input on one of them.
 
-`Bound` is the monitor of one desktop. The process that owns the desktop uses it.
+`BoundMonitor` is the monitor of one desktop. The process that owns the desktop uses it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import xcffib.randr
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.screen.monitors import Monitor, named_monitor, told_monitors
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.core.screen.monitors import Monitor, monitor_list, named_monitor
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 MOST_MONITORS = 64
 WITH_MONITORS = (1, 5)
 """The first version of RandR with a request for monitors."""
 
 
-def monitors(link: XLink) -> list[Monitor]:
+def monitors(link: XConnection) -> list[Monitor]:
     """Return the monitors of a display.
 
     A server without RandR 1.5 counts as one monitor, which covers the whole screen.
@@ -33,28 +33,28 @@ def monitors(link: XLink) -> list[Monitor]:
     return found or [Monitor(1, "screen", Box.whole(size), primary=True)]
 
 
-def _by_randr(link: XLink, size: Size) -> list[Monitor]:
+def _by_randr(link: XConnection, size: Size) -> list[Monitor]:
     randr = link.conn(xcffib.randr.key)
     version = randr.QueryVersion(*WITH_MONITORS).reply()
     if (version.major_version, version.minor_version) < WITH_MONITORS:
         return []
     found: list[Monitor] = []
-    for told in list(randr.GetMonitors(link.root, True).reply().monitors)[:MOST_MONITORS]:
+    for reply in list(randr.GetMonitors(link.root, True).reply().monitors)[:MOST_MONITORS]:
         # A monitor may reach past the edge of the screen, or have no size while it is set up.
-        box = Box(told.x, told.y, told.width, told.height).clipped(size)
+        box = Box(reply.x, reply.y, reply.width, reply.height).clipped(size)
         if box is not None:
-            found.append(Monitor(len(found) + 1, link.atom_name(told.name), box, primary=bool(told.primary)))
+            found.append(Monitor(len(found) + 1, link.atom_name(reply.name), box, primary=bool(reply.primary)))
     return found
 
 
 @dataclass
-class Bound:
+class BoundMonitor:
     """The monitor to which a desktop is bound, with its latest box.
 
     ``wanted`` is a name or a number. An empty text allows the whole screen.
     """
 
-    link: XLink
+    link: XConnection
     wanted: str = ""
     monitor: Monitor | None = None
 
@@ -63,7 +63,7 @@ class Bound:
         if self.wanted and self._find() is None:
             raise InvalidUsage(
                 f"Display {self.link.display} has no monitor {self.wanted!r}; it has: "
-                f"{told_monitors(monitors(self.link))}."
+                f"{monitor_list(monitors(self.link))}."
             )
 
     @property
@@ -76,7 +76,7 @@ class Bound:
         if self.wanted and self._find() is None:
             raise DesktopFailed(
                 f"Monitor {self.wanted!r} of display {self.link.display} is gone; there is: "
-                f"{told_monitors(monitors(self.link))}."
+                f"{monitor_list(monitors(self.link))}."
             )
         return self.box
 

@@ -1,6 +1,6 @@
 """Offer a text on the clipboard until a program has fetched it.
 
-`Offer` is the context manager for that. It also tells the caller whether the text was fetched.
+`ClipboardOffer` is the context manager for that. It also tells the caller whether the text was fetched.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import xcffib.xproto
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop.x11.clipboard import CLIPBOARD
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 NOW, ATOM, INTEGER = 0, 4, 19
 TEXTS = ("UTF8_STRING", "text/plain;charset=utf-8")
 POLL_S = 0.01
 
 
-class Offer:
+class ClipboardOffer:
     """A text on the clipboard, which this process owns over its own X connection while the context is entered.
 
     ``fetched`` counts the requests that were answered with the whole text.
     """
 
     def __init__(self, display: str, text: str) -> None:
-        self._link = XLink(display)
+        self._link = XConnection(display)
         self._text = text.encode()
         self._over = threading.Event()
         self.fetched = 0
@@ -84,8 +84,8 @@ class Offer:
             self.fetched += 1
         else:
             place = 0
-        told = xcffib.xproto.SelectionNotifyEvent.synthetic(
+        reply = xcffib.xproto.SelectionNotifyEvent.synthetic(
             asked.time, asked.requestor, asked.selection, asked.target, place
         )
-        core.SendEvent(False, asked.requestor, 0, told.pack())
+        core.SendEvent(False, asked.requestor, 0, reply.pack())
         self._link.conn.flush()

@@ -29,7 +29,7 @@ ASKING = (
 """Names of libraries that query GLX, as they stand in programs and scripts; and names of programs that use them."""
 
 
-def wanted(given: bool | None, environ: Mapping[str, str]) -> bool | None:
+def opengl_enabled(given: bool | None, environ: Mapping[str, str]) -> bool | None:
     """Return whether a desktop gets OpenGL: ``given`` if it is set, else the value of HOLO_OPENGL.
 
     Returns ``None`` if the desktop gets it as soon as a program asks. Raises `InvalidUsage` for an unknown value.
@@ -63,5 +63,5 @@ def _head(file: Path) -> bytes:
     return b""
 
 
-class Asked(Exception):
+class GlxMissing(Exception):
     """The program queried GLX while it started, and its desktop has no GLX."""

@@ -45,11 +45,11 @@ class Peers:
                 self._kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, SOCK_DIAG)
                 self._kernel.setblocking(False)
             self._kernel.send(HEAD.pack(HEAD.size + QUESTION.size, BY_FAMILY, REQUEST, number, 0) + question)
-            told = self._kernel.recv(MOST_BYTES)  # the kernel answers before `send` returns
+            reply = self._kernel.recv(MOST_BYTES)  # the kernel answers before `send` returns
         except OSError:
             self.close()
             return 0
-        return _peer(told, number)
+        return _peer(reply, number)
 
     def close(self) -> None:
         """Close the socket to the kernel."""
@@ -58,23 +58,23 @@ class Peers:
             self._kernel = None
 
 
-def _peer(told: bytes, number: int) -> int:
+def _peer(reply: bytes, number: int) -> int:
     """Read the peer's inode from the kernel's answer about socket ``number``; zero if the answer has none."""
     body = HEAD.size + ANSWER.size
-    if len(told) < body:
+    if len(reply) < body:
         return 0
-    length, kind, _, asked, _ = HEAD.unpack_from(told)
+    length, kind, _, asked, _ = HEAD.unpack_from(reply)
     if kind != BY_FAMILY or asked != number:
         return 0
-    family, of_kind, state, _, named, _, _ = ANSWER.unpack_from(told, HEAD.size)
+    family, of_kind, state, _, named, _, _ = ANSWER.unpack_from(reply, HEAD.size)
     if family != socket.AF_UNIX or of_kind not in STREAMS or named != number:
         return 0
     if state != ESTABLISHED:
         return FUTURE_CLIENT if state == LISTENS else 0
-    end, at = min(length, len(told)), body
+    end, at = min(length, len(reply)), body
     while at + 4 <= end:
-        size, what = struct.unpack_from(FIELD, told, at)
+        size, what = struct.unpack_from(FIELD, reply, at)
         if what == PEER and size >= 8 and at + 8 <= end:
-            return int(struct.unpack_from("=I", told, at + 4)[0])
+            return int(struct.unpack_from("=I", reply, at + 4)[0])
         at += max(4, size + 3 & ~3)
     return 0

@@ -14,7 +14,7 @@ from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import OnScreen
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.programs.window_owners import owner_by
-from holo_tasks.desktop.x11.x_connection import Refused, XLink
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 VIEWABLE, INPUT_ONLY = 2, 2
 DEPTH_WITH_ALPHA = 32
@@ -22,7 +22,7 @@ DEPTH_WITH_ALPHA = 32
 Stacked = dict[int, OnScreen]
 
 
-def stacked(link: XLink) -> Stacked:
+def stacked(link: XConnection) -> Stacked:
     """Return the children of the root window by id, lowest first, each with all programs that draw in it.
 
     The window's id identifies its client in the X server, so no property is trusted. Windows that close meanwhile are
@@ -47,13 +47,13 @@ def stacked(link: XLink) -> Stacked:
     return found
 
 
-def placed(link: XLink) -> dict[int, tuple[Box, bool]]:
+def placed(link: XConnection) -> dict[int, tuple[Box, bool]]:
     """Return for each child of the root window, lowest first, its box and whether it hides the windows below it."""
     shapes = link.conn(xcffib.shape.key) if link.has("SHAPE") else None
     core = link.conn.core
     # All requests are sent before the first reply is waited for. Most children of the root window are invisible.
-    told = [(window, core.GetWindowAttributes(window)) for window in core.QueryTree(link.root).reply().children]
-    seen = [window for window, asked in told if _is_seen(_reply(asked))]
+    reply = [(window, core.GetWindowAttributes(window)) for window in core.QueryTree(link.root).reply().children]
+    seen = [window for window, asked in reply if _is_seen(_reply(asked))]
     where = [(each, core.GetGeometry(each), shapes and shapes.QueryExtents(each)) for each in seen]
     found = {}
     for window, *answers in where:
@@ -100,7 +100,7 @@ def _reply(cookie: Any) -> Any:
         return None
 
 
-def _inside(link: XLink, window: int) -> list[int]:
+def _inside(link: XConnection, window: int) -> list[int]:
     """Return a window and all its descendants. Each level of the tree takes one wait."""
     found, level = [window], [window]
     while level:
@@ -115,7 +115,7 @@ def _inside(link: XLink, window: int) -> list[int]:
     return found
 
 
-def _titled(link: XLink, owner: Owner, windows: list[int]) -> Owner:
+def _titled(link: XConnection, owner: Owner, windows: list[int]) -> Owner:
     """Return ``owner`` with the title of the first of three windows that has one."""
     for window in windows[:3]:  # a program's own top window, or the frame's child
         try:

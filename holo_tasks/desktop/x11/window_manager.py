@@ -19,7 +19,7 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.capture.liveness_ping import CLIENT_MESSAGE, TO_MANAGER
 from holo_tasks.desktop.stop.interrupt import Interrupt
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 CONFIG = Path(__file__).with_name("openbox.xml")
 TIMEOUT_S = 15.0
@@ -53,7 +53,7 @@ def launch(folder: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
         ) from None
 
 
-def managing(link: XLink, process: subprocess.Popen[bytes], folder: Path) -> None:
+def managing(link: XConnection, process: subprocess.Popen[bytes], folder: Path) -> None:
     """Wait until the window manager has claimed the screen. `awake` waits until it has started fully.
 
     Raises `DesktopFailed` if it ends or takes too long.
@@ -66,7 +66,7 @@ def managing(link: XLink, process: subprocess.Popen[bytes], folder: Path) -> Non
         time.sleep(0.005)
 
 
-def awake(link: XLink, process: subprocess.Popen[bytes], folder: Path, interrupt: Interrupt) -> None:
+def awake(link: XConnection, process: subprocess.Popen[bytes], folder: Path, interrupt: Interrupt) -> None:
     """Wait until the window manager has started, and has processed the requests of programs.
 
     openbox claims the screen before it reads its settings and fonts. The request of a window that opens meanwhile gets
@@ -97,17 +97,17 @@ def awake(link: XLink, process: subprocess.Popen[bytes], folder: Path, interrupt
         link.conn.flush()
 
 
-def nudge(link: XLink) -> None:
+def nudge(link: XConnection) -> None:
     """Wake the window manager of a borrowed display, because openbox overlooks windows while it starts (`awake`).
 
     The message is of an unknown type, so window managers ignore it. It is sent at each check for a program's window.
     """
-    told = CLIENT_MESSAGE.pack(33, 32, link.root, link.atom("_HOLO_NUDGE"), 0, 0, 0, 0, 0)
-    link.conn.core.SendEvent(False, link.root, TO_MANAGER, told)
+    reply = CLIENT_MESSAGE.pack(33, 32, link.root, link.atom("_HOLO_NUDGE"), 0, 0, 0, 0, 0)
+    link.conn.core.SendEvent(False, link.root, TO_MANAGER, reply)
     link.conn.flush()
 
 
-def paint_background(link: XLink) -> None:
+def paint_background(link: XConnection) -> None:
     """Fill the root window with ``BACKGROUND``; an X server starts black."""
     core = link.conn.core
     core.ChangeWindowAttributesChecked(link.root, xcffib.xproto.CW.BackPixel, [BACKGROUND]).check()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holo_tasks.core.screen.geometry import Box
 
 if TYPE_CHECKING:
-    from holo_tasks.desktop.x11.x_connection import XLink
+    from holo_tasks.desktop.x11.x_connection import XConnection
 
 # Windows with a side below this many pixels are invisible helpers of programs.
 LEAST = 16
@@ -38,7 +38,7 @@ class Window:
         return cls(**{**values, "box": Box(**values["box"])})
 
 
-def windows(link: XLink) -> list[Window]:
+def windows(link: XConnection) -> list[Window]:
     """List the visible windows, the topmost last."""
     from holo_tasks.desktop.x11.x_connection import Refused
 
@@ -56,7 +56,7 @@ def windows(link: XLink) -> list[Window]:
     return found
 
 
-def shown(link: XLink) -> list[int]:
+def shown(link: XConnection) -> list[int]:
     """List the children of the root window that are mapped, on the screen and at least ``LEAST`` pixels large."""
     from holo_tasks.desktop.x11.x_connection import Refused
 
@@ -75,12 +75,12 @@ def shown(link: XLink) -> list[int]:
     return found
 
 
-def box(link: XLink, window: int) -> Box:
+def box(link: XConnection, window: int) -> Box:
     """Return the box of a window's content in screen pixels."""
     return where_of(link, window)()
 
 
-def where_of(link: XLink, window: int) -> Callable[[], Box]:
+def where_of(link: XConnection, window: int) -> Callable[[], Box]:
     """Request the box of a window's content; the returned function waits for the reply."""
     asked = link.conn.core.GetGeometry(window), link.conn.core.TranslateCoordinates(window, link.root, 0, 0)
 
@@ -91,7 +91,7 @@ def where_of(link: XLink, window: int) -> Callable[[], Box]:
     return answer
 
 
-def active_window(link: XLink) -> int:
+def active_window(link: XConnection) -> int:
     """Return the active window, zero if no window is active.
 
     The window manager names it. Without a window manager it is the window with the input focus or, if the focus follows
@@ -106,7 +106,7 @@ def active_window(link: XLink) -> int:
     return client_of(link, focus) if focus else 0
 
 
-def client_of(link: XLink, window: int) -> int:
+def client_of(link: XConnection, window: int) -> int:
     """Return the program's top window (with WM_PROTOCOLS) that contains a window or is its child.
 
     Returns the window itself if it has no such window, and zero if it was closed.

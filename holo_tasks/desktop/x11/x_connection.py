@@ -1,4 +1,4 @@
-"""Connect to an X server, and send the requests that the other modules share. `XLink` is the main class."""
+"""Connect to an X server, and send the requests that the other modules share. `XConnection` is the main class."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Pixels(xcffib.Reply):  # type: ignore[misc]  # it has no types
         self.data = bytes(unpacker.buf[_HEADER:])
 
 
-class XLink:
+class XConnection:
     """One connection to an X server. It may be used from one thread at a time."""
 
     def __init__(self, display: str) -> None:
@@ -129,7 +129,7 @@ class XLink:
         return raw.decode("utf-8" if utf8 else "latin-1", errors="replace").rstrip("\0")
 
     @contextmanager
-    def undisturbed(self) -> Iterator[None]:
+    def with_server_grabbed(self) -> Iterator[None]:
         """Grab the server, so that focus and windows cannot change until the context is left."""
         self.conn.core.GrabServer()
         self.alone = True

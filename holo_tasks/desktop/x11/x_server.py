@@ -34,7 +34,7 @@ class XServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Starting:
+class StartingServer:
     """A started server that does not yet listen. ``ready`` is the pipe on which it reports that."""
 
     number: int
@@ -44,7 +44,7 @@ class Starting:
     shares_memory: bool
 
 
-def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool = True) -> Starting:
+def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool = True) -> StartingServer:
     """Start a server on a free display number; `listening` waits for it.
 
     ``shares_memory`` turns on MIT-SHM. With it, clients name shared memory by a number, and the server attaches any
@@ -79,10 +79,10 @@ def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool
         raise DesktopFailed("Xvfb is not installed: run `apt-get install xvfb` to get virtual desktops.") from None
     finally:
         os.close(tell)
-    return Starting(number, process, ready, opengl, shares_memory)
+    return StartingServer(number, process, ready, opengl, shares_memory)
 
 
-def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 20.0) -> XServer:
+def listening(starting: StartingServer, folder: Path, size: Size, timeout_s: float = 20.0) -> XServer:
     """Wait until the server accepts connections. If its number was taken meanwhile, start another one.
 
     Raises `DesktopFailed` if no server starts within ``timeout_s`` seconds or ``TRIES`` attempts.
@@ -102,7 +102,7 @@ def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 2
     raise DesktopFailed(f"Xvfb does not start: {processes.last_words(log) or 'it says nothing'}.")
 
 
-def sweep(display: str) -> None:
+def remove_socket(display: str) -> None:
     """Remove the socket of a killed server. A socket on which a server listens stays."""
     path = Path(f"/tmp/.X11-unix/X{display.removeprefix(':')}")
     with socket.socket(socket.AF_UNIX) as probe:

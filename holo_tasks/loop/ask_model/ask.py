@@ -15,7 +15,7 @@ from holo_tasks.core.prompts.json_object import parse_json_object
 from holo_tasks.core.prompts.model import Model, Request
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.loop.ask_model.corrections import Corrections
-from holo_tasks.loop.ask_model.predict import MIN_OUTPUT_TOKENS, Till, predict, prompt_tokens
+from holo_tasks.loop.ask_model.predict import MIN_OUTPUT_TOKENS, CallAccount, predict, prompt_tokens
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Question:
 
 
 @dataclass
-class Asked:
+class QuestionCalls:
     """Counts the calls and corrections of a question.
 
     Keep it when a task is retried, so that retries give no extra attempts.
@@ -43,7 +43,11 @@ class Asked:
 
 
 async def ask(
-    model: Model, question: Question, till: Till, read: Callable[[dict[str, Any]], T], asked: Asked | None = None
+    model: Model,
+    question: Question,
+    till: CallAccount,
+    read: Callable[[dict[str, Any]], T],
+    asked: QuestionCalls | None = None,
 ) -> T:
     """Return the result of ``read`` for the reply; ``read`` raises `UnusableReply` for a reply that it rejects.
 
@@ -51,7 +55,7 @@ async def ask(
     ``asked`` after a transient fault. Raises `ModelFailed` after too many corrections, and `InvalidUsage` if the
     question does not fit the model's context.
     """
-    asked = asked or Asked()
+    asked = asked or QuestionCalls()
     corrections = asked.corrections
     while True:
         text = f"{question.text}\n\n{corrections.last.text}" if corrections.last else question.text

@@ -60,10 +60,10 @@ def check_corrections(name: str, value: int) -> None:
 def shown(reply: Reply) -> str:
     """Return a model's reply for people: shortened, and on one line."""
     calls = (f"{call.name}({call.arguments})" for call in reply.tool_calls)
-    return came(" ".join([reply.content, *calls])) or "empty"
+    return quoted_start(" ".join([reply.content, *calls])) or "empty"
 
 
-def came(text: str) -> str:
+def quoted_start(text: str) -> str:
     """Return the beginning of a foreign text in quotation marks, safe for a terminal.
 
     Returns an empty string for a blank text.

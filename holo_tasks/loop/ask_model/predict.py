@@ -1,6 +1,6 @@
 """Make one paid call to a model: reserve the worst case, send the request, charge the bill.
 
-`predict` is used for steps and questions. `Till` has the places where calls are charged and recorded.
+`predict` is used for steps and questions. `CallAccount` has the places where calls are charged and recorded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Most replies have about 150 tokens, and more with thinking.
 
 
 @dataclass(frozen=True)
-class Till:
+class CallAccount:
     """The guard that calls are charged to, and the recorder that they are recorded with."""
 
     guard: Guard
@@ -41,34 +41,36 @@ class Till:
     """Records an event without waiting until it is durable. Without it, ``record`` is used."""
 
 
-async def predict(model: Model, request: Request, till: Till, *, attempt: int, purpose: events.Purpose) -> Reply:
+async def predict(
+    model: Model, request: Request, account: CallAccount, *, attempt: int, purpose: events.Purpose
+) -> Reply:
     """Send a request and return the reply, which is already charged. The caller checks the reply's contents.
 
     Before the call, raises `LimitReached` if its worst case exceeds a limit, and `InvalidUsage` if there is a cost
     limit and the price is unknown. After it, raises `TransientModelFault`, `ModelFailed` or `InvalidUsage`.
     """
-    guard, price = till.guard, model.price
-    guard.check_time(till.now_s())
-    guard.check_calls(till.now_s())
-    hold = await _reserve(model, request, till)
+    guard, price = account.guard, model.price
+    guard.check_time(account.now_s())
+    guard.check_calls(account.now_s())
+    hold = await _reserve(model, request, account)
     try:
-        guard.check_calls(till.now_s())  # other tasks may have called meanwhile; the count follows at once
-        guard.count_call(till.now_s())
-        await till.record(_request_sent(model, request, attempt, purpose))
+        guard.check_calls(account.now_s())  # other tasks may have called meanwhile; the count follows at once
+        guard.count_call(account.now_s())
+        await account.record(_request_sent(model, request, attempt, purpose))
     except BaseException:
-        await _settle(till, hold, _Outcome())  # nothing was sent
+        await _settle(account, hold, _Outcome())  # nothing was sent
         raise
     outcome = _Outcome()
     try:
-        reply = await model.client.complete(request.body, timeout_s=_patience(model, till))
+        reply = await model.client.complete(request.body, timeout_s=_patience(model, account))
         usage = reply.usage or estimate(request, reply)
         outcome.billed = price.of(usage) if price else 0
         outcome.still_held = 0 if reply.usage else max(0, hold.worst_micro - outcome.billed)
         outcome.seen = _seen(request, usage)
     except HoloError as error:
         outcome.still_held = hold.worst_micro if error.maybe_billed else 0
-        await till.record(events.CallFailed(attempt=attempt, reason=str(error), transient=error.transient))
-        guard.check_time(till.now_s())
+        await account.record(events.CallFailed(attempt=attempt, reason=str(error), transient=error.transient))
+        guard.check_time(account.now_s())
         raise
     except BaseException:
         outcome.still_held = hold.worst_micro
@@ -76,12 +78,12 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
     finally:
         # Charged when the bill arrives, before anything is read from the reply. The amount that may still be billed
         # stays reserved: all of the hold, or without a bill the difference between the hold and the estimate.
-        await _settle(till, hold, outcome)
+        await _settle(account, hold, outcome)
     if price is None:
         guard.count_unpriced()
     if reply.finish_reason == "length":
         guard.cut_off = True
-    await (till.note or till.record)(
+    await (account.note or account.record)(
         events.ReplyReceived(
             attempt=attempt,
             latency_us=reply.latency_ns // 1000,
@@ -127,17 +129,17 @@ class _Outcome:
     seen: Overbilling | None = None
 
 
-async def _reserve(model: Model, request: Request, till: Till) -> _Hold:
+async def _reserve(model: Model, request: Request, account: CallAccount) -> _Hold:
     """Reserve the worst case of a call. The reply is limited to a shorter length if that makes the call affordable."""
-    guard, purse, counted = till.guard, till.purse, meter(model.client.endpoint, model.name)
+    guard, purse, counted = account.guard, account.purse, meter(model.client.endpoint, model.name)
     quote = Quote()
     if purse is not None and model.price is not None:
-        quote = await purse.quote(guard, counted, _patience(model, till))
+        quote = await purse.quote(guard, counted, _patience(model, account))
         if _fits_but_for_what_is_known(model, request, guard, quote, counted):
-            quote = await purse.alone(quote, counted, _patience(model, till)) or quote
+            quote = await purse.alone(quote, counted, _patience(model, account)) or quote
     expected = quote.known.or_more(guard.expected(counted))
     try:
-        guard.check_time(till.now_s())
+        guard.check_time(account.now_s())
         worst, request.body["max_tokens"] = _worst(model, request, guard, quote, expected)
         guard.reserve(worst)
         try:
@@ -179,30 +181,30 @@ def _explained(error: LimitReached, expected: Overbilling, *, shared: bool) -> L
     return LimitReached(f"{error} Its server {expected}.{out}", limit=error.limit, scope=error.scope)
 
 
-def _patience(model: Model, till: Till) -> float:
+def _patience(model: Model, account: CallAccount) -> float:
     """Return the time limit of a call in seconds."""
-    deadline_s = till.guard.deadline_s
-    left_s = model.call_timeout_s if deadline_s is None else max(0.001, deadline_s - till.now_s())
+    deadline_s = account.guard.deadline_s
+    left_s = model.call_timeout_s if deadline_s is None else max(0.001, deadline_s - account.now_s())
     return min(model.call_timeout_s, left_s)
 
 
-async def _settle(till: Till, hold: _Hold, outcome: _Outcome) -> None:
+async def _settle(account: CallAccount, hold: _Hold, outcome: _Outcome) -> None:
     """Replace a reservation by the bill and the amount that may still be billed, and store the observed overbilling."""
-    guard, billed, still_held = till.guard, outcome.billed, outcome.still_held
+    guard, billed, still_held = account.guard, outcome.billed, outcome.still_held
     guard.settle(hold.worst_micro, billed, still_held)
     if outcome.seen is not None:
         guard.learn(hold.meter, outcome.seen)
         guard.trust()
     elif still_held:
         guard.doubt()
-    if till.purse is None:
+    if account.purse is None:
         return
     try:
         if billed or still_held < hold.worst_micro:
-            await asyncio.shield(till.purse.settle(hold.name, billed, still_held))
+            await asyncio.shield(account.purse.settle(hold.name, billed, still_held))
     finally:
         doubtful = outcome.seen is None and still_held > 0
-        await asyncio.shield(till.purse.learn(hold.quote, hold.meter, outcome.seen, doubtful=doubtful))
+        await asyncio.shield(account.purse.learn(hold.quote, hold.meter, outcome.seen, doubtful=doubtful))
 
 
 def _seen(request: Request, usage: Usage) -> Overbilling:

@@ -6,17 +6,17 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from holo_tasks.core import events
-from holo_tasks.core.elements.known_elements import Tell
+from holo_tasks.core.elements.known_elements import TextFilter
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.ports import Encoder
 from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.core.screen.window_titles import told_titles
+from holo_tasks.core.screen.window_titles import shareable_titles
 
 
 @dataclass(frozen=True)
-class Seen:
+class NewestScreen:
     """The newest settled screen: its original, masked and encoded forms.
 
     ``frame`` is the original, ``redacted`` is masked, and ``shot`` is the encoded picture. ``sent`` is the part of
@@ -46,7 +46,7 @@ def part_of(frame: Frame, region: Box | None) -> Box | None:
 
 
 async def shot_of(
-    redacted: RedactedFrame, encoder: Encoder, known: Seen | None, correction: Correction | None = None
+    redacted: RedactedFrame, encoder: Encoder, known: NewestScreen | None, correction: Correction | None = None
 ) -> Shot:
     """Return the encoded picture of a screen. To save time, an unchanged picture is not encoded again."""
     sent = redacted.frame
@@ -58,11 +58,11 @@ async def shot_of(
 
 
 def frame_taken(
-    frame: Frame, shot: Shot, redacted: RedactedFrame, tell: Tell | None = None, *, redact_us: int = 0
+    frame: Frame, shot: Shot, redacted: RedactedFrame, text_filter: TextFilter | None = None, *, redact_us: int = 0
 ) -> events.FrameTaken:
     """Return the event that describes a frame and its picture.
 
-    Window titles are filtered by ``tell``. Without it they are left out.
+    Window titles are filtered by ``text_filter``. Without it they are left out.
     """
     return events.FrameTaken(
         sha256=shot.sha256,
@@ -81,10 +81,10 @@ def frame_taken(
         capture_us=frame.capture_ns // 1000,
         redact_us=redact_us,
         encode_us=shot.encode_ns // 1000,
-        correction=shot.correction.told() if shot.correction else [],
-        windows=[] if tell is None else told_titles(frame, redacted.region, redacted.masks, tell),
+        correction=shot.correction.event_values() if shot.correction else [],
+        windows=[] if text_filter is None else shareable_titles(frame, redacted.region, redacted.masks, text_filter),
         waited_us=frame.activity.waited_ns // 1000,
-        waiting_for=frame.activity.what_for,
+        waiting_for=frame.activity.pending_work,
         unseen=list(frame.activity.unseen),
     )
 

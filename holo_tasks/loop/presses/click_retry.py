@@ -17,7 +17,7 @@ OFFSET = 3
 """Pixels between the first click and its repetition, in both directions."""
 
 
-def beside(click: Click, screen: Size) -> tuple[Click, int, int]:
+def shifted_click(click: Click, screen: Size) -> tuple[Click, int, int]:
     """Return the same click a few pixels away, within the screen, and its offset in x and y."""
     dx = OFFSET if click.at.x + OFFSET < screen.width else -OFFSET
     dy = OFFSET if click.at.y + OFFSET < screen.height else -OFFSET

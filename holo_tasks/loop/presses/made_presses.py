@@ -49,7 +49,7 @@ class Press:
 
 
 @dataclass
-class Made:
+class MadePress:
     """A press that was made: the screen before it, and all changes since.
 
     ``since_s`` is when the newest of the repeated presses was made or refused, in seconds. ``tiles`` are the places
@@ -71,7 +71,7 @@ class Made:
     @property
     def had_no_effect(self) -> bool:
         """Whether the desktop is certain that none of the presses had an effect."""
-        return self.activity.nothing_came and not self.activity.waiting_for
+        return self.activity.had_no_effect and not self.activity.waiting_for
 
     @property
     def is_at_risk(self) -> bool:
@@ -110,14 +110,14 @@ class Made:
 class MadePresses:
     """The newest presses of a sub-goal, over all layers, whose effect has not shown yet."""
 
-    made: list[Made] = field(default_factory=list)
+    made: list[MadePress] = field(default_factory=list)
     restless: set[Tile] = field(default_factory=set)
     """Places that changed by themselves at least twice."""
     _focus: Point | int = 0
     _moved_focus: int = 0
-    newest: Made | None = None
+    newest: MadePress | None = None
     """The press that was the last gesture. The activity of the next frames belongs to it."""
-    again: Made | None = None
+    again: MadePress | None = None
     """The press that may be repeated once."""
     effects: deque[tuple[Press, set[Tile]]] = field(default_factory=lambda: deque(maxlen=MOST_EFFECTS))
     """Places where the effects of presses have shown. The guard does not wait there again."""
@@ -139,11 +139,11 @@ class MadePresses:
             case _:
                 return None
 
-    def like(self, press: Press) -> list[Made]:
+    def like(self, press: Press) -> list[MadePress]:
         """Return the remembered presses that may equal another one, the newest first."""
         return [made for made in reversed(self.made) if may_be_same(made.press, press)]
 
-    def shows_effect(self, made: Made, frame: Frame) -> bool | None:
+    def shows_effect(self, made: MadePress, frame: Frame) -> bool | None:
         """Return whether the screen has shown an effect of a press; ``None`` if a change may have another cause."""
         rest = self.changed_in(made)
         if not rest:
@@ -157,7 +157,7 @@ class MadePresses:
         """Drop all presses, because a person has had the screen."""
         self.made = []
 
-    def forget(self, made: Made) -> None:
+    def forget(self, made: MadePress) -> None:
         """Drop a press whose effect shows, and all presses before it."""
         self.made = self.made[self.made.index(made) + 1 :] if made in self.made else self.made
 
@@ -170,7 +170,7 @@ class MadePresses:
         if again not in self.made:
             again = next((made for made in self.like(press) if is_same_place(made.press, press)), None)
         if again is None:
-            again = Made(press, frame, now_s, name_of(press))
+            again = MadePress(press, frame, now_s, name_of(press))
         else:
             self.made.remove(again)
             again.times, again.since_s, again.activity = again.times + 1, now_s, UNKNOWN
@@ -189,7 +189,7 @@ class MadePresses:
             if len(made.looks) > MOST_LOOKS:
                 self._compare_oldest(made)
 
-    def _compare_oldest(self, made: Made) -> None:
+    def _compare_oldest(self, made: MadePress) -> None:
         """Remove the oldest look. It is compared only if no change was found before."""
         oldest = made.looks.pop(0)
         if made.tiles:
@@ -198,14 +198,14 @@ class MadePresses:
         if made.tiles and (not made.is_at_risk or is_large(made.tiles, oldest)):
             self.forget(made)
 
-    def changed_in(self, made: Made) -> set[Tile]:
+    def changed_in(self, made: MadePress) -> set[Tile]:
         """Return the places that changed since a press, without those that change by themselves."""
         for look in made.looks:
             made.tiles |= self.tiles_of(made, look)
         made.looks.clear()
         return made.tiles - around(self.restless)
 
-    def tiles_of(self, made: Made, frame: Frame) -> frozenset[Tile]:
+    def tiles_of(self, made: MadePress, frame: Frame) -> frozenset[Tile]:
         """Return the places in which a frame shows an effect since a press."""
         pressed = [each.press.at for each in self.made if each.press.at is not None]
         return effect_tiles(made.before, frame, pressed, made.press.written)

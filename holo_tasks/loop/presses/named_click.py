@@ -28,10 +28,10 @@ from holo_tasks.core.prompts.scaling import FULL_SCALE, to_pixel, to_thousandths
 from holo_tasks.core.prompts.toolbox import Space
 from holo_tasks.core.screen.frame import Frame, Shot
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.core.texts.outside import named
-from holo_tasks.loop.ask_model.take_picture import Seen
-from holo_tasks.loop.doors import Doors
+from holo_tasks.core.texts.outside_text import named
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.services import Services
 
 MOST_TOLD = 60
 """Maximal number of characters of a name in a message."""
@@ -45,7 +45,7 @@ Record = Callable[[events.Event], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class _End:
+class _PressPoint:
     """A point of a press, with the words for it. ``whole`` has the words for both ends of a drag."""
 
     words: str
@@ -62,7 +62,7 @@ class NamedClicks:
 
     _withheld: AnyCall | None = None
 
-    async def contradiction(self, doors: Doors, call: AnyCall, seen: Seen, record: Record) -> str:
+    async def contradiction(self, services: Services, call: AnyCall, seen: NewestScreen, record: Record) -> str:
         """Return the reason for withholding a call, in sentences for the model.
 
         Returns an empty string without a contradiction.
@@ -70,48 +70,48 @@ class NamedClicks:
         A call is withheld once. If the model repeats it at once, ``record`` gets an event that says so.
         """
         insists, self._withheld = call == self._withheld, None
-        found = [await _mismatch(doors, end, seen) for end in _ends(call, seen.shot)]
-        told = [_sentence(mismatch, seen.shot, doors.model.space) for mismatch in found if mismatch is not None]
-        if not any(told):
+        found = [await _mismatch(services, end, seen) for end in _ends(call, seen.shot)]
+        reported = [_sentence(mismatch, seen.shot, services.model.space) for mismatch in found if mismatch is not None]
+        if not any(reported):
             return ""
         if insists:
             await record(events.Corrected(reason=INSISTED))
             return ""
         self._withheld = call
-        return " ".join([*filter(None, told), "Nothing was pressed.", INSIST])
+        return " ".join([*filter(None, reported), "Nothing was pressed.", INSIST])
 
 
-def _ends(call: AnyCall, shot: Shot) -> list[_End]:
+def _ends(call: AnyCall, shot: Shot) -> list[_PressPoint]:
     """Return the points that a call presses, each with the words for it."""
     match call:
         case ClickCall() | DoubleClickCall() | WriteAtCall():
-            return [_End(call.element, to_pixel(call.x, call.y, shot))]
+            return [_PressPoint(call.element, to_pixel(call.x, call.y, shot))]
         case DragAndDropCall(element=whole):
             start, end = ends_of_drag(whole)
             places = to_pixel(call.x1, call.y1, shot), to_pixel(call.x2, call.y2, shot)
-            return [_End(start, places[0], whole), _End(end, places[1], whole)]
+            return [_PressPoint(start, places[0], whole), _PressPoint(end, places[1], whole)]
         case _:
             return []
 
 
-async def _mismatch(doors: Doors, end: _End, seen: Seen) -> Mismatch | None:
+async def _mismatch(services: Services, end: _PressPoint, seen: NewestScreen) -> Mismatch | None:
     """Return the contradiction at one point: by the tree if it has an element there, otherwise by the text there."""
-    newest = await doors.elements.newest() if doors.elements is not None else None
+    newest = await services.elements.newest() if services.elements is not None else None
     spot = None if newest is None else spot_in(newest.tree, end.at)
     if newest is None or spot is None:
-        return None if doors.spots is None else await _by_text(doors.spots, end, seen)
+        return None if services.spots is None else await _by_text(services.spots, end, seen)
     if end.mismatch(spot, controls_in(newest.tree)) is None:
         return None
     # From here on it may take a little longer: there is a reason to doubt the press.
-    assert doors.elements is not None
-    tree = newest.tree if newest.is_fresh else await doors.elements.read()
-    mismatch = None if tree.moving else _by_tree(doors.elements, tree, end, seen)
-    if mismatch is None or await _is_unsure(doors, tree, mismatch, end, seen):
+    assert services.elements is not None
+    tree = newest.tree if newest.is_fresh else await services.elements.read()
+    mismatch = None if tree.moving else _by_tree(services.elements, tree, end, seen)
+    if mismatch is None or await _is_unsure(services, tree, mismatch, end, seen):
         return None
     return mismatch
 
 
-def _by_tree(elements: Elements, tree: ElementTree, end: _End, seen: Seen) -> Mismatch | None:
+def _by_tree(elements: Elements, tree: ElementTree, end: _PressPoint, seen: NewestScreen) -> Mismatch | None:
     """Return the contradiction in a tree if the redacted tree shows the same one."""
     found = []
     for each in (tree, known(tree, seen.masks, elements.tell, unseen=elements.unseen)):
@@ -124,20 +124,22 @@ def _by_tree(elements: Elements, tree: ElementTree, end: _End, seen: Seen) -> Mi
     return outside if same else None
 
 
-async def _is_unsure(doors: Doors, tree: ElementTree, mismatch: Mismatch, end: _End, seen: Seen) -> bool:
+async def _is_unsure(
+    services: Services, tree: ElementTree, mismatch: Mismatch, end: _PressPoint, seen: NewestScreen
+) -> bool:
     """Say whether the pixels or the X server contradict the tree: then the press may be right."""
-    if mismatch.spot.is_bare and doors.spots is None:
+    if mismatch.spot.is_bare and services.spots is None:
         return True  # GTK 4 reports buttons without their padding, so only the pixels show where a button ends
     if mismatch.spot.is_bare and not _is_flat(seen.frame, end.at, FLAT_BESIDE if mismatch.off else FLAT):
         return True
-    owner = await doors.desktop.owner_at(end.at)
+    owner = await services.desktop.owner_at(end.at)
     if owner.pid and owner.pid != tree.elements[mismatch.spot.id].pid:
         return True
-    read = None if doors.spots is None else await doors.spots.spot(seen.redacted, end.at)
+    read = None if services.spots is None else await services.spots.spot(seen.redacted, end.at)
     return read is not None and share_a_word(end.whole or end.words, read[0].texts)
 
 
-async def _by_text(reader: ReadsSpots, end: _End, seen: Seen) -> Mismatch | None:
+async def _by_text(reader: ReadsSpots, end: _PressPoint, seen: NewestScreen) -> Mismatch | None:
     """Return the contradiction between the words and the text on the picture."""
     read = await reader.spot(seen.redacted, end.at)
     if read is None:

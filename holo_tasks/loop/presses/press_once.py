@@ -1,7 +1,7 @@
 """Press a button with an effect once only, even if the screen shows no effect of the press.
 
 A button that seems to do nothing may be slow or broken, or may lead to a page that looks like the one before. So a
-second press waits until the effect of the first one was looked up. `Once` is used by the loop.
+second press waits until the effect of the first one was looked up. `EffectButtons` is used by the loop.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from itertools import pairwise
 from holo_tasks.core.input.chords import chords_in
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
 from holo_tasks.core.input.keynames import ESC, MODIFIERS, RETURN, TAB, keysym
-from holo_tasks.core.input.permit import Keyed, ReadsTargets, Scene, TextReader
+from holo_tasks.core.input.permit import FocusedButton, ReadsTargets, Scene, TextReader
 from holo_tasks.core.input.pressing import LINE_ENDS, is_wordy, presses
 from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.screen.verdicts import changed_box
-from holo_tasks.loop.ask_model.take_picture import Seen
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.guide import AnyGuide
-from holo_tasks.loop.instructions import Course, GiveUp, Look, LookForEffect, Wait
+from holo_tasks.loop.instructions import GiveUp, GuardSteps, Look, LookForEffect, Wait
 from holo_tasks.loop.presses.click_retry import fits
 from holo_tasks.loop.walk import PATIENCE_S
 
@@ -40,7 +40,7 @@ async def _effect_is_unknown() -> bool:
 
 
 @dataclass
-class Once:
+class EffectButtons:
     """The labels of the buttons with an effect, and those that were pressed in this sub-goal.
 
     Without labels nothing is withheld. ``not_done`` looks for the effect. It returns true if the effect is certainly
@@ -55,15 +55,15 @@ class Once:
     def __post_init__(self) -> None:
         self.declared = self.labels
 
-    async def pressed_by(self, step: Step, seen: Seen, scene: Scene) -> frozenset[str]:
+    async def pressed_by(self, step: Step, seen: NewestScreen, scene: Scene) -> frozenset[str]:
         """Return the labels of the buttons that a step may press: all labels if that cannot be determined."""
         gesture = to_gesture(step.tool_call, seen.shot) if self.labels else None
         if gesture is None:
             return frozenset()
         entered = frozenset({ENTER} if _enters(gesture) else ()) & set(self.labels)
-        keyed = await _keyed(gesture, scene)
-        entered |= self._among(keyed.names)
-        if keyed.button is None and await self._by_keys(gesture, scene):
+        focused = await _keyed(gesture, scene)
+        entered |= self._among(focused.names)
+        if focused.button is None and await self._by_keys(gesture, scene):
             return entered | self._buttons
         called = str(getattr(step.tool_call, "element", ""))
         for at in _aims(gesture):
@@ -130,7 +130,7 @@ class Once:
         """Return whether one of the buttons may have been pressed before."""
         return not self.pressed.isdisjoint(labels)
 
-    def too_often(self, step: Step, seen: Seen) -> bool:
+    def too_often(self, step: Step, seen: NewestScreen) -> bool:
         """Return whether a single step would press a button more than once, as a double click does."""
         match gesture := to_gesture(step.tool_call, seen.shot):
             case Click(count=count):
@@ -151,11 +151,11 @@ class Once:
         """Count buttons as pressed. Call it before the press, so that they count whatever happens."""
         self.pressed |= labels
 
-    def take_back(self, labels: Set[str]) -> None:
+    def count_as_unpressed(self, labels: Set[str]) -> None:
         """Count buttons as not pressed: no input was sent, or their effect is certainly missing."""
         self.pressed -= labels
 
-    def again(self, labels: Set[str], guide: AnyGuide) -> Course[str]:
+    def again(self, labels: Set[str], guide: AnyGuide) -> GuardSteps[str]:
         """Return the message about a second press, which is not made.
 
         Waits for a state in which the work may end, then looks for the effect. Gives up if the effect is unknown.
@@ -167,7 +167,7 @@ class Once:
             return f"{pressed} was pressed before, and it worked: the program is at ‘{guide.here}’. Answer now."
         if not (yield LookForEffect(self.not_done)):
             yield GiveUp(f"{pressed} was pressed, and nobody knows whether that came about; it was not pressed again.")
-        self.take_back(labels)
+        self.count_as_unpressed(labels)
         yield Look()
         yield from guide.clear()
         return f"{pressed} was pressed before and had no effect: that was looked up. Begin again."
@@ -177,7 +177,7 @@ class Once:
         self.labels = tuple(dict.fromkeys((*self.labels, *labels)))
         self.declared = tuple(dict.fromkeys((*self.declared, *labels)))
 
-    def hold_back(self, labels: Sequence[str]) -> None:
+    def count_as_pressed(self, labels: Sequence[str]) -> None:
         """Count buttons as pressed, even if they were not declared, because the outcome of a press is unknown."""
         self.labels = (*self.labels, *(label for label in labels if label not in self.labels))
         self.press(frozenset(labels))
@@ -217,15 +217,15 @@ def _agrees(text: str, read: str) -> bool:
     return sum(run.size for run in runs if run.size >= SHORTEST_RUN) >= AGREES * len(wanted)
 
 
-async def _keyed(gesture: Gesture, scene: Scene) -> Keyed:
+async def _keyed(gesture: Gesture, scene: Scene) -> FocusedButton:
     """Return the button that a key presses, according to the programs.
 
-    Returns an empty `Keyed` if they cannot be asked.
+    Returns an empty `FocusedButton` if they cannot be asked.
     """
     try:
-        return await scene.keyed(gesture)
+        return await scene.focused_button(gesture)
     except Exception:  # the text on the screen decides alone
-        return Keyed()
+        return FocusedButton()
 
 
 async def _called(at: Point, scene: Scene) -> tuple[str, ...]:

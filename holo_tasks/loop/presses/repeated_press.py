@@ -19,9 +19,9 @@ from holo_tasks.core.input.permit import ReadsTargets, Scene
 from holo_tasks.core.input.pressed_elements import BUTTONS, PRESSED, pressed_at
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.visible_change import Tile, around, moving_tiles
-from holo_tasks.loop.instructions import Ask, Course, GiveUp, Glance, Look, LookForEffect, Now, Wait
+from holo_tasks.loop.instructions import Ask, GetTime, GiveUp, Glance, GuardSteps, Look, LookForEffect, Wait
 from holo_tasks.loop.presses.click_retry import may_repeat
-from holo_tasks.loop.presses.made_presses import Made, MadePresses, Press, is_same_place, name_of
+from holo_tasks.loop.presses.made_presses import MadePress, MadePresses, Press, is_same_place, name_of
 
 PATIENT_S = 2.5
 """Seconds after a press at which a patient person looks again before another press."""
@@ -44,7 +44,7 @@ class Withheld:
     changed: bool = False
 
 
-async def repeated(presses: MadePresses, gesture: Gesture | None, frame: Frame, scene: Scene) -> Made | None:
+async def repeated(presses: MadePresses, gesture: Gesture | None, frame: Frame, scene: Scene) -> MadePress | None:
     """Return the earlier press that a gesture repeats on a redacted screen without its effect, or ``None``.
 
     Elements and texts are read only if nothing on the screen has changed.
@@ -65,12 +65,12 @@ async def repeated(presses: MadePresses, gesture: Gesture | None, frame: Frame, 
 
 def check(
     presses: MadePresses,
-    made: Made,
+    made: MadePress,
     frame: Frame,
     *,
     is_harmless: Callable[[], Awaitable[bool]],
     not_done: Callable[[], Awaitable[bool]],
-) -> Course[Withheld | None]:
+) -> GuardSteps[Withheld | None]:
     """Return why a press is not repeated; ``None`` if it may be made. Waits and looks again first.
 
     ``frame`` is the screen that the second press was decided on. ``is_harmless`` returns whether the press may be made
@@ -99,7 +99,7 @@ def check(
     if not made.told:
         made.told = True
         yield Look()
-        made.since_s = yield Now()  # another attempt at once waits again
+        made.since_s = yield GetTime()  # another attempt at once waits again
         otherwise = "Do something else, such as to wait, to scroll or to answer."
         return Withheld(f"{made.reason()} It was not pressed again. {otherwise}")
     if not (yield LookForEffect(not_done)):
@@ -109,7 +109,7 @@ def check(
     return Withheld(f"{made.called} was pressed before and had no effect: that was looked up. Begin again.")
 
 
-def _wait(presses: MadePresses, made: Made, frame: Frame, *, watch: bool) -> Course[str]:
+def _wait(presses: MadePresses, made: MadePress, frame: Frame, *, watch: bool) -> GuardSteps[str]:
     """Wait as a patient person would, and look again; return "effect", "changed" or "same".
 
     "effect" is an earlier change that stays, and "changed" is a change during the wait. A place that changes by itself
@@ -117,14 +117,14 @@ def _wait(presses: MadePresses, made: Made, frame: Frame, *, watch: bool) -> Cou
     the first look counts as watched. If the desktop reports no activity, that time is enough.
     """
     rest = presses.changed_in(made)
-    began: float = yield Now()
+    began: float = yield GetTime()
     watched = WATCH_S if made.activity.known else 0.0
     until = watched if watch else made.since_s + PATIENT_S - began
     moves, last, spent, looks_at_once = Counter[Tile](), frame, 0.0, watch
     while True:
         if until > spent and not looks_at_once:
             yield Wait(piece := min(PIECE_S, until - spent))
-            spent = max(spent + piece, (yield Now()) - began)
+            spent = max(spent + piece, (yield GetTime()) - began)
         looks_at_once = False
         glance: Frame = yield Glance(redacted=True)
         moves.update(moving_tiles(last, glance))

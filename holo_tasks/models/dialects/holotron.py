@@ -16,7 +16,7 @@ from holo_tasks.core.prompts.macros import Macro
 from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.toolbox import Toolbox
-from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.core.texts.error_text import problems_of
 from holo_tasks.models.dialects.messages import OUT_OF_STEPS, image_part, text_part
 from holo_tasks.models.dialects.replies import check_ended
@@ -112,7 +112,7 @@ class Holotron:
         try:
             flat = FlatAction.model_validate(value)
         except ValidationError as error:
-            problems = "; ".join(one.told() for one in problems_of(error)[:3])
+            problems = "; ".join(one.text() for one in problems_of(error)[:3])
             raise UnusableReply(
                 f"the model's action does not match its format ({problems})",
                 correction=f"it did not match the format: {problems}. Reply with one corrected JSON object.",
@@ -167,9 +167,9 @@ class Holotron:
         lines: list[str] = []
         for entry in transcript.entries:
             match entry:
-                case Did(step=step):
+                case ModelStep(step=step):
                     lines.append(f"- {self._action_line(step)}")
-                case Told(text=text):
+                case StepResult(text=text):
                     lines[-1] += f" → {' '.join(text.split())}"
                 case Observed():
                     pass

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
-from holo_tasks.core.prompts.transcript import Correction, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import Correction, Observed, StepResult, Transcript
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.models.profile import Profile
 
@@ -58,7 +58,7 @@ class Gallery:
         return text_part(self._placeholder) if place < self._gone else image_part(shot)
 
 
-def tagged(outcome: Told | Correction, tool: str) -> str:
+def tagged(outcome: StepResult | Correction, tool: str) -> str:
     """Return the outcome of a step in the tags that the models were trained with."""
     if isinstance(outcome, Correction) or outcome.is_error:
         return f'<error tool="{tool}">\n{outcome.text}\n</error>'

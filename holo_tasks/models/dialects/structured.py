@@ -12,7 +12,7 @@ from holo_tasks.core.prompts.json_object import check_unicode, parse_json_object
 from holo_tasks.core.prompts.macros import Macro
 from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.models.dialects.messages import OUT_OF_STEPS, PRINCIPLES, Gallery, Message, before_last, tagged
 from holo_tasks.models.dialects.replies import check_ended
 from holo_tasks.models.profile import Profile
@@ -53,9 +53,9 @@ class Structured:
             match entry:
                 case Observed():
                     messages.append(gallery.observation(entry))
-                case Did():
+                case ModelStep():
                     messages.append({"role": "assistant", "content": self._as_json(entry.step)})
-                case Told():
+                case StepResult():
                     text = tagged(entry, self._toolbox.name(entry.tool_name))
                     messages.append({"role": "user", "content": text})
         if correction:

@@ -13,7 +13,7 @@ from holo_tasks.core.prompts.json_object import check_unicode, parse_json_object
 from holo_tasks.core.prompts.macros import Macro
 from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.models.dialects.messages import OUT_OF_STEPS, PRINCIPLES, Gallery, Message, before_last, tagged
 from holo_tasks.models.dialects.replies import check_ended
 from holo_tasks.models.profile import Profile
@@ -57,14 +57,14 @@ class Tools:
             match entry:
                 case Observed():
                     messages.append(gallery.observation(entry))
-                case Did():
+                case ModelStep():
                     number += 1
                     call_id = entry.step.call_id
                     while not call_id or call_id in used:
                         call_id = f"{call_id or 'call'}_{number}"
                     used.add(call_id)
                     messages.append(self._assistant_message(entry.step, call_id))
-                case Told():
+                case StepResult():
                     text = f"Error: {entry.text}" if entry.is_error else entry.text
                     messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
         if correction:

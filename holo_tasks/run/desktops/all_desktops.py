@@ -11,7 +11,7 @@ from typing import NoReturn, Protocol
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input.gestures import Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.ports import Gated
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame
@@ -84,7 +84,9 @@ class AllDesktops:
     async def look(self, *, after_action: bool = False) -> Frame:
         self._refuse()
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
         self._refuse()
 
     async def owner_at(self, at: Point | None) -> Owner:

@@ -1,6 +1,6 @@
 """Store the newest calibration of each setting under ``HOLO_HOME``, for `holo-tasks doctor`.
 
-`keep` writes a calibration, `kept` reads all for a display, and `said` describes one.
+`store` writes a calibration, `stored` reads all for a display, and `summary` describes one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGEST = 100_000
 _CALIBRATION: TypeAdapter[Calibration] = TypeAdapter(Calibration)
 
 
-def keep(home: Path | None, calibration: Calibration) -> None:
+def store(home: Path | None, calibration: Calibration) -> None:
     """Write a calibration to a file named after its setting. Write errors are ignored."""
     if home is None:
         return
@@ -33,7 +33,7 @@ def keep(home: Path | None, calibration: Calibration) -> None:
             file.write(_CALIBRATION.dump_json(calibration))
 
 
-def kept(home: Path, display: str) -> list[Calibration]:
+def stored(home: Path, display: str) -> list[Calibration]:
     """Return the calibrations measured on a display. Damaged files and files of another version are skipped."""
     found = []
     for path in sorted((home / FOLDER).glob("*.json")):
@@ -45,7 +45,7 @@ def kept(home: Path, display: str) -> list[Calibration]:
     return found
 
 
-def said(calibration: Calibration) -> str:
+def summary(calibration: Calibration) -> str:
     """Return one to a few sentences about a calibration: click error, toolkit factors, and the model's offset."""
     setting, path, model = calibration.setting, calibration.path, calibration.model
     sentences = [

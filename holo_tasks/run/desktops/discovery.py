@@ -15,11 +15,11 @@ from typing import Any, TypeAlias, TypeVar
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.elements.inventory import Discover, Inventory
-from holo_tasks.core.elements.known_elements import Tell
+from holo_tasks.core.elements.known_elements import TextFilter
 from holo_tasks.core.errors import DesktopFailed, RedactionFailed
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.core.screen.window_titles import CHARACTERS, LONGEST, may_be_told
+from holo_tasks.core.screen.window_titles import CHARACTERS, LONGEST, may_leave
 from holo_tasks.core.texts.visible_text import one_line
 from holo_tasks.desktop.x11.windows import Window
 from holo_tasks.inventory import menus as menu_lists
@@ -28,7 +28,7 @@ from holo_tasks.inventory.recent_files import recent_files
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.desktops.lazy_desktop import LazyDesktop
 from holo_tasks.run.run import Run
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 
 T = TypeVar("T")
 Screen: TypeAlias = tuple[tuple[str, ...], dict[str, tuple[str, ...]]]
@@ -49,19 +49,19 @@ class Discovery:
     """
 
     wanted: Discover
-    tell: Tell = hushed
+    tell: TextFilter = scrub_text
     unseen: bool = True
     screen: bool = True
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
     _found: str | None = None
 
-    async def told(self, run: Run, walk: Walk) -> str:
+    async def inventory_text(self, run: Run, walk: Walk) -> str:
         """Return the inventory as text for the model, and record it with its duration in the trace."""
         if self._found is None:
             desktop = await run.desktop.started() if isinstance(run.desktop, LazyDesktop) else run.desktop
             began_s = time.monotonic()
             inventory = await self._inventory(run, desktop, began_s + MOST_S)
-            self._found = hushed(inventory.told())
+            self._found = scrub_text(inventory.description())
             took_us = round((time.monotonic() - began_s) * 1_000_000)
             await walk.record(events.Inventoried(told=self._found, took_us=took_us))
         return self._found
@@ -110,7 +110,7 @@ class Discovery:
         area, masks = seen
         elements = run.outside.elements
         try:
-            windows: Sequence[Window] = [one for one in await desktop.windows() if may_be_told(one.box, area, masks)]
+            windows: Sequence[Window] = [one for one in await desktop.windows() if may_leave(one.box, area, masks)]
             tree = await elements.known(masks) if elements is not None else ElementTree()
         except DesktopFailed:
             return (), {}  # the next screenshot reports the error
@@ -127,7 +127,7 @@ class Discovery:
             return ()  # a closed menu is on no screenshot, so no mask covers it
         version, found = menu_lists.version_of(pid), menu_lists.menus_of(tree, pid)
         if found:
-            menu_lists.save_menus(run.home, version, [hushed(entry) for entry in found])
+            menu_lists.save_menus(run.home, version, [scrub_text(entry) for entry in found])
         return found or menu_lists.saved_menus(run.home, version)
 
 

@@ -15,7 +15,7 @@ from holo_tasks.core import ports
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage, Killed
 from holo_tasks.core.input.gestures import Gesture, Receipt
-from holo_tasks.core.input.input_permit import Slip
+from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.input.remote_input import ByHand
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame
@@ -68,13 +68,15 @@ class LazyDesktop:
 
     async def look(self, *, after_action: bool = False) -> Frame:
         desktop = await self._started()
-        if self.tells_windows and isinstance(desktop, ports.TellsWindows):
+        if self.tells_windows and isinstance(desktop, ports.ReportsWindows):
             desktop.tells_windows = True  # may be requested after the start
         return await desktop.look(after_action=after_action)
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+    async def do(
+        self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
+    ) -> Receipt:
         desktop = await self._started()
-        return await desktop.do(gesture, deadline=deadline, slip=slip)
+        return await desktop.do(gesture, deadline=deadline, input_permit=input_permit)
 
     async def owner_at(self, at: Point | None) -> Owner:
         desktop = await self._started()
@@ -83,7 +85,7 @@ class LazyDesktop:
     async def elements(self) -> ElementTree:
         """Return the accessibility tree; an incomplete, empty one if this desktop has none."""
         desktop = await self._started()
-        if not isinstance(desktop, ports.TellsElements):
+        if not isinstance(desktop, ports.ReportsElements):
             return ElementTree(complete=False, why_not="This desktop gives no accessibility tree of its programs.")
         return await desktop.elements()
 

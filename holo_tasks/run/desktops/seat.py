@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 
 from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.machine.patience import awaited
-from holo_tasks.run.items.business_item import Books
+from holo_tasks.run.items.business_item import ItemRecords
 from holo_tasks.run.run import running_here
 from holo_tasks.safety.records.ledger import Claim
 from holo_tasks.safety.records.seats import GOAL, Seat, Seats
@@ -40,7 +40,7 @@ async def seat(name: str | Seat, *, of: int = 1) -> AsyncIterator[None]:
     run = running_here()
     async with held(wanted) as claim:
         if run is not None:
-            run.switch.take_up(claim)
+            run.switch.add_claim(claim)
         try:
             yield
         finally:
@@ -51,7 +51,7 @@ async def seat(name: str | Seat, *, of: int = 1) -> AsyncIterator[None]:
 @asynccontextmanager
 async def held(wanted: Seat) -> AsyncIterator[Claim]:
     """Hold a seat and return its claim. Losing the seat stops nothing by itself: the caller watches the claim."""
-    books = await asyncio.to_thread(Books.here)
+    books = await asyncio.to_thread(ItemRecords.here)
     seats = Seats(books.ledger.store)
     await awaited(lambda: asyncio.to_thread(seats.declare, wanted))
     began, warned = time.monotonic(), False

@@ -1,6 +1,6 @@
 """Track which sub-goal uses the folder shared with the desktop's programs, and describe its files to the model.
 
-`sharing` holds the folder exclusively. `told_of_files` gives `pursue` the data for the model.
+`sharing` holds the folder exclusively. `files_text` gives `pursue` the data for the model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOLD = (
 
 
 @dataclass(eq=False)
-class Sharing:
+class SharedFolderUse:
     """The use of a run's shared folder: the run, the folder and the names of the given files."""
 
     run: Run
@@ -32,11 +32,11 @@ class Sharing:
     given: tuple[str, ...] = ()
 
 
-_sharing: ContextVar[Sharing | None] = ContextVar("holo_sharing", default=None)
+_sharing: ContextVar[SharedFolderUse | None] = ContextVar("holo_sharing", default=None)
 
 
 @contextmanager
-def sharing(found: Sharing) -> Iterator[None]:
+def sharing(found: SharedFolderUse) -> Iterator[None]:
     """Hold the folder exclusively inside the block. Sub-goals inside may use it as well.
 
     Raises `InvalidUsage` if another sub-goal holds it.
@@ -56,7 +56,7 @@ def sharing(found: Sharing) -> Iterator[None]:
         _sharing.reset(mark)
 
 
-def told_of_files() -> dict[str, Any]:
+def files_text() -> dict[str, Any]:
     """Return the data that describe the current shared folder to the model; empty without one."""
     found = _sharing.get()
     if found is None or found.run is not current_run():

@@ -1,7 +1,7 @@
 """Make one attempt at a business item: claim it, do the work at most once, and store the result.
 
 `Attempt` does it. An item whose work fails goes on the dead-letter list. Steps, sub-goals and the command line all use
-it. `Books` finds the ledger and the list.
+it. `ItemRecords` finds the ledger and the list.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from holo_tasks.machine.home import holo_home
 from holo_tasks.run.items.dead_letters import file_item
 from holo_tasks.run.items.journal import NOT_DONE, Probe, journalled, left_to_person, look_for_effect
 from holo_tasks.run.items.stored_results import stored
-from holo_tasks.run.items.stored_work import Call, Kept
+from holo_tasks.run.items.stored_work import Call, StoredFunction
 from holo_tasks.run.prefect_edge.flow_context import deployment_id, flow_run_id
-from holo_tasks.run.run import Run, current_guard, ending, progress, running_here, surely, working
+from holo_tasks.run.run import Run, current_guard, ending, progress, run_to_end, running_here, working
 from holo_tasks.run.subgoal_context import Subgoal
 from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.database.store import Store, store_at
-from holo_tasks.safety.records.items import WORKER, Items, Within
-from holo_tasks.safety.records.ledger import Claim, Finished, Ledger, Work, worker
+from holo_tasks.safety.records.items import WORKER, Items, NestedItems
+from holo_tasks.safety.records.ledger import Claim, Finished, Ledger, WorkIdentity, worker
 
 FILING_S = 2.0
 """Seconds that a cancelled flow may spend on adding an item to the dead-letter list."""
@@ -40,7 +40,7 @@ logger = logging.getLogger("holo_tasks")
 
 
 @dataclass(frozen=True)
-class Books:
+class ItemRecords:
     """The ledger of results and the dead-letter list: those of the current run, or else those of this machine."""
 
     ledger: Ledger
@@ -49,7 +49,7 @@ class Books:
     run: Run | None = None
 
     @classmethod
-    def here(cls) -> Books:
+    def here(cls) -> ItemRecords:
         """Return the books of the current run, or open those under ``HOLO_HOME`` if no run is open."""
         if (run := running_here()) is not None:
             return cls(run.ledger, run.items, run.home, run)
@@ -97,14 +97,14 @@ class WorkItem:
     goal: str
     title: str
     inputs: str
-    same: Work
+    same: WorkIdentity
     how: Mapping[str, Any]
     read: Callable[[Finished], Any]
     write: Callable[[Any], tuple[str, Any]]
     alone: bool = False
 
     @classmethod
-    def of(cls, kept: Kept, call: Call, run: Run | None) -> Self:
+    def of(cls, kept: StoredFunction, call: Call, run: Run | None) -> Self:
         """Return the item for a call of a function in a flow."""
         deployment = run.deployment_id if run else deployment_id()
         return cls(
@@ -129,7 +129,7 @@ class Attempt:
     """
 
     item: WorkItem
-    books: Books
+    books: ItemRecords
     around: Subgoal | None = None
     listed: Collection[str] = ()
     claim: Claim | None = None
@@ -139,7 +139,7 @@ class Attempt:
     told: str = ""
     """Message for the user if the item could not be put on the dead-letter list."""
 
-    async def once(self, work: Callable[[], Awaitable[Any]]) -> Any:
+    async def do_once(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """Return the item's result: do the work under a claim, or return the stored result.
 
         An exception puts the item on the dead-letter list and is raised again. If Prefect has suspended the flow run,
@@ -172,7 +172,7 @@ class Attempt:
         assert self.claim is not None
         self.intent = await self.claim.intend(self.item.goal, "")
 
-    async def kept(
+    async def do_and_store(
         self, work: Callable[[], Awaitable[Any]], journal: Journal | None, layers: Sequence[str] = ()
     ) -> Any:
         """Do the work under the claim and store its result.
@@ -188,7 +188,9 @@ class Attempt:
             with working(self.books.run, claim, journal):
                 found = await work()
             text, result = self.item.write(found)
-            await surely(self._keep(claim, text, layers))  # store the result even if the task is cancelled meanwhile
+            await run_to_end(
+                self._keep(claim, text, layers)
+            )  # store the result even if the task is cancelled meanwhile
         return result
 
     async def _keep(self, claim: Claim, text: str, layers: Sequence[str]) -> None:
@@ -198,7 +200,7 @@ class Attempt:
         self.finished = True
         await self.books.settle(claim.token, claim.goal)
         if (run := self.books.run) is not None:
-            run.told.item(claim.token, self.item.title, "answered", layer=" + ".join(dict.fromkeys(layers)))
+            run.subscribed.item(claim.token, self.item.title, "answered", layer=" + ".join(dict.fromkeys(layers)))
 
     @asynccontextmanager
     async def _filed(self) -> AsyncIterator[None]:
@@ -215,7 +217,7 @@ class Attempt:
                 filing = asyncio.ensure_future(self._file(error))
                 await asyncio.wait({filing}, timeout=None if self.item.alone else FILING_S)
             elif isinstance(error, Pause):  # the process ends after it
-                await surely(self._file(error))
+                await run_to_end(self._file(error))
             else:
                 await self._file(error)
             if error is raised:
@@ -228,11 +230,11 @@ class Attempt:
         item, run, claim = self.item, self.books.run, self.claim
         status, why = ending(error, current_guard(), run)
         if run is not None:
-            run.told.item(item.token, item.title, status, why)
+            run.subscribed.item(item.token, item.title, status, why)
         if not item.token or (status != "killed" and self._is_mistake(error)):
             return
         filed, failed = getattr(error, "filed_as", ("", ""))
-        within = Within(frozenset(self.listed), failed if filed == item.token else "")
+        within = NestedItems(frozenset(self.listed), failed if filed == item.token else "")
         error.filed_as = item.token, item.goal  # type: ignore[attr-defined]
         outer = self.around
         while outer is not None and outer.token != item.token:

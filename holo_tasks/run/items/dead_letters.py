@@ -17,15 +17,15 @@ from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.machine import pending_notes
 from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.database.store import store_at
-from holo_tasks.safety.records.items import ALONE, Item, Items, Within, now_text
+from holo_tasks.safety.records.items import ALONE, Item, Items, NestedItems, now_text
 from holo_tasks.safety.records.ledger import Ledger
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 
 NOTE = "item"
 PLACE = "database"
 """Key in a note: the database that the item was meant for."""
 INSIDE, FAILED = "inside", "failed_inside"
-"""Keys in a note: the goals that the item replaces on the list, and the goal inside that failed (`Within`)."""
+"""Keys in a note: the goals that the item replaces on the list, and the goal inside that failed (`NestedItems`)."""
 logger = logging.getLogger(__name__)
 
 
@@ -40,7 +40,7 @@ async def file_item(
     trace: str,
     flow_run_id: str,
     how: Mapping[str, Any],
-    within: Within = ALONE,
+    within: NestedItems = ALONE,
 ) -> str:
     """Put an item on the dead-letter list; return an empty string, or a message if the list was unreachable.
 
@@ -49,7 +49,7 @@ async def file_item(
     """
     values: dict[str, Any] = {
         "status": status,
-        "reason": hushed(reason),
+        "reason": scrub_text(reason),
         "trace": trace,
         "flow_run_id": flow_run_id,
         "how": dict(how),
@@ -80,7 +80,7 @@ def file_noted(home: Path) -> list[str]:
             if (place := fields.pop(PLACE, store.place)) != store.place:
                 elsewhere[str(place)] += 1
                 continue
-            within = Within(tuple(map(str, fields.pop(INSIDE, ()))), str(fields.pop(FAILED, "")))
+            within = NestedItems(tuple(map(str, fields.pop(INSIDE, ()))), str(fields.pop(FAILED, "")))
             item = Item(**fields)
             if Ledger(store).stored(item.token, item.goal) is None and Items(store).file_late(item, within):
                 since = f"is on the list of items that wait for a person since {item.at}"
@@ -97,7 +97,7 @@ def file_noted(home: Path) -> list[str]:
     ]
 
 
-def _noted(home: Path | None, item: Item, within: Within, place: str, why: str) -> str:
+def _noted(home: Path | None, item: Item, within: NestedItems, place: str, why: str) -> str:
     lost = f"{item.token!r} is not on the list of items that wait for a person ({why.rstrip('.')})"
     if home is None:
         return f"{lost}."

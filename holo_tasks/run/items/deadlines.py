@@ -20,7 +20,7 @@ NEAR_S = 3600.0
 
 
 @dataclass(frozen=True)
-class Due:
+class DueList:
     """A work list with ``near`` open items that are due soon or late, including ``late`` items past their deadline."""
 
     list: str
@@ -28,15 +28,15 @@ class Due:
     late: int
 
 
-def due_soon(store: Store, near_s: float = NEAR_S) -> list[Due]:
+def due_soon(store: Store, near_s: float = NEAR_S) -> list[DueList]:
     """Return the lists with open items that are late, or due within ``near_s`` seconds."""
     items = WorkItems(store)
     until = (datetime.now(UTC) + timedelta(seconds=near_s)).isoformat(timespec="seconds")
     near = {name: items.due_before(name, until) for name in items.lists()}
-    return [Due(name, number, items.counts(name).late) for name, number in near.items() if number]
+    return [DueList(name, number, items.counts(name).late) for name, number in near.items() if number]
 
 
-def announce_deadlines(store: Store | None = None, near_s: float = NEAR_S) -> list[Due]:
+def announce_deadlines(store: Store | None = None, near_s: float = NEAR_S) -> list[DueList]:
     """Emit one Prefect event ``holo.deadline-near`` for each list that has open items due soon; return these lists.
 
     An item is due soon within ``near_s`` seconds of its deadline. ``store`` is by default the shared database.

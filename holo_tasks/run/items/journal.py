@@ -100,7 +100,7 @@ async def look_for_effect(claim: Claim, probe: Probe | None) -> Any:
     if found is None:
         raise NeedsPerson(in_doubt(claim))
     if found is NOT_DONE:
-        claim.ledger.disregard(claim)
+        claim.ledger.delete_intents(claim)
     return found
 
 

@@ -17,9 +17,9 @@ from prefect.exceptions import MissingContextError
 from holo_tasks.core import events
 from holo_tasks.core.errors import StoreLost
 from holo_tasks.core.texts.visible_text import exact
-from holo_tasks.loop.doors import Doors
+from holo_tasks.loop.services import Services
 from holo_tasks.run.prefect_edge.artifacts import publish_table
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 
 if TYPE_CHECKING:
     from holo_tasks.safety.records.items import Items
@@ -37,11 +37,11 @@ class SkippingRun(Protocol):
     """The part of a run that `Skipping` needs."""
 
     run_id: str
-    outside: Doors
+    outside: Services
     items: Items
     resumed: set[str]
 
-    def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Start a background task that only the end of the run waits for."""
         ...
 
@@ -74,14 +74,14 @@ class Skipping:
         if len(self._waiting) >= AT_ONCE or self._size >= LONGEST:
             await self._write(run)
 
-    async def tell(self, run: SkippingRun) -> None:
+    async def report(self, run: SkippingRun) -> None:
         """Write the pending skips to the trace, and log one line about them."""
         if not self._since or self._last is None:
             return
         since, self._since = self._since, 0
         await self._write(run)
         if since == 1:
-            _log("Already done for %s; evidence: %s", exact(self._last.token), hushed(self._last.trace))
+            _log("Already done for %s; evidence: %s", exact(self._last.token), scrub_text(self._last.trace))
         else:
             _log(
                 "Already done: %d items, the last of them %s; no work is begun for them.",
@@ -101,7 +101,7 @@ class Skipping:
             return
         # Results that were handed out are recorded, even if their consumer was cancelled.
         await run.outside.recorder.record(events.Skipped(items=some))
-        run.do_aside(_settle(run.items, [(one.token, one.goal) for one in some]))
+        run.run_in_background(_settle(run.items, [(one.token, one.goal) for one in some]))
 
 
 async def _settle(items: Items, works: Sequence[tuple[str, str]]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.safety.scrubbing import hushed, hushed_plain
+from holo_tasks.safety.scrubbing import scrub_data, scrub_text
 
 Place = tuple[str | int, ...]
 
@@ -29,7 +29,7 @@ def stored(returns: TypeAdapter[Any], result: Any) -> tuple[str, Any]:
         reread = returns.validate_json(text)
     except ValidationError:
         raise InvalidUsage(
-            f"The result {hushed(text)[:200]} cannot be read back, so a re-run could not return it: give the sub-goal "
+            f"The result {scrub_text(text)[:200]} cannot be read back, so a re-run cannot return it: give the sub-goal "
             "a return annotation that JSON can hold."
         ) from None
     plain = [json.loads(text)]  # in a list, so that a result that is a string has a path as well
@@ -48,7 +48,7 @@ def _secret_paths(value: Any, place: Place = ()) -> Iterator[Place]:
     """Yield the paths of strings that contain a secret's value."""
     match value:
         case str():
-            if hushed_plain(value) != value:
+            if scrub_data(value) != value:
                 yield place
         case list():
             for number, item in enumerate(value):
@@ -62,5 +62,5 @@ def _without(value: Any, place: Place) -> Any:
     made = holder = copy.deepcopy(value)
     for name in place[:-1]:
         holder = holder[name]
-    holder[place[-1]] = hushed_plain(holder[place[-1]])
+    holder[place[-1]] = scrub_data(holder[place[-1]])
     return made

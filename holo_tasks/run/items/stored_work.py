@@ -1,6 +1,6 @@
 """Describe a piece of work whose result is stored under a token, and find the stored result of a call.
 
-`Kept` describes a step or a sub-goal. Its tokens and titles are format strings over the call's arguments.
+`StoredFunction` describes a step or a sub-goal. Its tokens and titles are format strings over the call's arguments.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, StoreLost
 from holo_tasks.core.input_digest import digest_of
 from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.core.texts.key_text import key_text
-from holo_tasks.core.texts.outside import fill_in
+from holo_tasks.core.texts.outside_text import fill_in
 from holo_tasks.run.prefect_edge.secret_filter import as_name
-from holo_tasks.safety.records.ledger import Finished, Ledger, Work
+from holo_tasks.safety.records.ledger import Finished, Ledger, WorkIdentity
 from holo_tasks.safety.scrubbing import check_open
 
 
@@ -37,7 +37,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredResult:
     """The stored result of a call from an earlier run."""
 
     call: Call
@@ -46,7 +46,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredFunction:
     """The description of a function that is needed to find the result of a call in the ledger.
 
     ``same`` identifies the function, ``token`` and ``title`` are format strings, and ``inputs`` names the arguments in
@@ -54,7 +54,7 @@ class Kept:
     """
 
     goal: str
-    same: Work
+    same: WorkIdentity
     signature: inspect.Signature
     token: str | None
     inputs: Sequence[str] | None
@@ -71,7 +71,7 @@ class Kept:
         token: str | None,
         title: str | None,
         inputs: Sequence[str] | None,
-        work: Work,
+        work: WorkIdentity,
     ) -> Self:
         """Describe a function. ``token`` and ``title`` are format strings over its arguments.
 
@@ -104,7 +104,7 @@ class Kept:
         named = given if self.inputs is None else {name: given[name] for name in self.inputs}
         return Call(given, token, as_name(fill(self.title, given, fill_in)), digest_of(named) if token else "")
 
-    def found(self, ledger: Ledger, args: Any, kwargs: Any) -> Found | None:
+    def found(self, ledger: Ledger, args: Any, kwargs: Any) -> StoredResult | None:
         """Return the stored result of a call, or ``None`` if the ledger has no usable one.
 
         Raises `StoreLost` if the ledger cannot be read. Other errors count as no result, because the caller that begins
@@ -113,7 +113,7 @@ class Kept:
         try:
             call = self.call(args, kwargs)
             done = ledger.find(call.token, self.goal, call.inputs, self.same) if call.token else None
-            return None if done is None else Found(call, done, self.read(call.token, done))
+            return None if done is None else StoredResult(call, done, self.read(call.token, done))
         except StoreLost:
             raise
         except (HoloError, TypeError):  # the caller that begins the work reports the error

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.safety.records.ledger import Work
+from holo_tasks.safety.records.ledger import WorkIdentity
 
 LONGEST_NAME = 200
 _COMMIT = re.compile(r"(?:[-_.@]|^)([0-9a-f]{7,64})$")
 
 
-def work_of(function: Callable[..., Any], name: str | None = None) -> Work:
+def work_of(function: Callable[..., Any], name: str | None = None) -> WorkIdentity:
     """Return the identity of a function; a given ``name`` is used as it stands.
 
     The module's name does not identify it: Prefect loads a flow file under its bare stem, and a script is ``__main__``.
@@ -32,7 +32,7 @@ def work_of(function: Callable[..., Any], name: str | None = None) -> Work:
     if name is not None:
         if not name.strip() or len(name) > LONGEST_NAME:
             raise InvalidUsage(f"ledger= is a name of 1 to {LONGEST_NAME} characters, not {name[:60]!r}.")
-        return Work(name)
+        return WorkIdentity(name)
     bare = inspect.unwrap(function)
     within = getattr(bare, "__qualname__", type(bare).__qualname__)
     code = getattr(bare, "__code__", None)
@@ -41,8 +41,8 @@ def work_of(function: Callable[..., Any], name: str | None = None) -> Work:
         contents = path.read_bytes()
         place = _place(path.resolve())
     except (OSError, ValueError):  # no source file: an interactive session, or compiled elsewhere
-        return Work(f"{getattr(bare, '__module__', '')}:{within}")
-    return Work(f"{place}:{within}", hashlib.sha256(contents + b"\0" + within.encode()).hexdigest())
+        return WorkIdentity(f"{getattr(bare, '__module__', '')}:{within}")
+    return WorkIdentity(f"{place}:{within}", hashlib.sha256(contents + b"\0" + within.encode()).hexdigest())
 
 
 def _place(path: Path) -> str:

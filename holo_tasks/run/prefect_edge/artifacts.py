@@ -25,7 +25,7 @@ from prefect.artifacts import (
 from prefect.exceptions import PrefectException
 from prefect.logging.handlers import APILogHandler
 
-from holo_tasks.safety.scrubbing import hushed, hushed_plain
+from holo_tasks.safety.scrubbing import scrub_data, scrub_text
 
 PATIENCE_S = 5.0
 logger = logging.getLogger("holo_tasks.run.prefect_edge.artifacts")
@@ -35,16 +35,16 @@ async def publish_markdown(key: str, markdown: str, description: str) -> UUID | 
     """Publish a Markdown page on the current flow run; return its id, or ``None`` if that fails or times out."""
     return await _patiently(
         acreate_markdown_artifact(
-            markdown=hushed(markdown), key=artifact_key(hushed(key)), description=hushed(description)
+            markdown=scrub_text(markdown), key=artifact_key(scrub_text(key)), description=scrub_text(description)
         )
     )
 
 
 async def publish_table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> UUID | None:
     """Publish a table on the current flow run; return its id, or ``None`` if that fails or times out."""
-    table = [dict(hushed_plain(row)) for row in rows]
+    table = [dict(scrub_data(row)) for row in rows]
     return await _patiently(
-        acreate_table_artifact(table=table, key=artifact_key(hushed(key)), description=hushed(description))
+        acreate_table_artifact(table=table, key=artifact_key(scrub_text(key)), description=scrub_text(description))
     )
 
 
@@ -58,13 +58,15 @@ async def publish_link(key: str, link: str, description: str) -> UUID | None:
 async def publish_progress(key: str, percent: float, description: str) -> UUID | None:
     """Publish a progress bar on the current flow run; return its id, or ``None`` if that fails or times out."""
     return await _patiently(
-        acreate_progress_artifact(progress=percent, key=artifact_key(hushed(key)), description=hushed(description))
+        acreate_progress_artifact(
+            progress=percent, key=artifact_key(scrub_text(key)), description=scrub_text(description)
+        )
     )
 
 
 async def update_progress(artifact: UUID, percent: float, description: str) -> None:
     """Set the percentage and description of a progress bar."""
-    await _patiently(aupdate_progress_artifact(artifact, progress=percent, description=hushed(description)))
+    await _patiently(aupdate_progress_artifact(artifact, progress=percent, description=scrub_text(description)))
 
 
 async def flush_logs() -> None:

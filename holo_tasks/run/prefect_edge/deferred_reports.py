@@ -31,6 +31,6 @@ def catch_up(home: Path) -> Iterator[str]:
         if url and is_up(url):
             import asyncio
 
-            from holo_tasks.run.prefect_edge.unreported_runs import tell_untold  # Prefect takes seconds to load
+            from holo_tasks.run.prefect_edge.unreported_runs import report_noted  # Prefect takes seconds to load
 
-            yield from asyncio.run(tell_untold(home))
+            yield from asyncio.run(report_noted(home))

@@ -13,7 +13,7 @@ from prefect.events import emit_event
 
 from holo_tasks.core.errors import HoloError, Killed, LimitReached
 from holo_tasks.run.run import running_here
-from holo_tasks.safety.scrubbing import hush_error
+from holo_tasks.safety.scrubbing import scrub_error
 
 LIMIT_EVENT = "holo.limit-reached"
 
@@ -29,7 +29,7 @@ def failed_state(error: HoloError) -> State[Any]:
         run = context.flow_run
         if run.run_count <= (run.empirical_policy.retries or 0) and not isinstance(error, Killed):
             raise error
-    hidden = hush_error(error)
+    hidden = scrub_error(error)
     if isinstance(error, LimitReached):
         _emit_limit(error, str(hidden))
     kind = StateType.CANCELLED if isinstance(error, Killed) else StateType.FAILED

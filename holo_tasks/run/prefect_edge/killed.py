@@ -22,8 +22,8 @@ from prefect.exceptions import Abort
 from prefect.utilities.engine import emit_task_run_state_change_event
 
 from holo_tasks.kill.switch import SIGNAL, KillSwitch
-from holo_tasks.run.prefect_edge.unreported_runs import AWAY, PATIENCE_S, note_untold
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.run.prefect_edge.unreported_runs import AWAY, PATIENCE_S, note_unreported
+from holo_tasks.safety.scrubbing import scrub_text
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class RunKilled(asyncio.CancelledError, Abort):
         if reported is None:
             self._away = True
             begun = str(leaves.state.id) if leaves.state else ""
-            logger.warning("%s", note_untold(self._home, str(leaves.id), begun, state))
+            logger.warning("%s", note_unreported(self._home, str(leaves.id), begun, state))
         return reported or state
 
 
@@ -79,7 +79,7 @@ def as_killed(error: BaseException, switch: KillSwitch) -> BaseException:
             return error
         if switch.source == SIGNAL:
             return error if isinstance(error, asyncio.CancelledError) else asyncio.CancelledError(switch.reason)
-        error = RunKilled(hushed(switch.reason), switch.home)
+        error = RunKilled(scrub_text(switch.reason), switch.home)
     end_tasks(str(error))
     return error
 

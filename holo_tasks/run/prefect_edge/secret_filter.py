@@ -1,6 +1,6 @@
 """Remove the values of secrets from names, parameters and errors before Prefect records them.
 
-`HushedFlow`, `HushedName` and `hushing_errors` wrap a flow's parameters, run names and exceptions.
+`ScrubbedFlow`, `ScrubbedRunName` and `with_scrubbed_errors` wrap a flow's parameters, run names and exceptions.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from prefect import Flow
 
-from holo_tasks.core.texts.outside import fill_in, named
-from holo_tasks.safety.scrubbing import hush_error, hushed, hushed_plain
+from holo_tasks.core.texts.outside_text import fill_in, named
+from holo_tasks.safety.scrubbing import scrub_data, scrub_error, scrub_text
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,10 +23,10 @@ MOST = 200
 
 def as_name(text: str) -> str:
     """Return text as a run's name: one line without secrets, at most ``MOST`` characters."""
-    return named(hushed(text), MOST)
+    return named(scrub_text(text), MOST)
 
 
-class HushedName(str):
+class ScrubbedRunName(str):
     """A template for a run's name, with secrets removed from the filled-in values.
 
     Prefect fills in a template by calling `format` on it, and calls no other method with the values.
@@ -38,27 +38,27 @@ class HushedName(str):
         return as_name(fill_in(str(self), *args, **kwargs))
 
 
-class HushedFlow(Flow[P, R]):
+class ScrubbedFlow(Flow[P, R]):
     """A flow whose parameters and run names are recorded without secrets. The flow function gets the real values."""
 
     def __init__(self, fn: Callable[P, R], *, flow_run_name: str | Callable[[], str] | None = None, **options: Any):
-        name = HushedName(flow_run_name) if isinstance(flow_run_name, str) else flow_run_name
+        name = ScrubbedRunName(flow_run_name) if isinstance(flow_run_name, str) else flow_run_name
         super().__init__(fn, flow_run_name=name, **options)
 
-    def with_options(self, **options: Any) -> HushedFlow[P, R]:
+    def with_options(self, **options: Any) -> ScrubbedFlow[P, R]:
         """Return the same flow with other options."""
         made: Any = super().with_options(**options)
-        made.__class__ = HushedFlow  # Prefect makes a flow of its own class
+        made.__class__ = ScrubbedFlow  # Prefect makes a flow of its own class
         if isinstance(made.flow_run_name, str):
-            made.flow_run_name = HushedName(made.flow_run_name)
-        return cast("HushedFlow[P, R]", made)
+            made.flow_run_name = ScrubbedRunName(made.flow_run_name)
+        return cast("ScrubbedFlow[P, R]", made)
 
     def serialize_parameters(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        hidden: dict[str, Any] = hushed_plain(super().serialize_parameters(parameters))
+        hidden: dict[str, Any] = scrub_data(super().serialize_parameters(parameters))
         return hidden
 
 
-def hushing_errors(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+def with_scrubbed_errors(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
     """Return the function wrapped so that its exceptions contain no secrets. Prefect records exceptions as raised."""
 
     @wraps(function)
@@ -66,7 +66,7 @@ def hushing_errors(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable
         try:
             return await function(*args, **kwargs)
         except BaseException as error:
-            hidden = hush_error(error)
+            hidden = scrub_error(error)
             if hidden is error:
                 raise
             raise hidden from None

@@ -1,8 +1,8 @@
 """Report ended flow runs to Prefect later, if its server was unreachable when they ended.
 
-A run does not wait for an unreachable Prefect server, because its result is already in the trace. `note_untold` leaves
-a note, so that Prefect does not show the flow run as running forever. `tell_untold` reports the noted flow runs in a
-later command.
+A run does not wait for an unreachable Prefect server, because its result is already in the trace. `note_unreported`
+leaves a note, so that Prefect does not show the flow run as running forever. `report_noted` reports the noted flow runs
+in a later command.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.machine import pending_notes
 from holo_tasks.models.address import shown
 from holo_tasks.run.prefect_edge.flow_run_notes import FLOW_RUN, give_up_late
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 
 PATIENCE_S = 10.0
 AWAY = (TimeoutError, httpx.HTTPError, PrefectException, ValueError, RuntimeError)
 logger = logging.getLogger(__name__)
 
 
-def note_untold(home: Path, flow_run_id: str, attempt: str, state: State[Any], *, temporary: bool = False) -> str:
+def note_unreported(home: Path, flow_run_id: str, attempt: str, state: State[Any], *, temporary: bool = False) -> str:
     """Leave a note about how a flow run ended; return a message for the user.
 
     ``attempt`` is the id of the state in which this attempt began. ``temporary`` means a server that ends with this
@@ -51,7 +51,7 @@ def note_untold(home: Path, flow_run_id: str, attempt: str, state: State[Any], *
                 "server": _server(temporary=temporary),
                 "type": state.type.value,
                 "name": state.name or "",
-                "message": hushed((state.message or "")[:500]),
+                "message": scrub_text((state.message or "")[:500]),
                 "at": datetime.now(UTC).isoformat(),
             },
         )
@@ -61,7 +61,7 @@ def note_untold(home: Path, flow_run_id: str, attempt: str, state: State[Any], *
     return f"{message} {where}; the next `holo-tasks run`, `runs` or `doctor` on this machine reports it."
 
 
-async def tell_untold(home: Path, *, temporary: bool = False) -> list[str]:
+async def report_noted(home: Path, *, temporary: bool = False) -> list[str]:
     """Report noted flow runs to the Prefect server of this process; return messages about it.
 
     A flow run is reported only if its state is still that of the noted attempt. A later attempt or a person may have
@@ -86,9 +86,9 @@ async def tell_untold(home: Path, *, temporary: bool = False) -> list[str]:
     return messages
 
 
-async def tell_quietly(home: Path) -> None:
+async def report_and_log(home: Path) -> None:
     """Report noted flow runs and log the messages."""
-    for message in await tell_untold(home):
+    for message in await report_noted(home):
         logger.warning("%s", message)
 
 

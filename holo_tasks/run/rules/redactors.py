@@ -1,6 +1,6 @@
 """Build the redactor of a run from its redaction settings, secrets and one-time codes.
 
-`redactor_for` masks frames, and `tell_for` removes private text from the accessibility tree. `agent` and
+`redactor_for` masks frames, and `text_filter` removes private text from the accessibility tree. `agent` and
 `cli.record_command.record` use them.
 """
 
@@ -11,16 +11,16 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from holo_tasks.core.elements.known_elements import Tell
+from holo_tasks.core.elements.known_elements import TextFilter
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.ports import Masker, Redactor
 from holo_tasks.core.screen.frame import Frame, Mask
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.secrets.codes import NO_CODES, Codes
-from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows
+from holo_tasks.safety.masking.places import FixedRegions, WindowRule, WindowRules
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.redaction import NothingToRedact, Painter
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 from holo_tasks.safety.typed_secrets.typed_field_ocr import TypedTexts
 from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
 
@@ -60,7 +60,7 @@ def redactor_for(
     if redaction.regions:
         maskers.append(FixedRegions([Mask(region.kind, region.box) for region in redaction.regions]))
     if redaction.windows:
-        maskers.append(OwnedWindows([Owned(rule.programs, rule.title, rule.kind) for rule in redaction.windows]))
+        maskers.append(WindowRules([WindowRule(rule.programs, rule.title, rule.kind) for rule in redaction.windows]))
     patience_s = redaction.timeout_seconds
     if not (redaction.reads or secrets):
         return Painter(maskers, _mailed_code_maskers(codes), patience_s=patience_s)
@@ -100,13 +100,15 @@ def _texts(
     )
 
 
-def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = None, codes: Codes = NO_CODES) -> Tell:
+def text_filter(
+    redaction: Redaction | None, secrets: Mapping[str, str] | None = None, codes: Codes = NO_CODES
+) -> TextFilter:
     """Return the function that removes private text from the words of programs before they leave this machine.
 
     It applies the text rules, secrets' values and one-time codes. A text with private content becomes an empty string.
     """
     if redaction is None or not (redaction.reads or (secrets and redaction.secrets)):
-        return hushed
+        return scrub_text
     secrets, codes = (secrets, codes) if redaction.secrets else (None, NO_CODES)
     made: list[TextMasker] = []
 
@@ -117,7 +119,7 @@ def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = No
         return made[0].holds(text)
 
     def tell(text: str) -> str:
-        return "" if text and private(text, frozenset(codes.known())) else hushed(text)
+        return "" if text and private(text, frozenset(codes.known())) else scrub_text(text)
 
     return tell
 

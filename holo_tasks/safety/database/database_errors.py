@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from holo_tasks.core.errors import DatabaseAway, StoreLost
 from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import scrub_text
 
 
 class TransactionAborted(DatabaseAway):
@@ -140,7 +140,7 @@ def _of_sqlite(cause: BaseException) -> tuple[str, str]:
     for known, (what, advice) in _SQLITE.items():
         if name.startswith(known):
             return what, f"{advice}, or {elsewhere} to use another one"
-    message = hushed(first_line(cause))
+    message = scrub_text(first_line(cause))
     if isinstance(cause, sqlite3.OperationalError) and re.match(
         "no such (table|column)|table .* has no column", message
     ):
@@ -166,7 +166,7 @@ def _of_postgres(cause: BaseException) -> tuple[str, str]:
 
 def _server_says(cause: Any) -> str:
     """Return the server's message about a statement. It holds no part of the URL."""
-    return hushed(str(cause.diag.message_primary or type(cause).__name__))
+    return scrub_text(str(cause.diag.message_primary or type(cause).__name__))
 
 
 def _all_in_use() -> tuple[str, str]:

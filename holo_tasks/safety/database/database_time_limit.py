@@ -1,8 +1,8 @@
 """Bound the time that a transaction waits for a database server that does not answer.
 
-The machine of a hung server still acknowledges TCP packets, so no TCP time-out ends the wait. `Watch` therefore shuts
-the connection's socket down from a thread, and the waiting driver reports a lost connection. `safety.database.store`
-uses one `Watch` for each transaction.
+The machine of a hung server still acknowledges TCP packets, so no TCP time-out ends the wait. `TransactionDeadline`
+therefore shuts the connection's socket down from a thread, and the waiting driver reports a lost connection.
+`safety.database.store` uses one `TransactionDeadline` for each transaction.
 
 A healthy server may also wait for the locks of another transaction. Its time-outs are set to end before this deadline.
 Otherwise the server would count as silent, and the next transactions would hardly wait for it.
@@ -31,7 +31,7 @@ _silent: dict[str, float] = {}
 """Monotonic times until which databases count as silent, by URL."""
 
 
-class Watch:
+class TransactionDeadline:
     """The deadline of one transaction, used as a context manager by the thread that waits.
 
     The time starts with the first use of a connection. ``fired`` is true if the deadline passed. A caller that learns
@@ -49,7 +49,7 @@ class Watch:
         self._over = False
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> TransactionDeadline:
         return self
 
     def __exit__(
@@ -132,11 +132,11 @@ class _Alarm:
 
     def __init__(self) -> None:
         self._turn = threading.Condition()
-        self._due: dict[Watch, float] = {}
+        self._due: dict[TransactionDeadline, float] = {}
         self._looks_s = math.inf
         self._running = False
 
-    def set(self, watch: Watch, at_s: float) -> None:
+    def set(self, watch: TransactionDeadline, at_s: float) -> None:
         with self._turn:
             self._due[watch] = at_s
             if not self._running:
@@ -145,7 +145,7 @@ class _Alarm:
             elif at_s < self._looks_s:
                 self._turn.notify()
 
-    def clear(self, watch: Watch) -> None:
+    def clear(self, watch: TransactionDeadline) -> None:
         with self._turn:
             self._due.pop(watch, None)
 
@@ -154,7 +154,7 @@ class _Alarm:
             for watch in overdue:
                 watch.expire()
 
-    def _overdue(self) -> list[Watch] | None:
+    def _overdue(self) -> list[TransactionDeadline] | None:
         """Wait for overdue waits and return them; return ``None`` once no waits are left."""
         with self._turn:
             while self._due:

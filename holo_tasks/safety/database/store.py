@@ -25,12 +25,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.this_machine import switched_on
 from holo_tasks.machine.clock import era
-from holo_tasks.machine.private import close_to_others, make_private, private_file, private_folder
+from holo_tasks.machine.private import make_private, private_file, private_folder, remove_access_of_others
 from holo_tasks.safety.database import schema
 from holo_tasks.safety.database.database_address import DATABASE_VARIABLE, checked, pinned, place_of
 from holo_tasks.safety.database.database_errors import TransactionAborted, error_for, is_time_out, no_answer_error
-from holo_tasks.safety.database.database_time_limit import Watch
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.database.database_time_limit import TransactionDeadline
+from holo_tasks.safety.scrubbing import scrub_text
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Prose(sa.types.TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        return None if value is None else hushed(value)
+        return None if value is None else scrub_text(value)
 
 
 class Store:
@@ -153,16 +153,16 @@ class Store:
         return era() if self.local else "epoch"
 
     @contextmanager
-    def _time_limit(self, patience_s: float) -> Iterator[Watch | None]:
+    def _time_limit(self, patience_s: float) -> Iterator[TransactionDeadline | None]:
         """Set the time-out of the transactions of this thread.
 
-        SQLite enforces it by itself, Postgres needs a `Watch`.
+        SQLite enforces it by itself, Postgres needs a `TransactionDeadline`.
         """
         self._thread_state.patience_s = patience_s
         if self.local:
             yield None
             return
-        with Watch(self.url, patience_s) as watch:
+        with TransactionDeadline(self.url, patience_s) as watch:
             self._thread_state.watch = watch
             yield watch
 
@@ -205,8 +205,8 @@ class Store:
                 return  # the user chose this file, and may share it with others
         else:
             private_folder(self._home)
-            for beside in ("-wal", "-shm"):
-                close_to_others(path.with_name(path.name + beside))
+            for suffix in ("-wal", "-shm"):
+                remove_access_of_others(path.with_name(path.name + suffix))
         private_file(path)
 
     def _server_engine(self) -> sa.Engine:
@@ -252,8 +252,8 @@ class Store:
         return engine
 
     @property
-    def _current_watch(self) -> Watch:
-        watch: Watch = self._thread_state.watch
+    def _current_watch(self) -> TransactionDeadline:
+        watch: TransactionDeadline = self._thread_state.watch
         return watch
 
     def _begin(self, connection: sa.Connection) -> None:

@@ -22,7 +22,7 @@ _GAP = r"[ .\-/_·]{0,2}"
 
 
 @dataclass(frozen=True)
-class Found:
+class PrivatePart:
     """A private part of a text: its kind, start and end (exclusive).
 
     If ``sure`` is false, the part has the format of its kind, but a wrong checksum.
@@ -46,11 +46,11 @@ class _Number:
     checked: bool = True
     """Whether a failed check may mean a misread number. If false, only numbers that pass the check are found."""
 
-    def find(self, kind: str, text: str) -> Iterator[Found]:
+    def find(self, kind: str, text: str) -> Iterator[PrivatePart]:
         for match in self.pattern.finditer(text):
             good = self.check(re.sub(r"[^A-Za-z0-9]", "", match.group()).upper())
             if good or self.checked:
-                yield Found(kind, *match.span(), sure=good)
+                yield PrivatePart(kind, *match.span(), sure=good)
 
 
 def _digits(*groups: int, ends: str = "") -> str:
@@ -98,7 +98,7 @@ _PHONES = tuple(
 _DATES = re.compile(r"\d{1,4}([.\-/])\d{1,2}\1\d{1,4}")
 
 
-def _cards(text: str) -> Iterator[Found]:
+def _cards(text: str) -> Iterator[PrivatePart]:
     """Yield card numbers in runs of digits.
 
     A card number is a run of a valid length, or a part of a longer run that is grouped as on a card.
@@ -117,24 +117,24 @@ def _cards(text: str) -> Iterator[Found]:
                     "".join(group.group() for group in part)
                 ):
                     good.append((run.start() + part[0].start(), run.start() + part[-1].end()))
-        yield from (Found("card", *span) for span in good)
+        yield from (PrivatePart("card", *span) for span in good)
         if not good and 13 <= size <= 19 and run.group()[0] in "23456":
-            yield Found("card", *run.span(), sure=False)
+            yield PrivatePart("card", *run.span(), sure=False)
 
 
-def _emails(text: str) -> Iterator[Found]:
+def _emails(text: str) -> Iterator[PrivatePart]:
     for match in _EMAIL.finditer(text):
-        yield Found("email", *match.span())
+        yield PrivatePart("email", *match.span())
 
 
-def _phones(text: str) -> Iterator[Found]:
+def _phones(text: str) -> Iterator[PrivatePart]:
     for pattern in _PHONES:
         for match in pattern.finditer(text):
             if 7 <= sum(c.isdigit() for c in match.group()) <= 15 and not _DATES.fullmatch(match.group()):
-                yield Found("phone", *match.span())
+                yield PrivatePart("phone", *match.span())
 
 
-def _ibans(text: str) -> Iterator[Found]:
+def _ibans(text: str) -> Iterator[PrivatePart]:
     for match in _IBAN.finditer(text):
         places = [n for n in range(*match.span()) if text[n].isalnum() or text[n] == "|"]
         read = "".join(text[n] for n in places).upper()
@@ -143,13 +143,15 @@ def _ibans(text: str) -> Iterator[Found]:
             # Take the longest valid number, because other text may follow in the line.
             good = next((size for size in range(len(read), 14, -1) if checks.is_iban(read[:size])), 0)
             if good:
-                yield Found("iban", match.start(), places[good - 1] + 1)
+                yield PrivatePart("iban", match.start(), places[good - 1] + 1)
             continue
         kinds = "".join(kind * int(size) for size, kind in re.findall(r"(\d+)([nac])", form))
         size = 4 + len(kinds)
         if len(read) < size:
             continue
-        yield Found("iban", match.start(), places[size - 1] + 1, sure=checks.is_iban(_corrected("aann" + kinds, read)))
+        yield PrivatePart(
+            "iban", match.start(), places[size - 1] + 1, sure=checks.is_iban(_corrected("aann" + kinds, read))
+        )
 
 
 def _corrected(form: str, read: str) -> str:
@@ -158,16 +160,16 @@ def _corrected(form: str, read: str) -> str:
     return "".join(character.translate(fitting[kind]) for kind, character in zip(form, read, strict=False))
 
 
-def _ninos(text: str) -> Iterator[Found]:
+def _ninos(text: str) -> Iterator[PrivatePart]:
     for match in _NINO.finditer(text):
-        yield Found("uk_nino", *match.span())
+        yield PrivatePart("uk_nino", *match.span())
 
 
-def _numbers(kind: str) -> Callable[[str], Iterator[Found]]:
+def _numbers(kind: str) -> Callable[[str], Iterator[PrivatePart]]:
     return lambda text: _NUMBERS[kind].find(kind, text)
 
 
-FINDERS: dict[str, Callable[[str], Iterator[Found]]] = {
+FINDERS: dict[str, Callable[[str], Iterator[PrivatePart]]] = {
     "email": _emails,
     "card": _cards,
     "iban": _ibans,
@@ -183,7 +185,7 @@ CHECKED = ("card", "iban", "de_tax_id", "fr_nir", "es_dni")
 """Kinds with a checksum."""
 
 
-def find(text: str, kinds: tuple[str, ...]) -> list[Found]:
+def find(text: str, kinds: tuple[str, ...]) -> list[PrivatePart]:
     """Return the private parts of the given kinds in OCR text. Unsure parts that overlap a sure one are dropped."""
     found = {found for kind in kinds for read in _readings(text) for found in FINDERS[kind](read)}
     sure = [one for one in found if one.sure]
@@ -209,5 +211,5 @@ def _as_number(word: str) -> str:
     return number if number[start:].isdigit() and re.search(r"\d", word) else word
 
 
-def _overlap(one: Found, other: Found) -> bool:
+def _overlap(one: PrivatePart, other: PrivatePart) -> bool:
     return one.start < other.end and other.start < one.end

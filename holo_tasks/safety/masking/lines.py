@@ -84,8 +84,10 @@ def wraps_of(rows: Sequence[Row]) -> list[Row]:
         for other in rows:
             start = other.lines[0].box
             down = start.center.y - first.center.y
-            beside = start.left < max(line.box.right for line in row.lines) and first.left < start.right + first.height
-            if other is not row and 0 < down <= _DOWN * max(first.height, start.height) and beside:
+            overlaps = (
+                start.left < max(line.box.right for line in row.lines) and first.left < start.right + first.height
+            )
+            if other is not row and 0 < down <= _DOWN * max(first.height, start.height) and overlaps:
                 found.append(Row((*row.lines, *other.lines)))
     return found
 

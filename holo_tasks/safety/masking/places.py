@@ -28,7 +28,7 @@ class FixedRegions:
 
 
 @dataclass(frozen=True)
-class Owned:
+class WindowRule:
     """Rule that matches the windows of some programs. With a ``title`` pattern, the window title must match as well."""
 
     programs: tuple[str, ...]
@@ -52,14 +52,14 @@ class Owned:
         return any(fnmatchcase(name, glob.rpartition("/")[2]) for name in owner.said for glob in globs)
 
 
-class OwnedWindows:
+class WindowRules:
     """Masker of the visible parts of windows, by the program that owns them.
 
     The windows are those recorded in the frame. A window without a known program is masked. Of a title, only the first
     `LONGEST_TITLE` characters are matched.
     """
 
-    def __init__(self, rules: Sequence[Owned]) -> None:
+    def __init__(self, rules: Sequence[WindowRule]) -> None:
         self._rules = tuple(rules)
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.safety.masking.kinds import Found
+from holo_tasks.safety.masking.kinds import PrivatePart
 
 
 class Analyzer(Protocol):
@@ -25,10 +25,10 @@ class PresidioDetector:
         self._language = language
         self._threshold = threshold
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[PrivatePart]:
         results = self._analyzer.analyze(text=text, language=self._language)
         return [
-            Found(str(result.entity_type).lower(), int(result.start), int(result.end))
+            PrivatePart(str(result.entity_type).lower(), int(result.start), int(result.end))
             for result in results
             if result.score >= self._threshold and result.start < result.end
         ]

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from holo_tasks.safety.masking import patterns
 from holo_tasks.safety.masking.kinds import FINDERS
 from holo_tasks.safety.places import Area
-from holo_tasks.safety.written_settings import Written
+from holo_tasks.safety.settings_model import SettingsModel
 
 Mode: TypeAlias = Literal["paint", "wireframe"]
 WORDS = (
@@ -82,7 +82,7 @@ class Windows(BaseModel):
     kind: KindName = Field(default="window", description="Name of the masks in the trace.")
 
 
-class Redaction(Written):
+class Redaction(SettingsModel):
     """Which parts of a frame are painted over before it leaves the machine.
 
     If a detector fails, the frame is not sent.

@@ -12,7 +12,7 @@ from holo_tasks.core.screen.frame import Frame, Mask
 from holo_tasks.core.secrets.codes import NO_CODES, Codes
 from holo_tasks.core.secrets.scrub import encodings
 from holo_tasks.safety.masking.fuzzy_search import folded_in, folded_secret, name_in, secret_in
-from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, Found, find
+from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, PrivatePart, find
 from holo_tasks.safety.masking.lines import LineReader, Row, rows_of, wraps_of
 from holo_tasks.safety.masking.patterns import Pattern
 from holo_tasks.safety.masking.settings import WORDS
@@ -35,7 +35,7 @@ _DOUBTFUL = 0.8
 class TextDetector(Protocol):
     """Finds private parts of a text."""
 
-    def find(self, text: str) -> Sequence[Found]: ...
+    def find(self, text: str) -> Sequence[PrivatePart]: ...
 
 
 class TextMasker:
@@ -68,7 +68,7 @@ class TextMasker:
         self._padding = padding
         self._codes = codes
         self._codes_known = codes.known()
-        self._known: OrderedDict[str, tuple[Found, ...]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[PrivatePart, ...]] = OrderedDict()
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:
         return await asyncio.to_thread(self._masks, frame)
@@ -91,7 +91,7 @@ class TextMasker:
         ]
         return list(dict.fromkeys(masks))
 
-    def _in_row(self, frame: Frame, row: Row) -> Iterator[Found]:
+    def _in_row(self, frame: Frame, row: Row) -> Iterator[PrivatePart]:
         text = row.text
         if self._codes_known is not (codes := self._codes.known()):
             self._codes_known = codes
@@ -106,45 +106,45 @@ class TextMasker:
                 self._known.popitem(last=False)
         yield from known
 
-    def _in_text(self, text: str) -> Iterator[Found]:
+    def _in_text(self, text: str) -> Iterator[PrivatePart]:
         """Yield the finds that depend on the text alone."""
         for name in self._names:
-            yield from (Found("name", *span) for span in name_in(name, text))
+            yield from (PrivatePart("name", *span) for span in name_in(name, text))
         for kind, pattern in self._patterns.items():
-            yield from (Found(kind, *span) for span in pattern.spans(text))
+            yield from (PrivatePart(kind, *span) for span in pattern.spans(text))
         for detector in self._detectors:
             yield from detector.find(text)
         yield from self._secrets_in(text)
 
-    def _in_wrap(self, wrap: Row) -> Iterator[Found]:
+    def _in_wrap(self, wrap: Row) -> Iterator[PrivatePart]:
         """Yield finds that begin in one row and end in the next. Finds within a row come from `_in_row`."""
         text = wrap.text
         checked = tuple(kind for kind in self._kinds if kind in CHECKED)
         yield from (one for one in find(text, checked) if one.sure and len(wrap.parts(one.start, one.end)) > 1)
         yield from self._secrets_in(text)
 
-    def _secrets_in(self, text: str) -> Iterator[Found]:
+    def _secrets_in(self, text: str) -> Iterator[PrivatePart]:
         seen = folded_secret(text)
         for secret in self._secrets:
             known = folded_secret(secret).text
             if len(known) >= _SHORTEST_FOLDED:
                 for start, end in secret_in(secret, seen):
                     if folded_secret(text[start:end]).text not in _COMMON - {known}:
-                        yield Found(SECRET, start, end)
+                        yield PrivatePart(SECRET, start, end)
             elif plain := secret.strip():
                 # A very short secret would match everywhere, so it must be a whole word or number.
                 whole = rf"(?<!\w)(?<!\w[.,]){re.escape(plain)}(?!\w)(?![.,]\w)" if known else re.escape(plain)
-                yield from (Found(SECRET, *match.span()) for match in re.finditer(whole, text))
+                yield from (PrivatePart(SECRET, *match.span()) for match in re.finditer(whole, text))
         for code in self._codes.known():
             for start, end in folded_in(folded_secret(code).text, seen, exactly=True):
                 if _is_whole(text, start, end, number=code.isdigit()):
-                    yield Found(SECRET, start, end)
+                    yield PrivatePart(SECRET, start, end)
         for form in self._encoded:
             for start, end in folded_in(form, seen):
                 if folded_secret(text[start:end]).text not in _COMMON:
-                    yield Found(SECRET, start, end)
+                    yield PrivatePart(SECRET, start, end)
 
-    def _is_misread(self, frame: Frame, row: Row, one: Found) -> bool:
+    def _is_misread(self, frame: Frame, row: Row, one: PrivatePart) -> bool:
         """Return whether a number with a wrong checksum may be a private number that OCR misread."""
         parts = row.parts(one.start, one.end)
         if min(line.score for line, _, _ in parts) < _DOUBTFUL:

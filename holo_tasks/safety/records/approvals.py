@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from holo_tasks.core.errors import InvalidUsage, NeedsPerson
-from holo_tasks.loop.consent import Asked
+from holo_tasks.loop.consent import ApprovalQuestion
 from holo_tasks.safety.database.store import HURRY_S, TABLES, Prose, Store
 
 TTL_S = 900.0
@@ -42,7 +42,7 @@ _WAITING = sa.and_(_ROW.granted_by == "", ~_ROW.taken)
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingApproval:
     """An action that waits for a person's approval."""
 
     id: int
@@ -75,7 +75,7 @@ class Approvals:
             added = db.execute(sa.insert(APPROVALS).values(**values, **unanswered).returning(_ROW.id))
             return int(added.scalar_one())
 
-    def grant(self, number: int, by: str, ttl_s: float = TTL_S) -> Waiting:
+    def grant(self, number: int, by: str, ttl_s: float = TTL_S) -> WaitingApproval:
         """Approve a waiting request; return it. The approval can be used once within ``ttl_s`` seconds.
 
         Raises `InvalidUsage` if the number is unknown or already answered.
@@ -118,7 +118,7 @@ class Approvals:
         with self._store.transaction() as db:
             return db.execute(sa.select(_ROW.id).where(row).limit(1)).first() is not None
 
-    def waiting(self) -> list[Waiting]:
+    def waiting(self) -> list[WaitingApproval]:
         """Return the waiting requests, oldest first."""
         with self._store.transaction() as db:
             found = db.execute(sa.select(APPROVALS).where(_WAITING).order_by(_ROW.id)).all()
@@ -138,13 +138,13 @@ class OnRequest:
         self._run = flow_run_id or run_id
         self._trace = trace
 
-    async def take(self, asked: Asked) -> str | None:
+    async def take(self, asked: ApprovalQuestion) -> str | None:
         return await asyncio.to_thread(self._approvals.take, asked.action, asked.frame, self._scope_of(asked))
 
-    async def ask(self, asked: Asked) -> None:
+    async def ask(self, asked: ApprovalQuestion) -> None:
         raise NeedsPerson(await asyncio.to_thread(self._note, asked))
 
-    def _note(self, asked: Asked) -> str:
+    def _note(self, asked: ApprovalQuestion) -> str:
         scope, evidence = self._scope_of(asked), f"{self._trace} (picture {asked.picture[:12]})"
         number = self._approvals.request(self._run_id, scope, asked.action, asked.frame, asked.words, evidence)
         unused = self._approvals.unused(scope, asked.action)
@@ -157,7 +157,7 @@ class OnRequest:
         )
         return f"{asked.words}: say yes with `holo-tasks approve {number}`, then {again}.{but}"
 
-    def _scope_of(self, asked: Asked) -> str:
+    def _scope_of(self, asked: ApprovalQuestion) -> str:
         return f"token {asked.token}" if asked.token else f"run {self._run}"
 
 
@@ -165,5 +165,5 @@ def _matches(scope: str, action: str, frame: str) -> tuple[sa.ColumnElement[bool
     return (_ROW.scope == scope, _ROW.action == action, _ROW.frame == frame)
 
 
-def _waiting(row: sa.Row[tuple[object, ...]]) -> Waiting:
-    return Waiting(row.id, row.scope, row.run_id, row.words, row.evidence, row.asked_at)
+def _waiting(row: sa.Row[tuple[object, ...]]) -> WaitingApproval:
+    return WaitingApproval(row.id, row.scope, row.run_id, row.words, row.evidence, row.asked_at)

@@ -13,18 +13,18 @@ import sqlalchemy as sa
 
 from holo_tasks.safety.database.store import HURRY_S, Store
 from holo_tasks.safety.records.budgets import BUDGETS
-from holo_tasks.safety.records.ledger import CLAIMS, is_at_work, where_is
+from holo_tasks.safety.records.ledger import CLAIMS, host_and_pid, is_at_work
 from holo_tasks.safety.records.run_list import RUNS, RunBook, RunRow
 from holo_tasks.safety.records.seats import GOAL as SEAT
 from holo_tasks.safety.records.seats import SEATS, seat_number
 from holo_tasks.safety.records.work_items import GOAL as WORK
-from holo_tasks.safety.records.work_items import WORK_ITEMS, Counts, WorkItems, flow_run_of
+from holo_tasks.safety.records.work_items import WORK_ITEMS, QueueCounts, WorkItems, flow_run_of
 
 _COLUMNS = WORK_ITEMS.c
 
 
 @dataclass(frozen=True)
-class ListSeen:
+class ListState:
     """State of one work queue.
 
     ``errors`` counts items by state and status. ``cost_micro`` is the spend of ended flow runs with a known price that
@@ -32,7 +32,7 @@ class ListSeen:
     """
 
     name: str
-    counts: Counts
+    counts: QueueCounts
     done_last_hour: int
     errors: Mapping[tuple[str, str], int]
     cost_micro: int = 0
@@ -59,7 +59,7 @@ class Holder:
 
 
 @dataclass(frozen=True)
-class SeatsSeen:
+class SeatsState:
     """The seats of one name and their holders."""
 
     name: str
@@ -68,7 +68,7 @@ class SeatsSeen:
 
 
 @dataclass(frozen=True)
-class RunSeen:
+class RunState:
     """An active run.
 
     ``items`` is the number of items that it holds now, and ``lists`` are the queues that it has taken items from.
@@ -87,9 +87,9 @@ class RunSeen:
 class Fleet:
     """All queues, seats and active runs, read at about the same time."""
 
-    lists: tuple[ListSeen, ...] = ()
-    seats: tuple[SeatsSeen, ...] = ()
-    runs: tuple[RunSeen, ...] = ()
+    lists: tuple[ListState, ...] = ()
+    seats: tuple[SeatsState, ...] = ()
+    runs: tuple[RunState, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,20 +109,20 @@ def look(store: Store, only: str | None = None) -> Fleet:
     spent = _spent(store)
     lists = tuple(_list(items, name, shares, spent) for name in names)
     workers = _workers(store)
-    runs = (_run(store, row, shares, workers) for row in RunBook(store).under_way())
+    runs = (_run(store, row, shares, workers) for row in RunBook(store).running())
     return Fleet(lists, _seats(store, workers), tuple(run for run in runs if only is None or only in run.lists))
 
 
-def look_at_list(store: Store, name: str) -> ListSeen:
+def look_at_list(store: Store, name: str) -> ListState:
     """Return the state of one queue."""
     return _list(WorkItems(store), name, _shares(store), _spent(store))
 
 
-def _list(items: WorkItems, name: str, shares: Sequence[_Share], spent: Mapping[str, int]) -> ListSeen:
+def _list(items: WorkItems, name: str, shares: Sequence[_Share], spent: Mapping[str, int]) -> ListState:
     several = {one.flow_run_id for one in shares if one.name != name}
     sole = [one for one in shares if one.name == name and one.flow_run_id in spent.keys() - several]
     hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
-    return ListSeen(
+    return ListState(
         name,
         items.counts(name),
         items.done_since(name, hour_ago),
@@ -158,7 +158,7 @@ def _workers(store: Store) -> dict[str, str]:
     return {flow_run: holder for flow_run, holder in found.items() if flow_run}
 
 
-def _seats(store: Store, workers: Mapping[str, str]) -> tuple[SeatsSeen, ...]:
+def _seats(store: Store, workers: Mapping[str, str]) -> tuple[SeatsState, ...]:
     held = sa.select(CLAIMS.c.token, CLAIMS.c.holder).where(CLAIMS.c.goal == SEAT, CLAIMS.c.holder != "")
     with store.transaction(HURRY_S) as db:
         rows = db.execute(sa.select(SEATS).order_by(SEATS.c.name)).all()
@@ -167,22 +167,22 @@ def _seats(store: Store, workers: Mapping[str, str]) -> tuple[SeatsSeen, ...]:
     for row in rows:
         mine = ((seat_number(row.name, token), holder) for token, holder in claims)
         holders = [_holder(number, holder, workers) for number, holder in mine if number is not None]
-        seen.append(SeatsSeen(row.name, row.seats, tuple(sorted(holders, key=lambda one: one.number))))
+        seen.append(SeatsState(row.name, row.seats, tuple(sorted(holders, key=lambda one: one.number))))
     return tuple(seen)
 
 
 def _holder(number: int, holder: str, workers: Mapping[str, str]) -> Holder:
     flow_runs = [flow_run for flow_run, process in workers.items() if process == holder]
-    machine, process = where_is(holder)
+    machine, process = host_and_pid(holder)
     return Holder(number, machine, process, flow_runs[0] if len(flow_runs) == 1 else "", is_at_work(holder))
 
 
-def _run(store: Store, row: RunRow, shares: Sequence[_Share], workers: Mapping[str, str]) -> RunSeen:
+def _run(store: Store, row: RunRow, shares: Sequence[_Share], workers: Mapping[str, str]) -> RunState:
     mine = [one for one in shares if row.flow_run_id and one.flow_run_id == row.flow_run_id]
-    machine = where_is(workers[row.flow_run_id])[0] if row.flow_run_id in workers else ""
+    machine = host_and_pid(workers[row.flow_run_id])[0] if row.flow_run_id in workers else ""
     spent = None
     if row.flow_run_id and row.limit_micro is not None:  # only then the spend is in the budget table
         spent_query = sa.select(BUDGETS.c.spent_micro).where(BUDGETS.c.scope == f"flow:{row.flow_run_id}")
         with store.transaction(HURRY_S) as db:
             spent = db.execute(spent_query).scalar()
-    return RunSeen(row, tuple(sorted(one.name for one in mine)), machine, sum(one.taken for one in mine), spent)
+    return RunState(row, tuple(sorted(one.name for one in mine)), machine, sum(one.taken for one in mine), spent)

@@ -184,7 +184,7 @@ class Handoffs:
             row = sa.update(HANDOFFS).where(_ROW.id == id, _OPEN)
             return db.execute(row.values(state=state, live="", closed_at=_now())).rowcount == 1
 
-    def hear(self, id: str) -> None:
+    def renew_wait(self, id: str) -> None:
         """Record that a process still waits for the answer."""
         with self._store.transaction() as db:
             now_s = self._store.now_s(db)

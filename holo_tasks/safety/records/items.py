@@ -56,7 +56,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Within:
+class NestedItems:
     """Items of nested sub-goals that an outer item replaces. Nested sub-goals have one item, that of the outermost.
 
     ``goals`` are the inner sub-goals under the same token that failed. ``failed`` is the inner sub-goal whose failure
@@ -67,7 +67,7 @@ class Within:
     failed: str = ""
 
 
-ALONE = Within()
+ALONE = NestedItems()
 """For an item that replaces no others."""
 
 
@@ -92,7 +92,7 @@ class Items:
         trace: str,
         flow_run_id: str,
         how: Mapping[str, Any],
-        within: Within = ALONE,
+        within: NestedItems = ALONE,
     ) -> None:
         """Add an item, or record that it failed again. The items of ``within`` are removed."""
         values = _values(Item(token, goal, status, reason, trace, flow_run_id, how, 1, now_text()))
@@ -108,7 +108,7 @@ class Items:
 
         self._store.do(file)
 
-    def file_late(self, item: Item, within: Within = ALONE) -> bool:
+    def file_late(self, item: Item, within: NestedItems = ALONE) -> bool:
         """Add an item that could not be added when it failed; return whether it was added."""
         values = _values(item)
 
@@ -172,7 +172,7 @@ def _matches(token: str, goal: str) -> tuple[sa.ColumnElement[bool], ...]:
     return (ITEMS.c.token == token, ITEMS.c.goal == goal)
 
 
-def _remove_inner(db: sa.Connection, token: str, within: Within) -> dict[str, sa.Row[Any]]:
+def _remove_inner(db: sa.Connection, token: str, within: NestedItems) -> dict[str, sa.Row[Any]]:
     """Remove the items that a new item replaces; return their rows by goal."""
     goals = sorted({*within.goals, within.failed} - {""})
     if not goals:

@@ -76,7 +76,7 @@ INTENTS = sa.Table(
 )
 
 
-class BeingWorkedOn(InvalidUsage):
+class TokenInUse(InvalidUsage):
     """Another process is working on the same token and goal."""
 
 
@@ -89,7 +89,7 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkIdentity:
     """Identity of the function that does the work of a goal: the same if either field is equal.
 
     ``name`` is the function's module and name. ``code`` is the digest of its file, empty if unknown.
@@ -136,9 +136,9 @@ class Claim:
         """Return the seconds until another process could take over, without asking the database."""
         return self.valid_until_s - boot_s()
 
-    def unheard(self) -> str:
+    def renewal_error(self) -> str:
         """Return the error text for a database that does not renew this claim."""
-        return self.ledger.unheard(LEASE_S - self.left_s())
+        return self.ledger.renewal_error(LEASE_S - self.left_s())
 
     async def intend(self, action: str, frame: str) -> int:
         """Record an action before its first input event; return its number. Raises `Killed` after a takeover."""
@@ -172,7 +172,7 @@ class Ledger:
         """The database of this ledger."""
         return self._store
 
-    def find(self, token: str, goal: str, inputs: str, work: Work | None = None) -> Finished | None:
+    def find(self, token: str, goal: str, inputs: str, work: WorkIdentity | None = None) -> Finished | None:
         """Return the stored result of finished work, or ``None``.
 
         Raises `TokenConflict` for other inputs or ``work``.
@@ -205,10 +205,10 @@ class Ledger:
         self._store.do(finish)
 
     @contextmanager
-    def claim(self, token: str, goal: str, work: Work | None = None) -> Iterator[Claim]:
+    def claim(self, token: str, goal: str, work: WorkIdentity | None = None) -> Iterator[Claim]:
         """Hold a claim within this block. It ends with the block, or some seconds after this process dies.
 
-        Raises `BeingWorkedOn` if another process has the claim, and `TokenConflict` if other ``work`` has begun or
+        Raises `TokenInUse` if another process has the claim, and `TokenConflict` if other ``work`` has begun or
         finished it. If no clock can tell whether an old claim has lapsed, watch it for one lease first.
         """
         watch = IdleWatch()
@@ -221,7 +221,7 @@ class Ledger:
             leave()
 
     @asynccontextmanager
-    async def at_work(self, token: str, goal: str, work: Work | None = None) -> AsyncIterator[Claim]:
+    async def at_work(self, token: str, goal: str, work: WorkIdentity | None = None) -> AsyncIterator[Claim]:
         """Hold a claim like `claim`, without blocking the event loop."""
         watch = IdleWatch()
         # The thread pool is small, so the pause is here and not in a thread.
@@ -246,7 +246,7 @@ class Ledger:
             await asyncio.to_thread(leave)
 
     def release_if_dead(self, token: str, goal: str, watch: IdleWatch) -> bool | None:
-        """Release the claim of a dead holder and fence the holder off. Raises `BeingWorkedOn` if the holder is alive.
+        """Release the claim of a dead holder and fence the holder off. Raises `TokenInUse` if the holder is alive.
 
         Returns ``False`` if there was no holder, and ``None`` if it is not known yet whether the holder is dead.
         """
@@ -264,7 +264,7 @@ class Ledger:
 
         With ``not_done``, delete the intents of earlier attempts, because the person saw that their effects are
         missing. ``goals`` restricts that to some goals. The budget belongs to the token and covers all of its goals.
-        Raises `BeingWorkedOn` while a process works on the item, because its work would spend the fresh budget as well.
+        Raises `TokenInUse` while a process works on the item, because its work would spend the fresh budget as well.
         """
         watch = IdleWatch()
 
@@ -302,7 +302,7 @@ class Ledger:
 
         The old holders are refused from then on, and the token must never be claimed again. Returns the result of
         ``leave``, or ``None`` if it is not known yet whether a holder is dead: then call again later with the same
-        watch. Raises `BeingWorkedOn` while a holder is alive.
+        watch. Raises `TokenInUse` while a holder is alive.
         """
 
         def delete_lapsed(db: sa.Connection) -> int | None:
@@ -315,19 +315,19 @@ class Ledger:
 
         return self._store.do(delete_lapsed)
 
-    def unheard(self, for_s: float) -> str:
+    def renewal_error(self, for_s: float) -> str:
         """Return the error text for a database that has not answered for ``for_s`` seconds."""
         return str(no_answer_error(self._store.place, for_s, local=self._store.local))
 
-    def disregard(self, claim: Claim) -> None:
+    def delete_intents(self, claim: Claim) -> None:
         """Delete the intents of earlier attempts, which had no effect. Raises `Killed` if the claim was taken over."""
 
-        def disregard(db: sa.Connection) -> None:
+        def delete_intents(db: sa.Connection) -> None:
             self.check(db, claim)
             earlier = INTENTS.c.epoch < claim.epoch
             db.execute(sa.delete(INTENTS).where(*_matches(INTENTS, claim.token, claim.goal), earlier))
 
-        self._store.do(disregard, HURRY_S)
+        self._store.do(delete_intents, HURRY_S)
 
     def intents(self, token: str, goal: str | None = None) -> tuple[Intent, ...]:
         """Return the intents of a token in order, of all goals if ``goal`` is ``None``."""
@@ -370,11 +370,11 @@ class Ledger:
             try:
                 if (claim := await self._try_in_thread(token, goal, None, watches[token])) is not None:
                     return claim
-            except BeingWorkedOn:
+            except TokenInUse:
                 watches[token] = IdleWatch()
         return None
 
-    async def _try_in_thread(self, token: str, goal: str, work: Work | None, watch: IdleWatch) -> Claim | None:
+    async def _try_in_thread(self, token: str, goal: str, work: WorkIdentity | None, watch: IdleWatch) -> Claim | None:
         """Try to claim in a thread. Release the claim if this coroutine is cancelled meanwhile."""
         trying = asyncio.ensure_future(asyncio.to_thread(self._try_claim, token, goal, work, watch))
         try:
@@ -385,8 +385,8 @@ class Ledger:
                     await asyncio.to_thread(self._release, claim)
             raise
 
-    def _try_claim(self, token: str, goal: str, work: Work | None, watch: IdleWatch) -> Claim | None:
-        """Return a claim, or ``None`` if it may be free later. Raises `BeingWorkedOn` if its holder is alive."""
+    def _try_claim(self, token: str, goal: str, work: WorkIdentity | None, watch: IdleWatch) -> Claim | None:
+        """Return a claim, or ``None`` if it may be free later. Raises `TokenInUse` if its holder is alive."""
 
         def take(db: sa.Connection) -> Claim | None:
             asked = boot_s()
@@ -410,7 +410,7 @@ class Ledger:
 
         return self._store.do(take)
 
-    def _bind_to(self, db: sa.Connection, token: str, goal: str, work: Work, *, begun: bool) -> None:
+    def _bind_to(self, db: sa.Connection, token: str, goal: str, work: WorkIdentity, *, begun: bool) -> None:
         """Bind the token and goal to a function. Raises `TokenConflict` if work of another function exists."""
         other = _other_work(db, token, goal, work)
         if other and (begun or db.execute(sa.select(FINISHED.c.goal).where(*_matches(FINISHED, token, goal))).first()):
@@ -420,7 +420,7 @@ class Ledger:
             db.execute(sa.update(WORKS).where(*_matches(WORKS, token, goal)).values(**values))
 
     def _is_free(self, row: sa.Row[Any], now_s: float, watch: IdleWatch) -> bool:
-        """Return whether the holder of a claim is certainly dead. Raises `BeingWorkedOn` if it is alive.
+        """Return whether the holder of a claim is certainly dead. Raises `TokenInUse` if it is alive.
 
         The monotonic clock of this machine tells when a lease is over. A database server's clock may be set, and times
         of another boot or another machine cannot be compared. In those cases the claim is watched for a lease.
@@ -494,7 +494,7 @@ class IdleWatch:
         self._seen: dict[str, tuple[tuple[int, float], float]] = {}
 
     def found_idle(self, row: sa.Row[Any]) -> bool:
-        """Return whether the claim was not renewed during a whole lease. Raises `BeingWorkedOn` once it is renewed."""
+        """Return whether the claim was not renewed during a whole lease. Raises `TokenInUse` once it is renewed."""
         state, now_s = (row.epoch, row.expires_s), boot_s()
         first, since_s = self._seen.setdefault(row.goal, (state, now_s))
         if first != state:
@@ -506,7 +506,7 @@ def _matches(table: sa.Table, token: str, goal: str | None) -> tuple[sa.ColumnEl
     return (table.c.token == token, *(() if goal is None else (table.c.goal == goal,)))
 
 
-def _other_work(db: sa.Connection, token: str, goal: str, work: Work) -> str:
+def _other_work(db: sa.Connection, token: str, goal: str, work: WorkIdentity) -> str:
     """Return the name of the other function that a token and goal belong to, or an empty string."""
     row = db.execute(sa.select(WORKS).where(*_matches(WORKS, token, goal))).one_or_none()
     if row is None or row.name == work.name or (work.code and row.code == work.code):
@@ -514,7 +514,7 @@ def _other_work(db: sa.Connection, token: str, goal: str, work: Work) -> str:
     return str(row.name)
 
 
-def _other_work_error(token: str, goal: str, other: str, work: Work) -> TokenConflict:
+def _other_work_error(token: str, goal: str, other: str, work: WorkIdentity) -> TokenConflict:
     return TokenConflict(
         f"Token {token!r} was already used for {goal!r} by another function: by {exact(other)}, and this is "
         f"{exact(work.name)}. If both are the same work, and its file was moved or is in a new release's folder, write"
@@ -528,8 +528,8 @@ def _own_intent(claim: Claim, number: int) -> tuple[sa.ColumnElement[bool], ...]
     return (*_matches(INTENTS, claim.token, claim.goal), INTENTS.c.epoch == claim.epoch, INTENTS.c.number == number)
 
 
-def _busy_error(token: str) -> BeingWorkedOn:
-    return BeingWorkedOn(f"{token!r} is being worked on by another run; wait until it ends, then ask again.")
+def _busy_error(token: str) -> TokenInUse:
+    return TokenInUse(f"{token!r} is being worked on by another run; wait until it ends, then ask again.")
 
 
 def worker() -> str:
@@ -542,7 +542,7 @@ def is_at_work(worker: str) -> bool | None:
     return not _has_ended(worker) if worker.partition("|")[0] == _machine() else None
 
 
-def where_is(worker: str) -> tuple[str, str]:
+def host_and_pid(worker: str) -> tuple[str, str]:
     """Return the host name and the process id in an identity made by `worker`."""
     machine, _, rest = worker.partition("|")
     return machine.partition("/")[0], rest.partition("|")[0]

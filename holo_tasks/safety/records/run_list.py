@@ -95,7 +95,7 @@ class RunBook:
             rows = db.execute(sa.select(RUNS).order_by(RUNS.c.began.desc(), RUNS.c.run_id.desc()).limit(most)).all()
         return [RunRow(**row._mapping) for row in rows]
 
-    def under_way(self) -> list[RunRow]:
+    def running(self) -> list[RunRow]:
         """Return the runs with status "running", newest first.
 
         A run whose process died without closing it is among them.

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.safety.database.store import HURRY_S, TABLES, Store, add
-from holo_tasks.safety.records.ledger import CLAIMS, BeingWorkedOn, IdleWatch, Ledger
+from holo_tasks.safety.records.ledger import CLAIMS, IdleWatch, Ledger, TokenInUse
 from holo_tasks.safety.scrubbing import check_open
 
 GOAL = "seat"
@@ -100,7 +100,7 @@ class Seats:
         for token in tokens:
             try:
                 gone = ledger.release_if_dead(token, GOAL, self._watches[token])
-            except BeingWorkedOn:
+            except TokenInUse:
                 self._watches.pop(token)
                 continue
             if gone is not None:

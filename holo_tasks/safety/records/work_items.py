@@ -23,7 +23,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from holo_tasks.core.errors import Killed, TokenConflict
 from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.safety.database.store import HURRY_S, TABLES, Prose, Store
-from holo_tasks.safety.records.ledger import CLAIMS, BeingWorkedOn, Claim, IdleWatch, Ledger
+from holo_tasks.safety.records.ledger import CLAIMS, Claim, IdleWatch, Ledger, TokenInUse
 
 Priority: TypeAlias = Literal["high", "normal", "low"]
 """Priority of an item on a work list."""
@@ -91,7 +91,7 @@ class NewItem:
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenItem:
     """An item that a worker holds. ``tries`` counts the failed tries before this one."""
 
     list: str
@@ -106,7 +106,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Listed:
+class QueueRow:
     """One row of the queue. ``status`` and ``reason`` describe the outcome of the item's last try."""
 
     list: str
@@ -127,7 +127,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Counts:
+class QueueCounts:
     """Numbers of items of a queue, by state.
 
     ``ready`` items can be taken now, and ``ready_by`` splits them by priority. ``waiting`` items are in the pause after
@@ -178,13 +178,13 @@ class WorkItems:
                     raise _conflict(name, item.key)
         return self._store.do(lambda db: self._add(db, name, list(new.values())))
 
-    def take(self, name: str, worker: Claim, flow_run_id: str = "") -> Taken | None:
+    def take(self, name: str, worker: Claim, flow_run_id: str = "") -> TakenItem | None:
         """Give the most urgent ready item to a worker; return ``None`` if no item is ready.
 
         Raises `Killed` if the worker's claim was taken over.
         """
 
-        def take(db: sa.Connection) -> Taken | None:
+        def take(db: sa.Connection) -> TakenItem | None:
             self._ledger.check(db, worker)
             first = (
                 sa.select(_COLUMNS.number)
@@ -205,7 +205,7 @@ class WorkItems:
             }
             taken = sa.update(WORK_ITEMS).where(_COLUMNS.number == number).values(epoch=_COLUMNS.epoch + 1, **values)
             row = db.execute(taken.returning(*_COLUMNS)).one()
-            return Taken(
+            return TakenItem(
                 row.list,
                 row.key,
                 json.loads(row.payload),
@@ -219,22 +219,22 @@ class WorkItems:
 
         return self._store.do(take)
 
-    def name_token(self, taken: Taken, token: str) -> None:
+    def name_token(self, taken: TakenItem, token: str) -> None:
         """Record the business token of an item's work. `again` finds the item by it."""
         with self._store.transaction() as db:
             self._change(db, taken, {"token": token})
 
-    def done(self, taken: Taken) -> None:
+    def done(self, taken: TakenItem) -> None:
         """Record that an item ended with a result. Raises `Killed` if another worker has the item."""
         with self._store.transaction() as db:
             self._change(db, taken, {"state": "done", "status": "done", "reason": "", **_ENDED, "ended": _now()})
 
-    def failed(self, taken: Taken, state: State, status: str, reason: str) -> None:
+    def failed(self, taken: TakenItem, state: State, status: str, reason: str) -> None:
         """Record that an item ended without a result. Raises `Killed` if another worker has the item."""
         with self._store.transaction() as db:
             self._change(db, taken, {"state": state, "status": status, "reason": reason, **_ENDED, "ended": _now()})
 
-    def tried(self, taken: Taken, status: str, reason: str, pause_s: float) -> State:
+    def tried(self, taken: TakenItem, status: str, reason: str, pause_s: float) -> State:
         """Record a failed try; return "ready" if another try follows, or "exhausted"."""
         state: State = "ready" if taken.tries + 1 < taken.most_tries else "exhausted"
         with self._store.transaction() as db:
@@ -266,7 +266,7 @@ class WorkItems:
                 found = self._ledger.delete_lapsed(
                     worker, self._watches[worker], partial(_return_from_dead, worker=worker)
                 )
-            except BeingWorkedOn:
+            except TokenInUse:
                 self._watches.pop(worker)
                 continue
             if found is not None:
@@ -292,7 +292,7 @@ class WorkItems:
         with self._store.transaction() as db:
             return db.execute(sa.update(WORK_ITEMS).where(ended, which).values(**values)).rowcount
 
-    def counts(self, name: str) -> Counts:
+    def counts(self, name: str) -> QueueCounts:
         """Return the numbers of items of a queue."""
         with self._store.transaction(HURRY_S) as db:
             now, by = _now(), (_COLUMNS.state, _COLUMNS.priority)
@@ -306,7 +306,7 @@ class WorkItems:
             _priority_name(row.priority): int(row.may_begin) for row in rows if row.state == "ready" and row.may_begin
         }
         may_begin = sum(ready.values())
-        return Counts(
+        return QueueCounts(
             **(states | {"ready": may_begin}),
             waiting=states["ready"] - may_begin,
             late=sum(int(row.late) for row in rows if row.state in OPEN),
@@ -340,7 +340,7 @@ class WorkItems:
             these = (_COLUMNS.list == name, _COLUMNS.state.in_(OPEN), _COLUMNS.due != "", _COLUMNS.due < until)
             return int(db.execute(sa.select(sa.func.count()).where(*these)).scalar_one())
 
-    def all(self, name: str, states: Collection[State] = get_args(State), most: int = 1000) -> list[Listed]:
+    def all(self, name: str, states: Collection[State] = get_args(State), most: int = 1000) -> list[QueueRow]:
         """Return up to ``most`` items of a queue in the given states, oldest first."""
         these = (
             sa.select(WORK_ITEMS)
@@ -352,7 +352,7 @@ class WorkItems:
             rows = db.execute(these).all()
         return [_listed(row) for row in rows]
 
-    def find(self, name: str, key: str) -> Listed | None:
+    def find(self, name: str, key: str) -> QueueRow | None:
         """Return an item, or ``None`` if its key was never on the queue."""
         with self._store.transaction() as db:
             row = db.execute(sa.select(WORK_ITEMS).where(_COLUMNS.list == name, _COLUMNS.key == key)).one_or_none()
@@ -383,7 +383,7 @@ class WorkItems:
             | (_COLUMNS.era != self._store.era)
         )
 
-    def _change(self, db: sa.Connection, taken: Taken, values: Mapping[str, Any]) -> None:
+    def _change(self, db: sa.Connection, taken: TakenItem, values: Mapping[str, Any]) -> None:
         mine = (
             _COLUMNS.list == taken.list,
             _COLUMNS.key == taken.key,
@@ -431,9 +431,9 @@ def _row(name: str, item: NewItem) -> dict[str, Any]:
     }
 
 
-def _listed(row: sa.Row[Any]) -> Listed:
-    values = {name: row._mapping[name] for name in Listed.__dataclass_fields__}
-    return Listed(**values | {"payload": json.loads(row.payload), "priority": _priority_name(row.priority)})
+def _listed(row: sa.Row[Any]) -> QueueRow:
+    values = {name: row._mapping[name] for name in QueueRow.__dataclass_fields__}
+    return QueueRow(**values | {"payload": json.loads(row.payload), "priority": _priority_name(row.priority)})
 
 
 def _priority_name(priority: int) -> Priority:

@@ -42,9 +42,9 @@ def labels(screen: Pixels, field: Box, inside: Box) -> list[Pattern]:
     shape = shape_of(screen.crop((left, top, right, bottom)))
     shape.paste(0, (field.left - left, field.top - top, field.right - left, field.bottom - top))
     found = [(Box(left + x, top + y, w, h), shape.crop((x, y, x + w, y + h))) for x, y, w, h in _clusters(shape)]
-    beside = [each for each in found if each[0].right <= field.left and _on_same_line(each[0], field)]
+    left_texts = [each for each in found if each[0].right <= field.left and _on_same_line(each[0], field)]
     above = [each for each in found if each[0].bottom <= field.top]
-    nearest = [max(beside, key=lambda each: each[0].right)] if beside else []
+    nearest = [max(left_texts, key=lambda each: each[0].right)] if left_texts else []
     nearest += [max(above, key=lambda each: (each[0].bottom, -each[0].left))] if above else []
     return [Pattern(drawn, box.left, box.top) for box, drawn in nearest or found]
 

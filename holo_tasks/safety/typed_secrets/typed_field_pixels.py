@@ -114,7 +114,7 @@ def places(lines: bytes, piece: bytes) -> Iterator[int]:
 
 
 @dataclass(eq=False)
-class Look:
+class FieldAppearance:
     """One appearance of a field: its picture, and the text as the difference from before the typing."""
 
     field: Typed
@@ -196,7 +196,7 @@ def as_before(field: Typed, now: Pixels) -> bool:
     return columns(differs(now.crop(hole), picture_of(field, field.before).crop(hole))) <= CARET
 
 
-def pieces_left(look: Look, now: Pixels) -> bool:
+def pieces_left(look: FieldAppearance, now: Pixels) -> bool:
     """Return whether a piece of the text is unchanged in its place."""
     text = look.text
     if text is None:
@@ -210,7 +210,7 @@ def pieces_left(look: Look, now: Pixels) -> bool:
     return False
 
 
-def text_box(look: Look, across: int, down: int) -> Box:
+def text_box(look: FieldAppearance, across: int, down: int) -> Box:
     """Return the box of a text on the screen after it was moved by an offset."""
     left, top, right, bottom = look.text or (0, 0, 0, 0)
     around = look.field.around

@@ -51,7 +51,7 @@ from holo_tasks.safety.typed_secrets.typed_field_pixels import (
     ALIKE,
     CARET,
     SURE,
-    Look,
+    FieldAppearance,
     Pattern,
     Pixels,
     as_before,
@@ -93,7 +93,7 @@ class _TrackedField:
     """
 
     field: Typed
-    looks: list[Look]
+    looks: list[FieldAppearance]
     places: dict[Move, bool]
     inside: Box | None
     hidden: bool
@@ -109,7 +109,7 @@ class _TrackedField:
     @classmethod
     def of(cls, field: Typed) -> _TrackedField:
         """Return the record of a field right after the typing."""
-        look = Look(field, picture_of(field, field.after))
+        look = FieldAppearance(field, picture_of(field, field.after))
         corner, around = field.box.moved(-field.around.left, -field.around.top), field.around
         near = labels(look.picture, corner, Box(0, 0, around.width, around.height))
         near = [Pattern(each.shape, each.left + around.left, each.top + around.top) for each in near]
@@ -150,7 +150,7 @@ class _TrackedField:
         hole = inner(self.field)
         inside = now.crop(hole)
         if all(columns(differs(inside, look.picture.crop(hole))) > CARET for look in self.looks):
-            look = Look(self.field, now)
+            look = FieldAppearance(self.field, now)
             del self.looks[LOOKS - 1 :]
             self.looks.insert(1, look)
             if self.hidden and look.text is not None:
@@ -158,7 +158,7 @@ class _TrackedField:
 
     def anchor(self, field: Typed) -> None:
         """Replace the field by its redrawn form, which holds the same characters."""
-        look = Look(field, picture_of(field, field.after))
+        look = FieldAppearance(field, picture_of(field, field.after))
         self.field, self.looks, self.places = field, [look], {(0, 0): False}
 
 
@@ -234,7 +234,7 @@ class _FrameSearch:
         self._reads = reads
         self._screen = screen
         self._known = known
-        self._places: dict[Look, list[tuple[float, int, int]]] = {}
+        self._places: dict[FieldAppearance, list[tuple[float, int, int]]] = {}
         self._windows = dict(frame.typed_in)
 
     @cached_property
@@ -350,7 +350,7 @@ class _FrameSearch:
         """Return the boxes at which a part of a lost field may show."""
         return [known.box((across, down)) for look in known.looks for _, across, down in self._places_of(look)]
 
-    def _places_of(self, look: Look) -> list[tuple[float, int, int]]:
+    def _places_of(self, look: FieldAppearance) -> list[tuple[float, int, int]]:
         if look not in self._places:
             pattern = look.pattern
             found = pattern.found(self._shape, self._lines) if pattern is not None else []
@@ -389,7 +389,7 @@ def _windows(known: _TrackedField) -> list[Mask]:
     return [Mask(LOST, box) for box in known.lost]
 
 
-def _redrawn_at(look: Look, screen: Pixels, row: Box, inside: Box) -> Typed:
+def _redrawn_at(look: FieldAppearance, screen: Pixels, row: Box, inside: Box) -> Typed:
     """Return the field at a row of equal characters, where the program draws it in another size.
 
     The box is as wide as the window.

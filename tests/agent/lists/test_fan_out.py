@@ -25,7 +25,7 @@ from prefect.states import Completed, Crashed, Failed, Running
 
 from holo_tasks import InvalidUsage, LimitReached, NeedsPerson, WorkList, step
 from holo_tasks.agent.lists import fan_out
-from holo_tasks.run.items.business_item import Books
+from holo_tasks.run.items.business_item import ItemRecords
 from holo_tasks.safety.records.work_items import GOAL, WorkItems, new_worker
 from work_through import add_table, add_to_list, work_through
 
@@ -94,7 +94,7 @@ async def test_runs_are_started_for_ready_items_until_every_item_ended() -> None
     async def lost_at_first(number: int, run: FlowRun) -> State[Any]:
         if number > 1:
             return await worked(number, run)
-        ledger = Books.here().ledger
+        ledger = ItemRecords.here().ledger
         with ledger.claim("worker:gone", "work list") as claim:
             await asyncio.to_thread(_take, claim)
         return Crashed(message="The process was killed.")
@@ -123,7 +123,7 @@ async def test_a_run_on_a_dead_machine_is_replaced() -> None:
     async def dead_at_first(number: int, run: FlowRun) -> State[Any]:
         if number > 1:
             return await worked(number, run)
-        with Books.here().ledger.claim(new_worker(str(run.id)), GOAL) as claim:
+        with ItemRecords.here().ledger.claim(new_worker(str(run.id)), GOAL) as claim:
             await asyncio.to_thread(_take, claim, "dead")
         await asyncio.Event().wait()  # its end is never reported to Prefect
         raise AssertionError

@@ -30,9 +30,9 @@ from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.kill import draining
 from holo_tasks.kill.run_registry import Registration, Running
-from holo_tasks.run.items.business_item import Books
-from holo_tasks.safety.records.work_items import Counts
-from holo_tasks.safety.scrubbing import hushing
+from holo_tasks.run.items.business_item import ItemRecords
+from holo_tasks.safety.records.work_items import QueueCounts
+from holo_tasks.safety.scrubbing import secrets_registered
 from tests.agent.test_many_desktops import Shop, clicks
 from tests.support.agents import agents
 from tests.support.scripted_model import ScriptedModel
@@ -86,11 +86,11 @@ async def test_flows_process_each_item_of_a_list_once(tmp_path: Path) -> None:
     with ScriptedModel(clicks(1)) as model:
         await batch(1)
         assert seen == [("file-R-urgent", "done")]
-        assert await reports.counts() == Counts(ready=3, done=1, ready_by={"normal": 3})
+        assert await reports.counts() == QueueCounts(ready=3, done=1, ready_by={"normal": 3})
         await batch(None)
         await batch(None)
     assert sorted(seen) == sorted([("file-R-urgent", "done"), *((f"file-R-{number}", "done") for number in range(3))])
-    assert await reports.counts() == Counts(done=4)
+    assert await reports.counts() == QueueCounts(done=4)
     assert shop.gestures == 4
 
 
@@ -105,8 +105,8 @@ async def test_the_outcome_of_an_item_decides_whether_it_is_retried(home: Path) 
         "wrong": "UnfitItem",
     }  # fmt: skip
     # The second try of "broken" found that the first may have had an effect.
-    assert await reports.counts() == Counts(done=1, failed=2, person=2)
-    waiting = {item.token for item in Books.here().items.all()}
+    assert await reports.counts() == QueueCounts(done=1, failed=2, person=2)
+    waiting = {item.token for item in ItemRecords.here().items.all()}
     assert waiting == {"check-closed", "check-doubtful", "check-broken"}
     said, code = retry(home, "check-broken", done=None, not_done=True, again=lambda arguments: 1)
     assert (code, "free to be worked on again" in said) == (0, True)
@@ -126,8 +126,8 @@ async def test_a_technical_failure_waits_for_a_retry_without_a_person() -> None:
     await reports.add({"report": "1"}, key="1")
     outcomes = [one async for one in reports.map(read)]
     assert isinstance(outcomes[0].error, DesktopFailed)
-    assert await reports.counts() == Counts(waiting=1)
-    assert Books.here().items.all() == []
+    assert await reports.counts() == QueueCounts(waiting=1)
+    assert ItemRecords.here().items.all() == []
     found = await reports.find("1")
     assert found is not None
     assert (found.tries, found.status, found.reason) == (1, "desktop_failed", "The screen is gone.")
@@ -147,7 +147,7 @@ async def test_a_limit_of_the_run_returns_items_without_counting_a_try(tmp_path:
 
     with ScriptedModel(clicks(1)) as model, pytest.raises(LimitReached):
         await batch()
-    assert await reports.counts() == Counts(ready=3, done=1, ready_by={"normal": 3})
+    assert await reports.counts() == QueueCounts(ready=3, done=1, ready_by={"normal": 3})
     first = await reports.find("file-1")
     assert first is not None
     assert first.tries == 0
@@ -167,12 +167,14 @@ async def test_a_drained_machine_finishes_its_items_and_takes_no_more(home: Path
     outcomes = [one.result async for one in reports.map(slowly, at_once=2, to_the_end=True)]
     assert sorted(outcomes) == sorted(begun)
     assert 2 <= len(begun) <= 3  # one may have been taken already
-    assert await reports.counts() == Counts(ready=6 - len(begun), done=len(begun), ready_by={"normal": 6 - len(begun)})
+    assert await reports.counts() == QueueCounts(
+        ready=6 - len(begun), done=len(begun), ready_by={"normal": 6 - len(begun)}
+    )
     assert drain(home, 0, off=True) == ("Items are taken again.", 0)
     assert drain(home, 0, off=True) == ("This machine was not being drained.", 0)
     left = 6 - len(begun)
     assert [one.item.tries async for one in reports.map(slowly)] == [0] * left
-    assert await reports.counts() == Counts(done=6)
+    assert await reports.counts() == QueueCounts(done=6)
 
 
 def test_drain_waits_for_the_machines_runs_and_lists_them(home: Path) -> None:
@@ -197,7 +199,7 @@ async def test_leaving_the_loop_early_returns_items_not_begun() -> None:
         break
     rest = await checked(reports, to_the_end=True)
     assert len(rest) >= 6
-    assert await reports.counts() == Counts(done=9)
+    assert await reports.counts() == QueueCounts(done=9)
 
 
 async def test_an_unfit_item_or_one_with_a_secret_is_not_added() -> None:
@@ -212,7 +214,10 @@ async def test_an_unfit_item_or_one_with_a_secret_is_not_added() -> None:
         await reports.add({"report": "1"}, priority="urgent")  # type: ignore[arg-type]
     with pytest.raises(UnfitItem, match="key"):
         await WorkList("reports").add({"report": "1"})
-    with hushing(Scrubber([Secret("login", "hunter2-hunter2")])), pytest.raises(InvalidUsage, match="secret"):
+    with (
+        secrets_registered(Scrubber([Secret("login", "hunter2-hunter2")])),
+        pytest.raises(InvalidUsage, match="secret"),
+    ):
         await reports.add({"report": "hunter2-hunter2"})
     await reports.add({"report": "1"})
     with pytest.raises(TokenConflict):

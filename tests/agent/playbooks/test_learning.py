@@ -17,7 +17,7 @@ from holo_tasks.agent.playbooks import one_step
 from holo_tasks.agent.playbooks.learning import Learning, _begun
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.audit.verifier.public_key import PublicKey
-from holo_tasks.compiler.shelves import shelf_at
+from holo_tasks.compiler.playbook_stores import store_at
 from holo_tasks.compiler.versions import Versions
 from holo_tasks.core.errors import HoloError
 from holo_tasks.run.run import Run
@@ -135,7 +135,7 @@ async def test_after_equal_runs_and_shadows_the_playbook_is_promoted(tmp_path: P
 def test_a_note_with_a_wrong_signature_or_goal_is_refused(tmp_path: Path) -> None:
     own, strange = SigningKey.new(), SigningKey.new()
     versions = [
-        Versions(shelf_at(tmp_path), name, PublicKey(own.public_pem.encode()), key)
+        Versions(store_at(tmp_path), name, PublicKey(own.public_pem.encode()), key)
         for name, key in (("one", own), ("one", strange), ("two", own))
     ]
     version = versions[0].add_version("name: one\n", "one", [])

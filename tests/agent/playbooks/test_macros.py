@@ -120,7 +120,9 @@ async def test_the_items_text_must_stay_for_its_steps_but_not_for_the_models(
     monkeypatch.setattr(playbook_brain, "item_boxes", lambda *_: (Box(1, 2, 30, 40),))
     click = step("click", element="OK", x=500, y=500)
     worked = await Worked(tmp_path, [count_it(), click, DONE]).by(working(BOTH))
-    assert [slip and slip.held for slip in worked.desktop.slips] == [(Box(1, 2, 30, 40),)] * 2 + [()]
+    assert [input_permit and input_permit.held for input_permit in worked.desktop.slips] == [
+        (Box(1, 2, 30, 40),)
+    ] * 2 + [()]
 
 
 async def test_a_macro_that_gives_up_is_reported_with_its_step_and_the_model_continues(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script import Script
-from holo_tasks.scripts.script_view import Eyes
+from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.scripts.step_outcome import StepOutcome
 from tests.support.agents import agent, events
 from tests.support.paged_program import PagedProgram, place
@@ -172,12 +172,12 @@ class Still:
     digest: str = "the same"
 
     def __getattr__(self, name: str) -> Any:
-        return {"doors": SimpleNamespace(now_s=lambda: self.now_s), "seen": SimpleNamespace(frame=self)}[name]
+        return {"services": SimpleNamespace(now_s=lambda: self.now_s), "seen": SimpleNamespace(frame=self)}[name]
 
 
 def nothing_came(now_s: float = 109.0, waits: int = 2, presses: int = 1, **how: Any) -> str | None:
     """Return the cause of a misfit in a brain that pressed Start search at 100 s and now waits."""
-    brain = PlaybookBrain(how.get("playbook", LOOKS_AGAIN), "save-note", {"order": "AB-1207"}, Eyes())
+    brain = PlaybookBrain(how.get("playbook", LOOKS_AGAIN), "save-note", {"order": "AB-1207"}, ScreenReader())
     press = Turn("click", "Click Start search.", {"tool_name": "click"})
     brain._past = [press] * presses + [Turn("wait", "Waiting.", {"tool_name": "wait"})] * waits
     brain.late_s, brain._before, brain._acted_s = how.get("late_s", 8.0), "the same", how.get("acted_s", 100.0)
@@ -206,8 +206,8 @@ def test_a_step_counts_as_not_done_only_if_it_certainly_had_no_effect() -> None:
 async def test_the_items_text_must_be_unchanged_at_a_press(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, says=[]).done()
     pressed = [
-        (gesture.at, slip)
-        for gesture, slip in zip(replay.program.gestures, replay.program.slips, strict=True)
+        (gesture.at, input_permit)
+        for gesture, input_permit in zip(replay.program.gestures, replay.program.slips, strict=True)
         if isinstance(gesture, Click)
     ]
     (_, last) = pressed[-1]  # Save note, on the record of this order

@@ -64,7 +64,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             run="runs/1",
             point=(500, 500),
         )
-        HealingFolder(path).keep(proposal, {"new": drawn.getvalue()})
+        HealingFolder(path).store(proposal, {"new": drawn.getvalue()})
     return path
 
 

@@ -21,7 +21,7 @@ from holo_tasks.core.screen.calibration import Axis, Calibration, Correction, Pa
 from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.machine.home import holo_home
-from holo_tasks.run.desktops.calibrations import keep, kept
+from holo_tasks.run.desktops.calibrations import store, stored
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.script import Script
 from tests.support.agents import agent, events
@@ -65,8 +65,8 @@ async def test_clicks_on_the_projects_own_window_are_measured_through_all_doors(
     assert (found.setting.display, found.setting.screen, found.notes) == ("virtual", (800, 500), ())
     kinds = [event.kind for event in events(trace)]
     assert kinds.count("action") == kinds.count("receipt") == 5
-    assert kept(tmp_path / "holo", "virtual") == [found]
-    assert kept(tmp_path / "holo", ":0") == []
+    assert stored(tmp_path / "holo", "virtual") == [found]
+    assert stored(tmp_path / "holo", ":0") == []
     again, later = await measuring(False, True)
     assert again == [found, found]
     clicks = [event.kind for event in events(later)].count("action")
@@ -155,7 +155,7 @@ async def test_doctor_reports_the_calibrations_of_this_display_only(
     of_a_part = replace(found, setting=part, path=PathError(9, 1.0, 9.0, 1.0), toolkits=())
     once = replace(found, setting=replace(setting, screen=(640, 480)), path=PathError(9, 1.0, 6.0, 1.0))
     for one in (found, elsewhere, of_a_part, once):
-        keep(holo_home(), one)
+        store(holo_home(), one)
     await check_screen(Chain(["display", "input"], told.append), display, 30)
     assert "Clicks there land within 7 px. Orders counts 1 as 2 px." in told[2].message
     assert "GDK_SCALE=2: Clicks there land within 9 px." in told[2].message  # for example on one monitor

@@ -183,7 +183,7 @@ class Round:
         """Return the machine and process that work on each item."""
         import sqlalchemy as sa
 
-        from holo_tasks.safety.records.ledger import CLAIMS, where_is
+        from holo_tasks.safety.records.ledger import CLAIMS, host_and_pid
         from holo_tasks.safety.records.work_items import WORK_ITEMS
 
         items, claims = WORK_ITEMS.c, CLAIMS.c
@@ -191,7 +191,7 @@ class Round:
             items.list == self.name, items.state == "taken", claims.token == items.worker
         )
         with _store().transaction() as db:
-            return {row.key: where_is(row.holder) for row in db.execute(found)}
+            return {row.key: host_and_pid(row.holder) for row in db.execute(found)}
 
     async def _elsewhere(self, killer: Killer) -> None:
         """Record when the last item of each kill is done."""
@@ -335,9 +335,9 @@ def _list(name: str) -> Any:
 
 
 def _store() -> Any:
-    from holo_tasks.run.items.business_item import Books
+    from holo_tasks.run.items.business_item import ItemRecords
 
-    return Books.here().ledger.store
+    return ItemRecords.here().ledger.store
 
 
 def memory_of_a_desktop(came: Came) -> tuple[float, float]:

@@ -14,9 +14,9 @@ from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret
-from holo_tasks.run.rules.redactors import tell_for
+from holo_tasks.run.rules.redactors import text_filter
 from holo_tasks.safety.masking.settings import Redaction
-from holo_tasks.safety.scrubbing import hushing
+from holo_tasks.safety.scrubbing import secrets_registered
 from tests.support.element_trees import element, tree_of, window
 
 FORM = tree_of(
@@ -96,14 +96,14 @@ def test_a_single_element_is_redacted_as_in_the_whole_tree(masks: Sequence[Mask]
 
 def test_secret_values_are_removed_from_names() -> None:
     tree = tree_of(window(Box(0, 0, 9, 9), "Signed in with hunter2-hunter2"))
-    with hushing(Scrubber([Secret("pin", "hunter2-hunter2")])):
-        told = known(tree, [], tell_for(None, {"pin": "hunter2-hunter2"}))
+    with secrets_registered(Scrubber([Secret("pin", "hunter2-hunter2")])):
+        told = known(tree, [], text_filter(None, {"pin": "hunter2-hunter2"}))
     assert told.elements[0].name == "Signed in with {{secret:pin}}"
 
 
 @pytest.mark.parametrize("name", ["Pay to DE89 3704 0044 0532 0130 00", "To anna@example.org", "Ticket AB-1234"])
 def test_texts_that_would_be_masked_if_read_are_removed(name: str) -> None:
-    tell = tell_for(Redaction.read({"patterns": {"ticket": "AB-[0-9]+"}}))
+    tell = text_filter(Redaction.read({"patterns": {"ticket": "AB-[0-9]+"}}))
     tree = tree_of(window(Box(0, 0, 99, 99)), element("button", name, Box(5, 5, 20, 20), value=name))
     told = known(tree, [], tell, unseen=False).elements[1]
     assert (told.name, told.value, told.role) == ("", "", "button")

@@ -23,7 +23,7 @@ def made(*inputs: list[ByHand], pause_s: float = 0.0) -> list[Gesture]:
     steps, found, at_s = HandSteps(), list[Gesture](), 0.0
     for group in inputs:
         for one in group:
-            found += [done.gesture for done in steps.heard(one, at_s)]
+            found += [done.gesture for done in steps.take_input(one, at_s)]
         at_s += pause_s
     return [*found, *(done.gesture for done in steps.ended())]
 
@@ -69,7 +69,7 @@ def test_only_input_that_starts_a_gesture_needs_a_picture_before_it() -> None:
         found = []
         for one in inputs:
             found.append(steps.begins(one, at_s))
-            steps.heard(one, at_s)
+            steps.take_input(one, at_s)
         return found
 
     assert begins(*press(10, 20)) == [False, True, False]
@@ -84,8 +84,8 @@ def test_a_gesture_has_the_times_of_its_first_input_and_last_press() -> None:
     steps = HandSteps()
     for at_s, symbol in enumerate(("a", "b")):
         for one in keys(symbol):
-            assert steps.heard(one, float(at_s)) == []
-    (typed,) = steps.heard(Key(ENTER, True), 7.0)
+            assert steps.take_input(one, float(at_s)) == []
+    (typed,) = steps.take_input(Key(ENTER, True), 7.0)
     assert (typed.began_s, typed.last_s) == (0.0, 7.0)
 
 
@@ -116,8 +116,8 @@ def test_keys_for_the_machine_and_not_for_the_program_are_passed_over() -> None:
     steps = HandSteps()
     assert not steps.begins(Key(louder, True), 0.0)
     assert steps.begins(Key(ACUTE, True), 0.0)
-    steps.heard(Key(ACUTE, True), 0.0)
+    steps.take_input(Key(ACUTE, True), 0.0)
     assert not steps.begins(Key(ord("e"), True), 1.0)
-    assert [(one.gesture, one.began_s) for one in (*steps.heard(Key(ord("e"), True), 1.0), *steps.ended())] == [
+    assert [(one.gesture, one.began_s) for one in (*steps.take_input(Key(ord("e"), True), 1.0), *steps.ended())] == [
         (Write("é"), 0.0)
     ]

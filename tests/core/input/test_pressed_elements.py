@@ -19,8 +19,8 @@ from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.toolbox import CALLS, Toolbox
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.loop.ask_model.take_picture import Seen
-from holo_tasks.loop.presses.press_once import ENTER, Once
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
+from holo_tasks.loop.presses.press_once import ENTER, EffectButtons
 from holo_tasks.safety.confirm import Confirm
 from tests.support.element_trees import PID, element, focused, tree_of, window
 from tests.support.shots import shot
@@ -90,9 +90,9 @@ def keys(*names: str) -> AnyCall:
 
 async def once(what: AnyCall, on: Scene, *labels: str) -> set[str]:
     """Return the buttons of which a call counts as a press."""
-    seen = Seen(FRAME, SHOT, FRAME, FRAME)
+    seen = NewestScreen(FRAME, SHOT, FRAME, FRAME)
     step = Step(thought="", tool_call=what)
-    return set(await Once(labels or LABELS).pressed_by(step, seen, on))
+    return set(await EffectButtons(labels or LABELS).pressed_by(step, seen, on))
 
 
 async def asks(what: AnyCall, on: Scene, text: str) -> bool:
@@ -226,7 +226,7 @@ async def test_no_wrong_tree_allows_a_press_that_is_forbidden_without_one(seed: 
         with_tree, without = scene(tree, clicked), scene(None, clicked)
         pressed, read = await once(what, with_tree), await once(what, without)
         clicked_last = {text for text, box in WRITTEN.items() if clicked is not None and box.contains(clicked)}
-        sure = what.tool_name == "hotkey" and (await with_tree.keyed(to_gesture(what, SHOT))).button
+        sure = what.tool_name == "hotkey" and (await with_tree.focused_button(to_gesture(what, SHOT))).button
         # Other buttons are excluded only if the focused one was clicked last and its text equals its name.
         assert pressed >= read or (sure and sure.name in clicked_last and pressed >= clicked_last), (
             tree,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.prompts.transcript import Did, Observed, Strip, Told, Transcript, evicted
+from holo_tasks.core.prompts.transcript import ModelStep, Observed, StepResult, Strip, Transcript, evicted
 from holo_tasks.loop.ask_model.predict import prompt_tokens
 from holo_tasks.models.profile import profile_for
 from tests.support.shots import MemoryModel, a_step, after_steps, as_model, pictures_in, shot, walk_of
@@ -40,13 +40,15 @@ MOVES = st.lists(st.sampled_from(["step", "step", "step", "strip", "compact"]), 
 
 @given(MOVES, BUDGETS, st.integers(1, 5))
 def test_no_evicted_image_returns(moves: list[str], budget: int, batch: int) -> None:
-    transcript, seen, gone = Transcript("Do it.").then(Observed(shot(0))), 1, set[str]()
+    transcript, seen, gone = Transcript("Do it.").extended(Observed(shot(0))), 1, set[str]()
     for move in moves:
         if move == "compact":
             transcript = transcript.compacted() or transcript
         else:
             strip = Strip(shot(seen + 1), 4) if move == "strip" else None
-            transcript = transcript.then(Did(a_step()), Told("click", "Done."), Observed(shot(seen), strip))
+            transcript = transcript.extended(
+                ModelStep(a_step()), StepResult("click", "Done."), Observed(shot(seen), strip)
+            )
             seen += 2
         pictures = transcript.pictures
         shown = pictures[transcript.evicted(budget=budget, batch=batch) :]
@@ -134,7 +136,7 @@ def test_hundreds_of_steps_with_long_notes_always_fit(context: int, most: int, d
     client = MemoryModel([])
     tools = ("click",) if context < 8_192 else None
     model = as_model(client, dialect=dialect, context_tokens=context, max_output_tokens=most, tools=tools)
-    walk = walk_of(model, transcript=Transcript("Post all receipts.").then(Observed(shot(0))))
+    walk = walk_of(model, transcript=Transcript("Post all receipts.").extended(Observed(shot(0))))
     gone: set[str] = set()
     before: list[Any] = []
     for number in range(1, 301):
@@ -148,7 +150,9 @@ def test_hundreds_of_steps_with_long_notes_always_fit(context: int, most: int, d
         gone |= {uri for body in before for uri in pictures_in({"messages": [body]})} - shown
         before = request.body["messages"]
         step = a_step(note=f"{number}: {NOTE * 9}"[:500])
-        walk.transcript = walk.transcript.then(Did(step), Told("click", "Done: click."), Observed(shot(number)))
+        walk.transcript = walk.transcript.extended(
+            ModelStep(step), StepResult("click", "Done: click."), Observed(shot(number))
+        )
     assert walk.transcript.left_out + len(walk.transcript.turns) == 300
     assert len(walk.transcript.turns) >= 4
     assert "Post all receipts." in walk.transcript.opening
@@ -158,14 +162,16 @@ def test_hundreds_of_steps_with_long_notes_always_fit(context: int, most: int, d
 def test_prompts_mostly_share_their_prefix() -> None:
     """This serves the server's prefix cache: half of the steps go at once, and images go in pairs."""
     model = as_model(MemoryModel([]))
-    walk = walk_of(model, transcript=Transcript("Post all receipts.").then(Observed(shot(0))))
+    walk = walk_of(model, transcript=Transcript("Post all receipts.").extended(Observed(shot(0))))
     same, before = 0, list[Any]()
     for number in range(1, 201):
         messages = walk.request().body["messages"]
         same += messages[: len(before)] == before
         before = messages
         step = a_step(note=f"{number}: {NOTE * 9}"[:500])
-        walk.transcript = walk.transcript.then(Did(step), Told("click", "Done: click."), Observed(shot(number)))
+        walk.transcript = walk.transcript.extended(
+            ModelStep(step), StepResult("click", "Done: click."), Observed(shot(number))
+        )
     assert same >= 90
 
 

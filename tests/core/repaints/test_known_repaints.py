@@ -18,16 +18,16 @@ from holo_tasks.core.repaints.known_repaints import (
     placed,
     read,
     still_there,
-    told,
+    to_text,
 )
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.core.screen.recheck import Arrangement, Pane
+from holo_tasks.core.screen.recheck import StackedWindow, WindowStack
 
 SIZE, SCREEN, NOW_S = Size(1280, 800), "a" * 32, 1000.0
-WINDOW = Pane(0x400001, Box(100, 80, 760, 460))
+WINDOW = StackedWindow(0x400001, Box(100, 80, 760, 460))
 CLOCK = Box(560, 136, 72, 16)
 PLACE = KnownPlace(WINDOW, CLOCK, 1.0)
-TEXT = told([PLACE], SCREEN, SIZE, NOW_S).encode()
+TEXT = to_text([PLACE], SCREEN, SIZE, NOW_S).encode()
 
 
 def changed(**values: object) -> bytes:
@@ -110,19 +110,19 @@ def test_any_json_value_can_be_read_without_an_error(name: str, value: Any) -> N
 
 
 def test_the_number_of_written_places_is_limited() -> None:
-    places = placed([(Box(8 * number, 0, 8, 8), 0.5) for number in range(3 * MOST_PLACES)], Arrangement((WINDOW,)))
-    text = told(places, SCREEN, SIZE, NOW_S).encode()
+    places = placed([(Box(8 * number, 0, 8, 8), 0.5) for number in range(3 * MOST_PLACES)], WindowStack((WINDOW,)))
+    text = to_text(places, SCREEN, SIZE, NOW_S).encode()
     assert len(text) <= MOST_BYTES
     assert read(text, SCREEN, SIZE, NOW_S) == places
     assert len(places) == MOST_PLACES
 
 
 def test_a_place_counts_only_under_its_original_window() -> None:
-    bare, over = Box(0, 0, 16, 16), Pane(0x600001, Box(600, 100, 200, 200))
-    windows = Arrangement((WINDOW,))
+    bare, over = Box(0, 0, 16, 16), StackedWindow(0x600001, Box(600, 100, 200, 200))
+    windows = WindowStack((WINDOW,))
     places = placed([(CLOCK, 1.0), (bare, 0.5)], windows)
     assert [place.pane for place in places] == [WINDOW, NO_WINDOW]
     assert still_there(places, windows) == [(CLOCK, 1.0), (bare, 0.5)]
-    assert still_there(places, Arrangement((WINDOW, over))) == [(bare, 0.5)]
-    for other in (Pane(WINDOW.window, WINDOW.box.moved(8, 0)), Pane(7, WINDOW.box)):
-        assert still_there(places, Arrangement((other,))) == [(bare, 0.5)]
+    assert still_there(places, WindowStack((WINDOW, over))) == [(bare, 0.5)]
+    for other in (StackedWindow(WINDOW.window, WINDOW.box.moved(8, 0)), StackedWindow(7, WINDOW.box)):
+        assert still_there(places, WindowStack((other,))) == [(bare, 0.5)]

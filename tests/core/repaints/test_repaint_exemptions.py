@@ -9,16 +9,16 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.repaints.repaint_exemptions import MOST, Calm
-from holo_tasks.core.repaints.repaint_rhythm import Stir
+from holo_tasks.core.repaints.repaint_exemptions import MOST, RepaintExemptions
+from holo_tasks.core.repaints.repaint_rhythm import RepaintingArea
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.screen.recheck import Aim, Arrangement, Pane, Sighting, Strip, moved, rows
+from holo_tasks.core.screen.recheck import InputTarget, Sighting, StackedWindow, Strip, WindowStack, moved, rows
 from tests.support.long import few
 
 SIZE = Size(640, 400)
-WINDOW = Arrangement((Pane(1, Box(0, 0, 640, 400)),), 1)
+WINDOW = WindowStack((StackedWindow(1, Box(0, 0, 640, 400)),), 1)
 TARGET = Point(230, 100)
-CLICKED, TYPED, TYPED_THERE = Aim((TARGET,)), Aim(), Aim(clicked=TARGET)
+CLICKED, TYPED, TYPED_THERE = InputTarget((TARGET,)), InputTarget(), InputTarget(clicked=TARGET)
 GROUND, WHITE = "#555555", "white"
 ROW, NEAR = "its row looks different", "it looks different there"
 
@@ -26,14 +26,14 @@ Pencil = ImageDraw.ImageDraw
 Draw = Callable[[Pencil], None]
 
 
-def screen(*parts: Draw, windows: Arrangement = WINDOW) -> Sighting:
+def screen(*parts: Draw, windows: WindowStack = WINDOW) -> Sighting:
     picture = Image.new("RGB", (SIZE.width, SIZE.height), GROUND)
     for part in parts:
         part(ImageDraw.Draw(picture))
     return Sighting(Strip(SIZE, picture.tobytes("raw", "BGRX"), 0), windows)
 
 
-def strip(seen: Sighting, where: Aim) -> Sighting:
+def strip(seen: Sighting, where: InputTarget) -> Sighting:
     """Return the part of a screen that is compared right before input: only its relevant rows."""
     first, last = rows(seen.windows, SIZE, where)
     line = 4 * SIZE.width
@@ -71,12 +71,12 @@ def sheets(gap: int = 5, tall: int = 210) -> list[Draw]:
     return [box(0, 0, 300 - gap, tall), box(300, 0, 460, tall)]
 
 
-def why(before: Sighting, now: Sighting, where: Aim, *stirs: Stir) -> str:
-    return moved(before, Calm(before, where).calmed(strip(now, where), stirs), where)
+def why(before: Sighting, now: Sighting, where: InputTarget, *areas: RepaintingArea) -> str:
+    return moved(before, RepaintExemptions(before, where).without_repaints(strip(now, where), areas), where)
 
 
-def at(x: int, y: int = 100, wide: int = 72, *, swift: bool = False) -> Stir:
-    return Stir(Box(x // 8 * 8, (y - 8) // 8 * 8, wide, 16), swift)
+def at(x: int, y: int = 100, wide: int = 72, *, swift: bool = False) -> RepaintingArea:
+    return RepaintingArea(Box(x // 8 * 8, (y - 8) // 8 * 8, wide, 16), swift)
 
 
 def two(*parts: Draw, x: int, y: int = 100, words: tuple[str, str] = ("12:03:14", "12:03:15")) -> list[Sighting]:
@@ -93,12 +93,12 @@ def test_a_clock_on_the_next_panel_is_ignored_only_at_its_learned_place() -> Non
     assert why(before, now, TYPED_THERE) == NEAR
 
 
-@pytest.mark.parametrize(("x", "stir"), [(30, 24), (120, 120), (270, 264)], ids=["left", "near left", "right"])
-def test_nothing_is_ignored_on_the_same_panel(x: int, stir: int) -> None:
+@pytest.mark.parametrize(("x", "area"), [(30, 24), (120, 120), (270, 264)], ids=["left", "near left", "right"])
+def test_nothing_is_ignored_on_the_same_panel(x: int, area: int) -> None:
     before, now = two(box(0, 0, 640, 400), x=x, words=("Alice", "Bobby"))
     for where in (CLICKED, TYPED_THERE):
-        assert why(before, now, where, at(stir), at(stir, wide=240, swift=True))
-        assert why(before, now, where, Stir(Box(0, 0, 640, 400), swift=True))
+        assert why(before, now, where, at(area), at(area, wide=240, swift=True))
+        assert why(before, now, where, RepaintingArea(Box(0, 0, 640, 400), swift=True))
 
 
 def test_nothing_is_ignored_on_a_panel_left_of_the_target() -> None:
@@ -185,7 +185,7 @@ def test_rows_that_continue_on_the_next_panel_belong_to_one_table(rows: int, lis
         names = [text(f"TX-{1040 + 7 * n + number}", 380, y) for n, y in enumerate(heights[:listed])]
         return screen(*sheets(), *(button(y) for y in heights[:rows]), *names)
 
-    assert why(table(0), table(1), CLICKED, Stir(Box(376, 8, 72, 184))) == why_not
+    assert why(table(0), table(1), CLICKED, RepaintingArea(Box(376, 8, 72, 184))) == why_not
 
 
 HEIGHTS = (100, 140, 60, 180, 20)
@@ -205,21 +205,21 @@ def labelled(number: int, x: int, *more: Draw, words: Sequence[str] = ("Open",) 
 
 @pytest.mark.parametrize("x", [304, 308, 312, 316, 322, 340, 405])
 def test_names_belong_to_a_table_at_any_place_on_their_panel(x: int) -> None:
-    stir = Stir(Box(x // 8 * 8 - 8, 0, 72, 200))
-    assert why(labelled(0, x), labelled(1, x), CLICKED, stir) == ROW
+    area = RepaintingArea(Box(x // 8 * 8 - 8, 0, 72, 200))
+    assert why(labelled(0, x), labelled(1, x), CLICKED, area) == ROW
 
 
 @pytest.mark.parametrize("words", [("Stop", "Start", "Start", "Pause", "Start"), ("",) * 5])
 def test_rows_belong_to_a_table_whatever_control_is_pressed(words: Sequence[str]) -> None:
-    stir = Stir(Box(336, 0, 72, 200))
-    assert why(labelled(0, 350, words=words), labelled(1, 350, words=words), CLICKED, stir) == ROW
+    area = RepaintingArea(Box(336, 0, 72, 200))
+    assert why(labelled(0, 350, words=words), labelled(1, 350, words=words), CLICKED, area) == ROW
 
 
 def test_a_line_between_columns_belongs_to_no_row() -> None:
     def line(pencil: Pencil) -> None:
         pencil.line((400, 0, 400, 209), fill="#bbb")
 
-    assert why(labelled(0, 350, line), labelled(1, 350, line), CLICKED, Stir(Box(336, 0, 120, 200))) == ROW
+    assert why(labelled(0, 350, line), labelled(1, 350, line), CLICKED, RepaintingArea(Box(336, 0, 120, 200))) == ROW
 
 
 @pytest.mark.parametrize("size", [13, 20, 26])
@@ -237,7 +237,7 @@ def test_names_of_any_size_belong_to_one_table(size: int, names: tuple[Sequence[
 
         return screen(*sheets(), *(button(y) for y in (100, 160, 40)), write)
 
-    assert why(table(names[0]), table(names[1]), CLICKED, Stir(Box(336, 0, 112, 200))) == ROW
+    assert why(table(names[0]), table(names[1]), CLICKED, RepaintingArea(Box(336, 0, 112, 200))) == ROW
 
 
 def tabled(number: int, *more: Draw, y: Sequence[int] = HEIGHTS, own: bool = False, x: int = 340) -> Sighting:
@@ -263,19 +263,19 @@ def lines(words: str, x: int, heights: Sequence[int]) -> Draw:
 def test_rows_of_several_lines_are_rows(below: int, own: bool) -> None:
     parts = [*(button(y, 8) for y in HEIGHTS), lines("since 2 d", 205, [y + below for y in HEIGHTS])]
     before, now = tabled(0, *parts, own=own), tabled(900, *parts, own=own)
-    assert why(before, now, CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+    assert why(before, now, CLICKED, RepaintingArea(Box(328, 0, 72, 208))) == ROW
     clock = [screen(*sheets(), *parts, text(word, 380)) for word in ("12:03:14", "12:03:15")]
     assert why(*clock, CLICKED, at(376)) == ""
 
 
 @pytest.mark.parametrize("dense", [lines("|gTj", 205, range(12, 205, 11)), box(205, 0, 250, 205, "#336699")])
 def test_pressed_controls_may_leave_no_gap_between_rows(dense: Draw) -> None:
-    assert why(tabled(0, dense), tabled(900, dense), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+    assert why(tabled(0, dense), tabled(900, dense), CLICKED, RepaintingArea(Box(328, 0, 72, 208))) == ROW
 
 
 def test_a_button_that_only_the_target_has_belongs_to_its_list() -> None:
     parts = [lines("row", 120, HEIGHTS), button(), lines("Help", 216, (36, 80, 160))]
-    assert why(tabled(0, *parts), tabled(900, *parts), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+    assert why(tabled(0, *parts), tabled(900, *parts), CLICKED, RepaintingArea(Box(328, 0, 72, 208))) == ROW
 
 
 @pytest.mark.parametrize("x", [320, 380])
@@ -284,13 +284,16 @@ def test_a_cell_belongs_to_its_words_and_its_panel(x: int) -> None:
         names = [text("Bob", 320, y) for y in HEIGHTS if y != 100 or x == 320]
         return screen(*sheets(), *(button(y) for y in HEIGHTS), *names, text(f"       waits {number}", x))
 
-    assert why(waiting(14), waiting(72), CLICKED, Stir(Box(x // 8 * 8 + 16, 80, 72, 40))) == ROW
+    assert why(waiting(14), waiting(72), CLICKED, RepaintingArea(Box(x // 8 * 8 + 16, 80, 72, 40))) == ROW
 
 
 def test_a_sparse_column_belongs_to_the_table() -> None:
     heights = (100, 178, 22)
     parts = [button(y, 8) for y in range(22, 200, 26)]
-    assert why(tabled(0, *parts, y=heights), tabled(900, *parts, y=heights), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+    assert (
+        why(tabled(0, *parts, y=heights), tabled(900, *parts, y=heights), CLICKED, RepaintingArea(Box(328, 0, 72, 208)))
+        == ROW
+    )
 
 
 def test_rows_may_cross_three_panels() -> None:
@@ -305,15 +308,18 @@ def test_rows_may_cross_three_panels() -> None:
 def test_a_press_need_not_hit_the_middle_of_a_row(off: int) -> None:
     parts = [button(y + off) for y in HEIGHTS]
     heights = [y + off for y in HEIGHTS]
-    assert why(tabled(0, *parts, y=heights), tabled(900, *parts, y=heights), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+    assert (
+        why(tabled(0, *parts, y=heights), tabled(900, *parts, y=heights), CLICKED, RepaintingArea(Box(328, 0, 72, 208)))
+        == ROW
+    )
 
 
 def test_new_words_in_a_blank_place_are_compared() -> None:
     before = screen(*sheets(), *(button(y) for y in HEIGHTS))
-    stir = Stir(Box(328, 0, 72, 208))
-    assert why(before, tabled(0, *(button(y) for y in HEIGHTS)), CLICKED, stir) == ROW
+    area = RepaintingArea(Box(328, 0, 72, 208))
+    assert why(before, tabled(0, *(button(y) for y in HEIGHTS)), CLICKED, area) == ROW
     coloured = [screen(*sheets(), buttons(), box(336, 70, 392, 130, colour)) for colour in ("gold", "tomato")]
-    assert why(*coloured, CLICKED, stir) == ""
+    assert why(*coloured, CLICKED, area) == ""
 
 
 def test_a_video_has_no_rows_and_is_never_blank() -> None:
@@ -328,12 +334,12 @@ def test_a_video_has_no_rows_and_is_never_blank() -> None:
 
         return screen(*sheets(), *(button(y, 10) for y in range(34, 200, 33)), roll)
 
-    stir = Stir(Box(304, 64, 152, 136), swift=True)
+    area = RepaintingArea(Box(304, 64, 152, 136), swift=True)
     for seed in range(10):
-        assert why(filmed(seed), filmed(1000 + seed), CLICKED, stir) == "", seed
+        assert why(filmed(seed), filmed(1000 + seed), CLICKED, area) == "", seed
     names = tabled(0, buttons()), tabled(900, buttons())
-    assert why(*names, CLICKED, Stir(Box(328, 0, 72, 208), swift=True)) == ROW
-    assert why(screen(*sheets(), buttons()), names[1], CLICKED, Stir(Box(328, 0, 72, 208), swift=True)) == ROW
+    assert why(*names, CLICKED, RepaintingArea(Box(328, 0, 72, 208), swift=True)) == ROW
+    assert why(screen(*sheets(), buttons()), names[1], CLICKED, RepaintingArea(Box(328, 0, 72, 208), swift=True)) == ROW
 
 
 def test_fewer_rows_are_compared_at_the_edge_of_the_screen() -> None:
@@ -346,17 +352,17 @@ def test_fewer_rows_are_compared_at_the_edge_of_the_screen() -> None:
             box(336, 384, 392, 400, colour),
         )
 
-    where = Aim((Point(230, 396),))
-    assert why(bottom("gold"), bottom("tomato"), where, Stir(Box(328, 376, 72, 24))) == ""
-    assert why(bottom("gold"), screen(), where, Stir(Box(328, 376, 72, 24)))
+    where = InputTarget((Point(230, 396),))
+    assert why(bottom("gold"), bottom("tomato"), where, RepaintingArea(Box(328, 376, 72, 24))) == ""
+    assert why(bottom("gold"), screen(), where, RepaintingArea(Box(328, 376, 72, 24)))
 
 
 def test_a_list_may_begin_far_left_of_the_target() -> None:
     parts = [lines("row", 20, HEIGHTS), button(), lines("Help", 216, (36, 80, 160))]
-    assert why(tabled(0, *parts), tabled(900, *parts), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+    assert why(tabled(0, *parts), tabled(900, *parts), CLICKED, RepaintingArea(Box(328, 0, 72, 208))) == ROW
 
 
-def any_table(chance: random.Random) -> tuple[Sighting, Sighting, Aim, Stir]:
+def any_table(chance: random.Random) -> tuple[Sighting, Sighting, InputTarget, RepaintingArea]:
     """Draw random rows over two or three panels. In the second picture, the target's name or all names have changed."""
     tall, ground, pitch = chance.randrange(190, 390), chance.randrange(200, 300), chance.choice((18, 24, 32, 40, 56))
     wide = chance.choice((4, 5, 8, 16, 24))
@@ -395,21 +401,23 @@ def any_table(chance: random.Random) -> tuple[Sighting, Sighting, Aim, Stir]:
         return on
 
     first, last = (0, tall) if all_ else (own - 24, own + 24)
-    stir = Stir(Box(names_x // 8 * 8 - 8, max(0, first) // 8 * 8, 160, last // 8 * 8 + 8 - max(0, first) // 8 * 8))
-    return screen(draw(0)), screen(draw(7)), Aim((target,)), stir
+    area = RepaintingArea(
+        Box(names_x // 8 * 8 - 8, max(0, first) // 8 * 8, 160, last // 8 * 8 + 8 - max(0, first) // 8 * 8)
+    )
+    return screen(draw(0)), screen(draw(7)), InputTarget((target,)), area
 
 
 @pytest.mark.parametrize("seed", few(range(8), 3))
 def test_a_changed_name_stops_a_press_in_any_table(seed: int) -> None:
     for number in range(20):
-        before, now, where, stir = any_table(random.Random(20 * seed + number))
+        before, now, where, area = any_table(random.Random(20 * seed + number))
         assert moved(before, strip(now, where), where)
-        assert why(before, now, where, stir), number
+        assert why(before, now, where, area), number
 
 
 def test_nothing_is_ignored_among_too_many_ticking_places() -> None:
     before, now = two(*sheets(), x=380)
-    more = [Stir(Box(360 + 8 * n, 96, 8, 8)) for n in range(MOST)]
+    more = [RepaintingArea(Box(360 + 8 * n, 96, 8, 8)) for n in range(MOST)]
     assert why(before, now, CLICKED, at(376), *more[1:]) == ""
     assert why(before, now, CLICKED, at(376), *more) == ROW
 
@@ -432,7 +440,7 @@ def test_a_clock_does_not_hide_other_changes_in_the_row() -> None:
 
 
 def test_places_near_the_point_are_never_ignored() -> None:
-    near = Aim((Point(290, 100),))
+    near = InputTarget((Point(290, 100),))
     before, now = two(*sheets(), x=304, words=("Alice", "Bobby"))
     assert why(before, now, near, at(304)) == NEAR
     large = [screen(*sheets(), box(200, 85, 260, 115, "#dddddd"), text(f"Kill job {n}", 206)) for n in (14, 17)]
@@ -441,20 +449,20 @@ def test_places_near_the_point_are_never_ignored() -> None:
 
 def test_a_box_over_both_panels_and_a_very_large_box_are_compared() -> None:
     before, now = two(*sheets(), x=380)
-    assert why(before, now, CLICKED, Stir(Box(264, 88, 196, 24))) == ROW
-    assert why(before, now, CLICKED, Stir(Box(304, 0, 336, 400), swift=True)) == ROW
+    assert why(before, now, CLICKED, RepaintingArea(Box(264, 88, 196, 24))) == ROW
+    assert why(before, now, CLICKED, RepaintingArea(Box(304, 0, 336, 400), swift=True)) == ROW
 
 
 def test_nothing_is_ignored_if_a_window_moved_or_appeared() -> None:
     before, now = two(*sheets(), x=380)
-    other = replace(WINDOW, panes=(*WINDOW.panes, Pane(2, Box(500, 300, 50, 50))))
+    other = replace(WINDOW, panes=(*WINDOW.panes, StackedWindow(2, Box(500, 300, 50, 50))))
     assert why(before, Sighting(now.pixels, other), CLICKED, at(376)) == ROW
 
 
 def test_every_point_of_a_drag_must_be_on_another_panel() -> None:
     before, now = two(*sheets(), x=380)
-    assert why(before, now, Aim((TARGET, Point(230, 180))), at(376)) == ""
-    assert why(before, now, Aim((TARGET, Point(440, 100))), at(376))
+    assert why(before, now, InputTarget((TARGET, Point(230, 180))), at(376)) == ""
+    assert why(before, now, InputTarget((TARGET, Point(440, 100))), at(376))
 
 
 def question(words: str, colour: str = WHITE) -> list[Draw]:
@@ -480,8 +488,11 @@ def test_keys_are_sent_to_a_window_with_clocks_but_not_to_another_question() -> 
 @pytest.mark.parametrize("swift", [True, False])
 def test_keys_are_not_sent_to_a_window_that_repaints_all_over(swift: bool) -> None:
     before, now = screen(*question("Delete Alice?")), screen(*question("Delete Bobby?", "#eeeeee"))
-    for stirs in ([Stir(Box(0, 0, 640, 400), swift)], [Stir(Box(x, 0, 160, 400), swift) for x in range(0, 640, 160)]):
-        assert why(before, now, TYPED, *stirs) == "its window looks different"
+    for areas in (
+        [RepaintingArea(Box(0, 0, 640, 400), swift)],
+        [RepaintingArea(Box(x, 0, 160, 400), swift) for x in range(0, 640, 160)],
+    ):
+        assert why(before, now, TYPED, *areas) == "its window looks different"
 
 
 def test_a_video_does_not_stop_keys_but_equally_large_text_does() -> None:
@@ -491,6 +502,6 @@ def test_a_video_does_not_stop_keys_but_equally_large_text_does() -> None:
     video = Box(40, 40, 320, 180)
     before, now = film("red"), film("blue")
     moved_on = screen(box(0, 0, 640, 400), box(40, 40, 360, 220, "blue"), text("y", 600, 390))
-    assert why(before, moved_on, TYPED, Stir(video, swift=True)) == ""
-    assert why(before, moved_on, TYPED, Stir(video)) == "its window looks different"
-    assert why(before, now, Aim(clicked=Point(200, 100)), Stir(video, swift=True)) != ""
+    assert why(before, moved_on, TYPED, RepaintingArea(video, swift=True)) == ""
+    assert why(before, moved_on, TYPED, RepaintingArea(video)) == "its window looks different"
+    assert why(before, now, InputTarget(clicked=Point(200, 100)), RepaintingArea(video, swift=True)) != ""

@@ -13,7 +13,7 @@ from holo_tasks.core.repaints.repaint_rhythm import (
     MOST,
     SLOWEST_S,
     TILE,
-    Rhythms,
+    RepaintHistory,
     Tile,
     around,
     pieces,
@@ -24,15 +24,15 @@ CLOCK = frozenset({(10, 5), (11, 5), (12, 5)})
 PLACE = Box(72, 32, 40, 24)
 
 
-def ticked(times: list[float], *, alone: bool = True, tiles: frozenset[Tile] = CLOCK) -> Rhythms:
-    found = Rhythms()
+def ticked(times: list[float], *, alone: bool = True, tiles: frozenset[Tile] = CLOCK) -> RepaintHistory:
+    found = RepaintHistory()
     for at_s in times:
         found.drawn(tiles, at_s, at_s, alone=alone)
     return found
 
 
-def boxes(rhythms: Rhythms, now_s: float, since_s: float | None = None) -> list[Box]:
-    return [stir.box for stir in rhythms.steady(now_s if since_s is None else since_s, now_s)]
+def boxes(rhythms: RepaintHistory, now_s: float, since_s: float | None = None) -> list[Box]:
+    return [area.box for area in rhythms.steady(now_s if since_s is None else since_s, now_s)]
 
 
 def test_a_clock_is_learned_at_its_fourth_tick_for_frames_after_the_second() -> None:
@@ -115,11 +115,11 @@ def test_only_fast_places_are_marked_as_swift() -> None:
 def test_a_repaint_of_a_larger_area_ends_it() -> None:
     scrolled = frozenset((x, y) for x in range(4, 40) for y in range(2, 12))
     clock = ticked([1, 2, 3, 4])
-    clock.outgrown(scrolled)
+    clock.forget_outgrown(scrolled)
     clock.drawn(scrolled, 5, 5, alone=True)
     assert boxes(clock, 5, since_s=4) == []
     elsewhere = ticked([1, 2, 3, 4])
-    elsewhere.outgrown({(50, 50), (51, 50), *CLOCK})
+    elsewhere.forget_outgrown({(50, 50), (51, 50), *CLOCK})
     elsewhere.drawn(frozenset({(50, 50)}), 4.4, 4.4, alone=True)
     assert boxes(elsewhere, 5) == [PLACE]
 
@@ -130,7 +130,7 @@ def test_a_sparsely_repainted_box_is_not_learned() -> None:
 
 
 def test_the_number_of_tracked_tiles_is_limited() -> None:
-    found = Rhythms()
+    found = RepaintHistory()
     for number in range(2 * MOST // 300):
         found.drawn({(x, number) for x in range(300)}, 1, 1, alone=True)
         assert len(found._beats) <= MOST
@@ -156,9 +156,11 @@ def test_tiles_are_grouped_by_distance(tiles: frozenset[Tile]) -> None:
         assert not any(abs(a - x) <= 2 and abs(b - y) <= 2 for x, y in piece for a, b in others)
 
 
-def expecting(times: list[float], *, pace_s: float = 1.0, alone: bool = False, untouched: bool = True) -> Rhythms:
+def expecting(
+    times: list[float], *, pace_s: float = 1.0, alone: bool = False, untouched: bool = True
+) -> RepaintHistory:
     """Return the history of a process that started at 0 with a place that an earlier process learned."""
-    found = Rhythms()
+    found = RepaintHistory()
     found.expect([(around(CLOCK), pace_s)], 0)
     for at_s in times:
         found.drawn(CLOCK, at_s, at_s, alone=alone, untouched=untouched)
@@ -210,7 +212,7 @@ def test_a_known_video_needs_four_repaints_before_the_frame() -> None:
 def test_a_known_place_that_repaints_with_a_larger_area_is_forgotten() -> None:
     clock = expecting([])
     page = frozenset((x, y) for x in range(4, 40) for y in range(2, 12))
-    clock.outgrown(page)
+    clock.forget_outgrown(page)
     clock.drawn(page, 0.5, 0.5, alone=False, untouched=True)
     clock.drawn(CLOCK, 1.5, 1.5, alone=False, untouched=True)
     assert boxes(clock, 1.5) == []
@@ -231,17 +233,17 @@ def test_a_known_place_is_waited_for_until_it_is_repainted_or_is_late() -> None:
     assert not expecting([0.5]).awaited(0.6)
     assert expecting([0.1, 0.2], pace_s=0.1).awaited(0.3)
     assert not expecting([0.1, 0.2, 0.3, 0.4], pace_s=0.1).awaited(0.5)
-    assert not Rhythms().awaited(0)
+    assert not RepaintHistory().awaited(0)
 
 
 def test_only_a_clock_that_repainted_before_the_frame_is_promising() -> None:
     clock = ticked([1, 2, 3])
-    assert [stir.box for stir in clock.promising(2.0, 3.1)] == [PLACE]
-    assert clock.promising(1.9, 3.1) == ()
-    assert clock.promising(2.0, 6) == ()
-    assert ticked([1, 1.1, 1.2]).promising(1.2, 1.3) == (), "a video is learned soon enough"
-    assert [stir.box for stir in expecting([0.5]).promising(0.5, 1.0)] == [PLACE]
-    assert expecting([0.5]).promising(0.4, 1.0) == ()
+    assert [area.box for area in clock.likely_steady(2.0, 3.1)] == [PLACE]
+    assert clock.likely_steady(1.9, 3.1) == ()
+    assert clock.likely_steady(2.0, 6) == ()
+    assert ticked([1, 1.1, 1.2]).likely_steady(1.2, 1.3) == (), "a video is learned soon enough"
+    assert [area.box for area in expecting([0.5]).likely_steady(0.5, 1.0)] == [PLACE]
+    assert expecting([0.5]).likely_steady(0.4, 1.0) == ()
 
 
 def test_learned_places_are_returned_with_their_pace() -> None:

@@ -10,12 +10,23 @@ from hypothesis import strategies as st
 
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.screen.recheck import NEAR, ROW, Aim, Arrangement, Pane, Sighting, aim, areas, moved, stirred
+from holo_tasks.core.screen.recheck import (
+    NEAR,
+    ROW,
+    InputTarget,
+    Sighting,
+    StackedWindow,
+    WindowStack,
+    aim,
+    areas,
+    changed_columns,
+    moved,
+)
 
 SIZE = Size(320, 200)
-WINDOW, OTHER = Pane(1, Box(20, 10, 280, 180)), Pane(2, Box(200, 20, 90, 60))
+WINDOW, OTHER = StackedWindow(1, Box(20, 10, 280, 180)), StackedWindow(2, Box(200, 20, 90, 60))
 TARGET = Point(120, 100)
-CLICKED, TYPED, TYPED_THERE = Aim((TARGET,)), Aim(), Aim(clicked=TARGET)
+CLICKED, TYPED, TYPED_THERE = InputTarget((TARGET,)), InputTarget(), InputTarget(clicked=TARGET)
 
 
 @dataclass(frozen=True)
@@ -27,7 +38,9 @@ class Drawn:
     top: int = 0
 
 
-def screen(*painted: Box, windows: tuple[Pane, ...] = (WINDOW,), focus: int = 1, size: Size = SIZE) -> Sighting:
+def screen(
+    *painted: Box, windows: tuple[StackedWindow, ...] = (WINDOW,), focus: int = 1, size: Size = SIZE
+) -> Sighting:
     """Return a white screen with some black boxes."""
     pixels = bytearray(b"\xff" * (4 * size.width * size.height))
     for box in painted:
@@ -35,7 +48,7 @@ def screen(*painted: Box, windows: tuple[Pane, ...] = (WINDOW,), focus: int = 1,
             left, right = max(0, box.left), min(size.width, box.right)
             start = 4 * (y * size.width + left)
             pixels[start : start + 4 * (right - left)] = bytes(4 * (right - left))
-    return Sighting(Drawn(size, bytes(pixels)), Arrangement(windows, focus))
+    return Sighting(Drawn(size, bytes(pixels)), WindowStack(windows, focus))
 
 
 near = st.integers(-NEAR, NEAR)
@@ -100,20 +113,20 @@ def test_a_moved_list_is_noticed_even_if_its_rows_differ_by_a_thin_stroke(width:
 
 
 def test_another_window_is_noticed_even_if_it_looks_the_same() -> None:
-    over, aside = Pane(3, Box(100, 80, 50, 50)), Pane(4, Box(250, 150, 40, 30))
+    over, aside = StackedWindow(3, Box(100, 80, 50, 50)), StackedWindow(4, Box(250, 150, 40, 30))
     assert moved(screen(), screen(windows=(WINDOW, over)), CLICKED) == "another window is there"
     assert moved(screen(), screen(windows=(WINDOW, aside)), CLICKED) == ""
     assert moved(screen(), screen(windows=()), CLICKED) == "another window is there"
 
 
 @pytest.mark.parametrize("where", [CLICKED, TYPED, TYPED_THERE])
-def test_a_changed_focus_is_noticed(where: Aim) -> None:
+def test_a_changed_focus_is_noticed(where: InputTarget) -> None:
     assert moved(screen(), screen(focus=2), where) == "another window has the keyboard"
     assert moved(screen(focus=0), screen(focus=0), where) == ""
 
 
 @pytest.mark.parametrize("where", [CLICKED, TYPED, TYPED_THERE])
-def test_a_screen_of_another_size_has_changed(where: Aim) -> None:
+def test_a_screen_of_another_size_has_changed(where: InputTarget) -> None:
     assert moved(screen(), screen(size=Size(400, 300)), where)
 
 
@@ -131,14 +144,14 @@ def test_keys_are_not_sent_if_the_clicked_place_changed() -> None:
     assert moved(screen(), screen(there), TYPED) == ""
     assert moved(screen(), screen(there), TYPED_THERE) == "it looks different there"
     assert moved(screen(), screen(beside), TYPED_THERE) == ""
-    assert moved(screen(), screen(there), Aim(clicked=Point(5, 5))) == ""
+    assert moved(screen(), screen(there), InputTarget(clicked=Point(5, 5))) == ""
 
 
 def test_movement_beside_a_target_is_ignored_but_never_on_it() -> None:
     beside, on = Box(250, 95, 20, 10), Box(TARGET.x, TARGET.y, 20, 10)
     [row] = areas(screen(), CLICKED)
     for changed, still in ((beside, True), (on, False)):
-        turning = stirred(screen(), screen(changed), row)
+        turning = changed_columns(screen(), screen(changed), row)
         assert moved(screen(), screen(changed), CLICKED)
         assert (moved(screen(), screen(changed), CLICKED, {row: turning}) == "") is still
 
@@ -149,13 +162,13 @@ def test_movement_beside_a_target_is_ignored_but_never_on_it() -> None:
         (Click(TARGET), CLICKED),
         (Scroll(TARGET, "down", 3), CLICKED),
         (Write("text", at=TARGET), CLICKED),
-        (Drag(TARGET, Point(1, 1)), Aim((TARGET, Point(1, 1)))),
-        (Write("text"), Aim(clicked=Point(9, 9))),
-        (Hotkey(("ctrl", "s")), Aim(clicked=Point(9, 9))),
-        (HoldAndTap(("ctrl",), ("a",)), Aim(clicked=Point(9, 9))),
+        (Drag(TARGET, Point(1, 1)), InputTarget((TARGET, Point(1, 1)))),
+        (Write("text"), InputTarget(clicked=Point(9, 9))),
+        (Hotkey(("ctrl", "s")), InputTarget(clicked=Point(9, 9))),
+        (HoldAndTap(("ctrl",), ("a",)), InputTarget(clicked=Point(9, 9))),
         (Move(TARGET), None),
         (Pause(1), None),
     ],
 )
-def test_every_pressing_gesture_has_a_target(gesture: Gesture, where: Aim | None) -> None:
+def test_every_pressing_gesture_has_a_target(gesture: Gesture, where: InputTarget | None) -> None:
     assert aim(gesture, Point(9, 9)) == where

@@ -9,7 +9,7 @@ from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Move, P
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.screen.verdicts import expected, judge
-from holo_tasks.loop.presses.click_retry import beside, fits, may_repeat
+from holo_tasks.loop.presses.click_retry import fits, may_repeat, shifted_click
 
 SIZE = Size(640, 400)
 WINDOW = Box(300, 100, 200, 200)
@@ -132,6 +132,6 @@ async def test_only_a_single_click_on_a_safe_label_may_be_repeated(
 
 def test_the_second_click_stays_on_the_screen() -> None:
     for at in (SPOT, Point(639, 399), Point(0, 399)):
-        click, dx, dy = beside(Click(at), SIZE)
+        click, dx, dy = shifted_click(Click(at), SIZE)
         assert click.at.inside(SIZE)
         assert click.at == Point(at.x + dx, at.y + dy) != at

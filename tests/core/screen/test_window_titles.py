@@ -5,7 +5,7 @@ from __future__ import annotations
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame, Mask, OnScreen
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.core.screen.window_titles import CHARACTERS, MOST, titles_on, told_titles
+from holo_tasks.core.screen.window_titles import CHARACTERS, MOST, shareable_titles, titles_on
 
 SIZE = Size(400, 300)
 
@@ -19,7 +19,7 @@ def frame(*windows: OnScreen, monitor: Box | None = None) -> Frame:
 
 
 def as_told(shown: Frame, *masks: Box, region: Box | None = None) -> list[str]:
-    return told_titles(shown, region, [Mask("text", box) for box in masks], lambda text: text)
+    return shareable_titles(shown, region, [Mask("text", box) for box in masks], lambda text: text)
 
 
 MAIN, DIALOG = window("Orders", Box(0, 0, 400, 300)), window("Save as", Box(100, 80, 200, 150))
@@ -58,12 +58,12 @@ def test_the_title_of_a_masked_window_is_removed() -> None:
 
 
 def test_private_titles_are_removed_and_long_ones_are_cut() -> None:
-    private = told_titles(frame(MAIN, DIALOG), None, [], lambda text: "" if "Save" in text else text)
+    private = shareable_titles(frame(MAIN, DIALOG), None, [], lambda text: "" if "Save" in text else text)
     assert private == ["Orders"]
     assert len(as_told(frame(window("x" * 500, MAIN.box)))[0]) == CHARACTERS
     secret = "correct-horse-battery-staple"
     split = frame(window(f"{'x' * (CHARACTERS - 9)} {secret}", MAIN.box))
-    (told,) = told_titles(split, None, [], lambda text: text.replace(secret, "{{secret:pin}}"))
+    (told,) = shareable_titles(split, None, [], lambda text: text.replace(secret, "{{secret:pin}}"))
     assert "correct" not in told
     many = (window(f"{number}", Box(0, 0, 90, 90), solid=False) for number in range(MOST + 3))
     assert len(as_told(frame(*many))) == MOST

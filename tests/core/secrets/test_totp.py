@@ -18,9 +18,9 @@ from holo_tasks.core.secrets.codes import AFTER, BEFORE, Codes
 from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret, check_written, names_in, parts_of, values_of
 from holo_tasks.core.secrets.totp import Totp
-from holo_tasks.core.texts.outside import defused, is_placeholder
+from holo_tasks.core.texts.outside_text import defused, is_placeholder
 from holo_tasks.loop.gesture_limits import seconds_for, secrets_in
-from holo_tasks.run.rules.redactors import tell_for
+from holo_tasks.run.rules.redactors import text_filter
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.masking.texts import TextMasker
 
@@ -178,7 +178,7 @@ async def test_a_code_on_the_screen_is_masked_only_while_it_is_secret() -> None:
 def test_trees_are_redacted_again_with_each_set_of_codes() -> None:
     clock = Clock()
     secrets = {"otp": Secret("otp", SEED, totp=True)}
-    tell = tell_for(Redaction(), values_of(secrets), Codes(secrets.values(), clock))
+    tell = text_filter(Redaction(), values_of(secrets), Codes(secrets.values(), clock))
     later = code(NOW_S + 3600)
     assert tell(later) == later
     clock.now_s += 3600

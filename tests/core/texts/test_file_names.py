@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holo_tasks.core.texts.file_names import is_meant, is_partial, safe_name
+from holo_tasks.core.texts.file_names import is_partial, matches, safe_name
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_very_long_ending_does_not_make_the_name_longer() -> None:
     ],
 )
 def test_a_pattern_matches_only_complete_files(name: str, pattern: str, *, meant: bool) -> None:
-    assert is_meant(name, pattern) is meant
+    assert matches(name, pattern) is meant
 
 
 def test_partial_downloads_are_recognized_by_their_endings() -> None:

@@ -11,9 +11,9 @@ import pytest
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.desktop.capture.screen import Picture
 from holo_tasks.desktop.capture.settle import Repaint, Settle
-from holo_tasks.desktop.capture.settled_screen import Eyes, Look
+from holo_tasks.desktop.capture.settled_screen import SettledScreen, TakenPicture
 from holo_tasks.desktop.elements.element_reader import Elements
-from holo_tasks.desktop.programs.sleeping_clients import Asleep
+from holo_tasks.desktop.programs.sleeping_clients import SleepInterval
 
 SIZE = Size(40, 30)
 BOX = Box(0, 0, 40, 30)
@@ -46,15 +46,15 @@ class Told:
 
     def ask(self) -> None: ...
 
-    def asleep(self) -> Asleep | None:
+    def asleep(self) -> SleepInterval | None:
         """Return whether programs sleep. A request for elements wakes them."""
         if self.sleeps is None:
             return None
         awake = "asks" in self.log
-        return Asleep(self.drawn[-1].at_ns if self.drawn else 0, 0.0 if awake else float("inf"))
+        return SleepInterval(self.drawn[-1].at_ns if self.drawn else 0, 0.0 if awake else float("inf"))
 
-    def look(self) -> Look:
-        eyes = Eyes(self, self, self, Settle(), self, dict, self.asleep)  # type: ignore[arg-type]
+    def look(self) -> TakenPicture:
+        eyes = SettledScreen(self, self, self, Settle(), self, dict, self.asleep)  # type: ignore[arg-type]
         return eyes.look(after_action=False, asks=lambda: self.log.append("asks"))
 
 
@@ -98,8 +98,8 @@ def test_elements_are_read_ahead_once_for_each_picture() -> None:
 
     elements = Reads()
     for early in (True, True, False):  # while the picture is awaited, while it is taken, and afterwards
-        elements.ahead(early=early)
+        elements.read_ahead(early=early)
     assert len(begun) == 1
-    elements.ahead(early=False)
-    elements.ahead(early=True)
+    elements.read_ahead(early=False)
+    elements.read_ahead(early=True)
     assert len(begun) == 3

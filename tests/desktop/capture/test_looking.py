@@ -10,7 +10,7 @@ from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import AttachedDesktop, Settle, VirtualDesktop
 from holo_tasks.desktop.capture.liveness_ping import CLIENT_MESSAGE
 from holo_tasks.desktop.capture.repaints import Repaints
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 GREEN, WHITE = (0, 255, 0), (255, 255, 255)
 SPOT = Point(150, 350)
@@ -107,7 +107,7 @@ async def test_a_screen_that_grows_is_captured_whole(x_server, resize):
 def test_a_ping_answer_is_recognized_in_every_toolkits_form(x_server, monkeypatch, toolkit):
     display, authority = x_server("Xvfb")
     monkeypatch.setenv("XAUTHORITY", str(authority))
-    repaints, link, serial = Repaints(display, lambda: None), XLink(display), 0xE0000001
+    repaints, link, serial = Repaints(display, lambda: None), XConnection(display), 0xE0000001
     words = link.atom("WM_PROTOCOLS"), link.atom("_NET_WM_PING"), serial, link.root, 0, 0
     mask = EventMask.SubstructureRedirect | getattr(EventMask, toolkit)  # Qt uses the second mask
     link.conn.core.SendEvent(False, link.root, mask, CLIENT_MESSAGE.pack(33, 32, link.root, *words))

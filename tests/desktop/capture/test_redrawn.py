@@ -5,14 +5,14 @@ from __future__ import annotations
 from PIL import Image, ImageDraw
 
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.desktop.capture.changed_pixels import SMALLEST, Redrawn, places_of
+from holo_tasks.desktop.capture.changed_pixels import SMALLEST, ChangedPixels, places_of
 from holo_tasks.desktop.capture.settle import Repaint
 
 SIZE = (640, 480)
 COLUMN = Box(100, 0, 256, 480)
 
 
-class Looks(Redrawn):
+class Looks(ChangedPixels):
     """Reads a picture instead of a screen."""
 
     def __init__(self, picture: Image.Image) -> None:

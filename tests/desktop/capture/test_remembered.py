@@ -12,11 +12,11 @@ from PIL import Image, ImageDraw
 
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.input.gestures import Click
-from holo_tasks.core.repaints.repaint_rhythm import Stir
+from holo_tasks.core.repaints.repaint_rhythm import RepaintingArea
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.screen.recheck import Aim, Arrangement, Pane, Sighting
+from holo_tasks.core.screen.recheck import InputTarget, Sighting, StackedWindow, WindowStack
 from holo_tasks.desktop.capture import recent_frames
-from holo_tasks.desktop.capture.recent_frames import AT_HAND, FEWEST, HOLD_S, NAP_S, PATIENCE_S, Remembered
+from holo_tasks.desktop.capture.recent_frames import AT_HAND, FEWEST, HOLD_S, NAP_S, PATIENCE_S, RecentFrames
 from holo_tasks.desktop.capture.screen import Picture
 
 SIZE = Size(640, 400)
@@ -31,7 +31,7 @@ def taken(text: str) -> Picture:
 
 def remembered() -> Any:
     nothing = cast("Any", SimpleNamespace())
-    return Remembered(nothing, nothing, nothing, nothing)
+    return RecentFrames(nothing, nothing, nothing, nothing)
 
 
 def until_packed(pictures: Any) -> None:
@@ -71,7 +71,7 @@ def test_memory_for_frames_is_bounded_except_for_the_newest(monkeypatch: pytest.
     assert FEWEST * 4 * size.width * size.height > RAW
 
 
-class _Watched(Remembered):
+class _Watched(RecentFrames):
     """Frames of a screen with one clock. Only sleeping advances the time."""
 
     def __init__(self, patch: pytest.MonkeyPatch, *, proven_at_s: float, hopeful_until_s: float) -> None:
@@ -79,9 +79,9 @@ class _Watched(Remembered):
         self.proven_at_s, self.hopeful_until_s = proven_at_s, hopeful_until_s
         patch.setattr(recent_frames, "time", SimpleNamespace(monotonic=lambda: self.now_s))
         gate = SimpleNamespace(sleep=self._sleep)
-        watch = SimpleNamespace(steady=self._steady, promising=self._promising, acts=self._acts)
+        watch = SimpleNamespace(steady=self._steady, likely_steady=self._likely_steady, acts=self._acts)
         super().__init__(cast("Any", None), cast("Any", SimpleNamespace(size=SIZE)), cast("Any", gate), watch)
-        self._windows = Arrangement((Pane(1, Box.whole(SIZE)),), 1)
+        self._windows = WindowStack((StackedWindow(1, Box.whole(SIZE)),), 1)
         self.number = self.keep(self._screenshot("09:41:07"))
 
     def _sleep(self, nap_s: float) -> None:
@@ -90,11 +90,11 @@ class _Watched(Remembered):
     def _acts(self) -> None:
         self.acted = True
 
-    def _steady(self, since_s: float) -> tuple[Stir, ...]:
-        return self._promising(since_s) if self.now_s >= self.proven_at_s else ()
+    def _steady(self, since_s: float) -> tuple[RepaintingArea, ...]:
+        return self._likely_steady(since_s) if self.now_s >= self.proven_at_s else ()
 
-    def _promising(self, since_s: float) -> tuple[Stir, ...]:
-        return (Stir(CLOCK),) if self.now_s <= self.hopeful_until_s else ()
+    def _likely_steady(self, since_s: float) -> tuple[RepaintingArea, ...]:
+        return (RepaintingArea(CLOCK),) if self.now_s <= self.hopeful_until_s else ()
 
     def _screenshot(self, clock: str) -> Picture:
         image = Image.new("RGB", (SIZE.width, SIZE.height), "#555555")
@@ -109,10 +109,10 @@ class _Watched(Remembered):
         pencil.text((380, 94), clock, fill="black")
         return Picture(SIZE, image.tobytes("raw", "BGRX"))
 
-    def _arranged(self, where: Aim) -> Arrangement:
+    def _arranged(self, where: InputTarget) -> WindowStack:
         return self._windows
 
-    def _sighting(self, where: Aim, windows: Arrangement) -> Sighting:
+    def _sighting(self, where: InputTarget, windows: WindowStack) -> Sighting:
         return Sighting(self._screenshot("09:41:08"), windows)
 
     def pressed(self) -> str:

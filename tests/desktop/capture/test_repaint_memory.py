@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.repaints.known_repaints import MOST_BYTES, NO_WINDOW, KnownPlace, told
+from holo_tasks.core.repaints.known_repaints import MOST_BYTES, NO_WINDOW, KnownPlace, to_text
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.core.screen.recheck import Arrangement
+from holo_tasks.core.screen.recheck import WindowStack
 from holo_tasks.desktop.capture import repaint_memory
 from holo_tasks.desktop.capture.repaint_memory import FOLDER, STALE_S, keep, load, recall, save
 
 SIZE, SCREEN, NOW_S = Size(800, 600), "c" * 32, 50.0
 CLOCK = Box(560, 136, 72, 16)
 PLACE = KnownPlace(NO_WINDOW, CLOCK, 1.0)
-TEXT = told([PLACE], SCREEN, SIZE, NOW_S)
+TEXT = to_text([PLACE], SCREEN, SIZE, NOW_S)
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ class _Server:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(repaint_memory, "arrangement", lambda _: Arrangement())
+    monkeypatch.setattr(repaint_memory, "arrangement", lambda _: WindowStack())
     return tmp_path / "home"
 
 
@@ -205,7 +205,7 @@ def test_a_process_that_learned_nothing_keeps_the_saved_areas(home: Path) -> Non
 
 
 def test_areas_are_not_saved_if_windows_moved_meanwhile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = iter([Arrangement(focus=1), Arrangement(focus=2)])
+    looks = iter([WindowStack(focus=1), WindowStack(focus=2)])
     monkeypatch.setattr(repaint_memory, "arrangement", lambda _: next(looks))
     watch: Any = _Watch()
     keep(_Server(), watch)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import pytest
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.desktop.capture.settle import Repaint, Settle, Situation, blinking, judge
+from holo_tasks.desktop.capture.settle import Repaint, ScreenTimes, Settle, blinking, judge
 
 MS = 1_000_000
 BEGAN = 1_000 * MS
@@ -14,10 +14,10 @@ WHOLE, CARET = Box(0, 0, 1280, 800), Box(500, 300, 2, 20)
 SCREEN = Size(1280, 800)
 
 
-def at(now_ms: float, *repaints: tuple[float, Box], **known: object) -> Situation:
+def at(now_ms: float, *repaints: tuple[float, Box], **known: object) -> ScreenTimes:
     drawn = tuple(Repaint(BEGAN + round(ms * MS), box) for ms, box in repaints)
     times = {name: BEGAN + round(value * MS) if name.endswith("_ns") else value for name, value in known.items()}
-    return Situation(BEGAN + round(now_ms * MS), BEGAN, SCREEN, drawn, **times)
+    return ScreenTimes(BEGAN + round(now_ms * MS), BEGAN, SCREEN, drawn, **times)
 
 
 def test_a_screen_without_repaints_is_ready_at_once():

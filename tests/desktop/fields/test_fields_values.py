@@ -18,11 +18,11 @@ from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop.fields.changed_field import Fields
 from holo_tasks.desktop.input.gate import Gate
-from holo_tasks.desktop.input.gesture_player import Hands
+from holo_tasks.desktop.input.gesture_player import GesturePlayer
 from holo_tasks.desktop.secrets.secret_store import SecretStore
 from holo_tasks.desktop.session import ipc_messages
 from holo_tasks.desktop.session.host import Host
-from holo_tasks.desktop.stop.shared_flags import Page
+from holo_tasks.desktop.stop.shared_flags import SharedFlags
 
 FIRST, SECOND = Box(0, 0, 200, 100), Box(0, 120, 200, 80)
 ONE, TWO = Box(20, 20, 120, 20), Box(20, 150, 120, 20)
@@ -81,14 +81,14 @@ class Program:
         return SimpleNamespace(picture=self.take(), settled=True)
 
 
-def hands_on(program: Any, typing: Callable[[str], None]) -> Hands:
+def hands_on(program: Any, typing: Callable[[str], None]) -> GesturePlayer:
     typist = SimpleNamespace(type=typing, forget=lambda: None)
     fields = Fields(program, program, lambda: program.window)
     idle = SimpleNamespace(events=0, last_event_ns=0)
     whole = SimpleNamespace(box=None)  # it is not bound to a monitor
     near = SimpleNamespace(client=lambda at: "")
     gate = SimpleNamespace(sleep=lambda seconds: None)  # there is no one-time code to wait for
-    return Hands(None, idle, program, typist, None, gate, SecretStore({}), fields, whole, near, None)  # type: ignore[arg-type]
+    return GesturePlayer(None, idle, program, typist, None, gate, SecretStore({}), fields, whole, near, None)  # type: ignore[arg-type]
 
 
 def typed_on(program: Program, stops_after: int | None = None) -> list[Box]:
@@ -211,7 +211,7 @@ def test_the_typing_process_reports_the_areas_whatever_error_occurred(error: Exc
 
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        host = Host(theirs, -1, Gate(Page(Page.create())), 1)
+        host = Host(theirs, -1, Gate(SharedFlags(SharedFlags.create())), 1)
         host._station = XSession()
         told = []
         for number in (1, 2):

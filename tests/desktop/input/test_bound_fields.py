@@ -39,8 +39,8 @@ class Forms:
         assert await self._until(lambda: self.told.read().get("layout") == layout)
         self.typed.clear()
         walk = walk_of(as_model(MemoryModel([])), desktop=self._desktop, recorder=MemoryRecorder())
-        walk.doors = replace(
-            walk.doors, reader=self._reader, secret_fields={"pw": ("Password",)}, typed=self.typed.extend
+        walk.services = replace(
+            walk.services, reader=self._reader, secret_fields={"pw": ("Password",)}, typed=self.typed.extend
         )
         await walk.look()
         return walk

@@ -10,7 +10,7 @@ import pytest
 import xcffib
 
 from holo_tasks.desktop.input.double_click import DISTANCE, TIME, DoubleClick, asked, numbers_in
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 EVERY = {TIME: 900, "Xft/DPI": 98304, DISTANCE: 24}
 
@@ -38,7 +38,7 @@ def test_settings_of_the_screen_extend_the_toolkits_defaults(
 ) -> None:
     display, authority = x_server("Xvfb")
     monkeypatch.setenv("XAUTHORITY", str(authority))
-    link, manager = XLink(display), XLink(display)
+    link, manager = XConnection(display), XConnection(display)
     assert asked(link) == DoubleClick()
     window = manager.conn.generate_id()
     core, kind = manager.conn.core, manager.atom("_XSETTINGS_SETTINGS")

@@ -18,14 +18,14 @@ import pytest
 
 from holo_tasks.core.errors import DesktopFailed, Killed, LimitReached, PolicyRefused
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
-from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.input.permit import Scene
 from holo_tasks.core.prompts.actions import WriteAtCall
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import Desktop, Settle, VirtualDesktop
 from holo_tasks.desktop.input import gate as gates
 from holo_tasks.desktop.stop import kill_files
-from holo_tasks.desktop.stop.shared_flags import Page
+from holo_tasks.desktop.stop.shared_flags import SharedFlags
 from holo_tasks.machine.clock import boot_s
 from holo_tasks.safety.policy import Rules
 from tests.desktop.conftest import Agent
@@ -69,8 +69,8 @@ class Served:
         self._renewing.join()
         await self.desktop.close()
 
-    async def do(self, gesture: Gesture, deadline: float | None = None, **slip: Any) -> Any:
-        return await self.desktop.do(gesture, deadline, Slip(gesture_digest(gesture), **in_time(**slip)))
+    async def do(self, gesture: Gesture, deadline: float | None = None, **input_permit: Any) -> Any:
+        return await self.desktop.do(gesture, deadline, InputPermit(gesture_digest(gesture), **in_time(**input_permit)))
 
     async def quiet(self) -> int:
         """Return the number of input events. A capture first makes sure that all have arrived."""
@@ -93,17 +93,17 @@ class Served:
             await asyncio.sleep(0.3)
         assert before < sent < before + LONG_EVENTS
 
-    async def typing(self, gesture: Gesture = LONG, **slip: Any) -> asyncio.Task[Any]:
+    async def typing(self, gesture: Gesture = LONG, **input_permit: Any) -> asyncio.Task[Any]:
         """Start a long input, and return once it is well under way."""
         before = len(self.inputs.sent())
-        task = asyncio.create_task(self.do(gesture, **in_time(600, **slip)))
+        task = asyncio.create_task(self.do(gesture, **in_time(600, **input_permit)))
         while len(self.inputs.sent()) < before + 20:
             await asyncio.sleep(0.01)
         return task
 
 
-def in_time(seconds: float = 60, **slip: Any) -> dict[str, Any]:
-    return {"expires_s": time.monotonic() + seconds, **slip}
+def in_time(seconds: float = 60, **input_permit: Any) -> dict[str, Any]:
+    return {"expires_s": time.monotonic() + seconds, **input_permit}
 
 
 async def serving(folder: Path) -> Served:
@@ -152,7 +152,7 @@ async def test_with_its_own_slip_a_gesture_is_carried_out(served: Served, gestur
 async def test_a_slip_for_another_gesture_is_refused(served: Served, other: Gesture) -> None:
     before = await served.quiet()
     with pytest.raises(PolicyRefused, match="another gesture"):
-        await served.desktop.do(Click(SPOT), slip=Slip(gesture_digest(other), **in_time()))
+        await served.desktop.do(Click(SPOT), input_permit=InputPermit(gesture_digest(other), **in_time()))
     assert await served.quiet() == before
 
 
@@ -165,23 +165,23 @@ async def test_an_expired_slip_or_one_without_an_expiry_is_refused(served: Serve
 
 
 async def test_a_slip_can_be_used_once(served: Served) -> None:
-    slip = Slip(gesture_digest(Click(SPOT)), **in_time())
-    await served.desktop.do(Click(SPOT), slip=slip)
+    input_permit = InputPermit(gesture_digest(Click(SPOT)), **in_time())
+    await served.desktop.do(Click(SPOT), input_permit=input_permit)
     before = await served.quiet()
     with pytest.raises(PolicyRefused, match="used before"):
-        await served.desktop.do(Click(SPOT), slip=slip)
+        await served.desktop.do(Click(SPOT), input_permit=input_permit)
     assert await served.quiet() == before
     await served.do(Click(SPOT))  # the same gesture with a new slip
     assert await served.quiet() > before
 
 
 async def test_a_slip_is_used_up_by_a_gesture_that_fails(served: Served) -> None:
-    slip = Slip(gesture_digest(LONG), **in_time())
+    input_permit = InputPermit(gesture_digest(LONG), **in_time())
     with pytest.raises(LimitReached):
-        await served.desktop.do(LONG, time.monotonic() + 0.3, slip)
+        await served.desktop.do(LONG, time.monotonic() + 0.3, input_permit)
     before = await served.quiet()
     with pytest.raises(PolicyRefused, match="used before"):
-        await served.desktop.do(LONG, slip=slip)
+        await served.desktop.do(LONG, input_permit=input_permit)
     assert await served.quiet() == before
 
 
@@ -202,10 +202,10 @@ async def test_a_desktop_without_a_run_needs_no_slip_but_checks_a_given_one(tmp_
     async with VirtualDesktop() as desktop:
         await desktop.do(Click(SPOT))
         with pytest.raises(PolicyRefused, match="another gesture"):
-            await desktop.do(Click(SPOT), slip=Slip(gesture_digest(Click(OTHER)), **in_time()))
+            await desktop.do(Click(SPOT), input_permit=InputPermit(gesture_digest(Click(OTHER)), **in_time()))
         with pytest.raises(PolicyRefused, match="expired"):
-            await desktop.do(Click(SPOT), slip=Slip(gesture_digest(Click(SPOT)), 0.0))
-        await desktop.do(Click(SPOT), slip=Slip(gesture_digest(Click(SPOT)), **in_time()))
+            await desktop.do(Click(SPOT), input_permit=InputPermit(gesture_digest(Click(SPOT)), 0.0))
+        await desktop.do(Click(SPOT), input_permit=InputPermit(gesture_digest(Click(SPOT)), **in_time()))
 
 
 async def test_a_press_in_the_window_of_another_program_is_not_sent(served: Served) -> None:
@@ -246,7 +246,7 @@ async def test_a_text_is_not_sent_if_its_click_leaves_the_keyboard_elsewhere(tmp
                 permit = await Rules.read({"trust": "act", **places}).permit(call, gesture, scene)
                 assert permit.allowed, permit.rule
                 with pytest.raises(PolicyRefused, match=r"permitted in .*probe_overlay.py only"):
-                    await desktop.do(gesture, slip=permit.slip(gesture, in_time()["expires_s"]))
+                    await desktop.do(gesture, input_permit=permit.input_permit(gesture, in_time()["expires_s"]))
                 await desktop.look()
                 kinds = [event.kind for event in inputs.sent()]
                 assert kinds.count("press") > before, places
@@ -279,11 +279,11 @@ async def test_a_run_that_stops_renewing_its_lease_loses_its_input_and_can_regai
 
 
 def test_a_lease_is_not_extended_by_the_machines_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Page(Page.create())
+    page = SharedFlags(SharedFlags.create())
     gate = gates.Gate(page)
     gate._served = gates.Served("run", time.monotonic(), Path())  # without the thread that watches for kill requests
     page.renew(boot_s() + 60)
-    gate.admit(Move(SPOT), Slip(gesture_digest(Move(SPOT)), time.monotonic() + 60))
+    gate.admit(Move(SPOT), InputPermit(gesture_digest(Move(SPOT)), time.monotonic() + 60))
     gate.motion()
     monkeypatch.setattr(gates, "boot_s", lambda: boot_s() + 61)
     with pytest.raises(DesktopFailed, match="did not renew its lease"):
@@ -376,7 +376,7 @@ DRIVER = """
 import asyncio, sys, threading, time
 from pathlib import Path
 from holo_tasks.core.input.gestures import Write
-from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.machine.clock import boot_s
 
@@ -390,7 +390,7 @@ async def main(folder, *app):
         threading.Thread(target=renew, daemon=True).start()
         text = Write("ab" * 2500)
         print("typing", flush=True)
-        await desktop.do(text, slip=Slip(gesture_digest(text), time.monotonic() + 600))
+        await desktop.do(text, input_permit=InputPermit(gesture_digest(text), time.monotonic() + 600))
 
 asyncio.run(main(*sys.argv[1:]))
 """

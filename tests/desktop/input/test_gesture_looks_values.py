@@ -9,7 +9,7 @@ import pytest
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.desktop.capture.settle import Repaint
 from holo_tasks.desktop.input import gesture_looks
-from holo_tasks.desktop.input.gesture_looks import BUSY_NS, Glance
+from holo_tasks.desktop.input.gesture_looks import BUSY_NS, PointChecker
 
 SIZE, AT = Size(400, 300), Point(200, 150)
 MS = 1_000_000
@@ -51,7 +51,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> Any:
     def wait(otherwise_ns: int) -> tuple[bool, int]:
         told: Any = Told(otherwise_ns)
         monkeypatch.setattr(gesture_looks, "time", told)
-        glance = Glance(told, told, told, told, told)
+        glance = PointChecker(told, told, told, told, told)
         return glance.await_answer(0, other_than=glance.around(AT)), told.now_ns
 
     return wait

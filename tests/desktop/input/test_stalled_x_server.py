@@ -20,8 +20,8 @@ from holo_tasks.desktop.input.keyboard import Keyboard
 from holo_tasks.desktop.input.typing import AHEAD, BATCH, Typist
 from holo_tasks.desktop.stop import interrupt
 from holo_tasks.desktop.stop.interrupt import EARLY_S, MOST_EARLY_S, Interrupt
-from holo_tasks.desktop.stop.shared_flags import Page
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.stop.shared_flags import SharedFlags
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 STALLED_S = 0.4
 
@@ -30,8 +30,8 @@ class Stalling(Gate):
     """A gate that suspends the X server for a while, from before the second batch of keys on."""
 
     def __init__(self, server: subprocess.Popen[bytes]) -> None:
-        file = Page.create()
-        super().__init__(Page(file))
+        file = SharedFlags.create()
+        super().__init__(SharedFlags(file))
         os.close(file)
         self._server, self.turns, self.went_on_s, self.waits = server, list[float](), 0.0, list[float]()
 
@@ -56,7 +56,7 @@ def test_a_batch_of_keys_waits_for_the_previous_one(x_server: Any, monkeypatch: 
     display, authority = x_server("Xvfb")
     monkeypatch.setenv("XAUTHORITY", str(authority))
     gate = Stalling(x_server.processes[0])
-    keyboard = Keyboard(XLink(display), gate)
+    keyboard = Keyboard(XConnection(display), gate)
     nobody: Any = None  # too few keys are sent to need a program
     with keyboard.plain():
         Typist(keyboard, nobody, nobody, gate).strike([ord("a")] * (AHEAD - BATCH))
@@ -86,8 +86,8 @@ def test_a_slow_x_server_makes_the_deadline_of_its_own_request_earlier(
 
 
 def test_a_slow_x_server_does_not_shorten_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = Page.create()
-    page = Page(file)
+    file = SharedFlags.create()
+    page = SharedFlags(file)
     os.close(file)
     gate = Gate(page)
     gate._served = Served("run", 0.0, Path("nowhere"))

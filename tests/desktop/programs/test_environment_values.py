@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from holo_tasks.desktop.programs.environment import PASSED_ON, for_ours, for_programs, kept_back
+from holo_tasks.desktop.programs.environment import PASSED_ON, for_ours, for_programs, withheld_names
 
 NEEDED = {
     "PATH": "/bin",
@@ -145,9 +145,11 @@ def test_a_random_value_counts_as_a_secret_whatever_its_name(alphabet, length):
 
 def test_withheld_variables_are_named_except_those_of_every_shell():
     everyday = ("AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "HF_TOKEN", "NPM_TOKEN", "HAI_API_KEY", "SSH_AUTH_SOCK")
-    assert kept_back(dict.fromkeys(everyday, "hunter-2-or-3")) == []
-    assert kept_back({"STATE": "Kranich-7", "PORT": "1"}, ["Kranich-7"]) == ["STATE"]
-    assert kept_back({"APP_PASSWORD": "x", "PORT": "1", "PATH": "/bin", "WAYLAND_DISPLAY": "w"}) == ["APP_PASSWORD"]
+    assert withheld_names(dict.fromkeys(everyday, "hunter-2-or-3")) == []
+    assert withheld_names({"STATE": "Kranich-7", "PORT": "1"}, ["Kranich-7"]) == ["STATE"]
+    assert withheld_names({"APP_PASSWORD": "x", "PORT": "1", "PATH": "/bin", "WAYLAND_DISPLAY": "w"}) == [
+        "APP_PASSWORD"
+    ]
 
 
 def test_keys_beyond_latin_1_can_be_typed_in_any_locale():

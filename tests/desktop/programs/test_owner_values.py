@@ -14,7 +14,7 @@ import pytest
 from holo_tasks.core.programs import may_run, runs
 from holo_tasks.desktop.programs import interpreter_scripts
 from holo_tasks.desktop.programs import window_owners as owners
-from holo_tasks.desktop.programs.interpreter_scripts import HARMLESS, Started, _first
+from holo_tasks.desktop.programs.interpreter_scripts import HARMLESS, StartedProgram, _first
 
 SLEEP = "import time; time.sleep(60)"
 
@@ -126,15 +126,15 @@ def test_a_relative_path_is_resolved_for_a_program_that_we_started(folder, runni
     ]
     for command, shown, script in cases:
         process = running(command, shown, env=env)
-        found = owners._program(process.pid, Started(process, command, folder)).script
+        found = owners._program(process.pid, StartedProgram(process, command, folder)).script
         assert found == (str(folder / script) if script else ""), command
         other = running([sys.executable, "app.py"])
-        assert owners._program(other.pid, Started(process, command, folder)).script == "", "somebody else's"
+        assert owners._program(other.pid, StartedProgram(process, command, folder)).script == "", "somebody else's"
 
 
 def test_a_reused_process_id_does_not_belong_to_the_old_process(tmp_path: Path) -> None:
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
-    started = Started(process, ["cat"], tmp_path)
+    started = StartedProgram(process, ["cat"], tmp_path)
     assert started.has_id(process.pid)
     assert not started.has_id(process.pid + 1)
     process.communicate()

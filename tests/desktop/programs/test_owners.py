@@ -19,7 +19,7 @@ from holo_tasks.core.input.gestures import Click
 from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.desktop.programs import window_owners as owners
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 APPS = Path(__file__).parent.parent.parent / "apps"
 EMPTY = Point(1190, 790)
@@ -36,7 +36,7 @@ def desktop():
 def link(desktop):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XAUTHORITY", str(desktop.authority))
-        made = XLink(desktop.display)
+        made = XConnection(desktop.display)
     yield made
     made.close()
 
@@ -187,7 +187,7 @@ async def test_without_a_window_manager_keys_may_have_no_owner(x_server, tk, tmp
     copy = tmp_path / "ledger.py"
     shutil.copy(APPS / "probe_window.py", copy)
     async with AttachedDesktop(display, app=[tk, str(copy), "Accounts", "300x200+100+100"]) as desktop:
-        link = XLink(display)
+        link = XConnection(display)
         inside, outside = Point(200, 250), Point(800, 500)
         for focus in (1, link.root):  # PointerRoot and the root window: keys go to the window under the pointer
             for at, name in ((inside, "ledger"), (outside, "")):

@@ -12,7 +12,7 @@ import pytest
 from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.machine.foreign_folder import copy_in, entries, opened
-from tests.support.walls import needs_walls
+from tests.support.sandboxes import needs_walls
 
 pytestmark = pytest.mark.desktop
 UID = 65534

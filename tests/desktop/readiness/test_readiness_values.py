@@ -18,8 +18,8 @@ from holo_tasks.desktop.capture.settle import Repaint
 from holo_tasks.desktop.readiness import process_tree, work_in_flight
 from holo_tasks.desktop.readiness.cpu_use import CpuSample, CpuUse, awake, cpu_sample
 from holo_tasks.desktop.readiness.programs import Programs
-from holo_tasks.desktop.readiness.tcp_table import NotTold, TcpSocket
-from holo_tasks.desktop.readiness.work_in_flight import CHILD, CPU, DOCUMENT, POINTER, Wait, WorkInFlight
+from holo_tasks.desktop.readiness.tcp_table import TableUnavailable, TcpSocket
+from holo_tasks.desktop.readiness.work_in_flight import CHILD, CPU, DOCUMENT, POINTER, PendingWork, WorkInFlight
 
 BUSY = "while True: pass"
 ASLEEP = "print(flush=True); input()"
@@ -181,7 +181,7 @@ class NoConnections:
 
 
 def _refused() -> Any:
-    raise NotTold("Operation not permitted")
+    raise TableUnavailable("Operation not permitted")
 
 
 @pytest.fixture
@@ -194,10 +194,10 @@ def test_a_refused_connection_query_is_reported_and_the_other_signs_count(watche
     assert watched.work.waits_for(15) is None
     assert watched.work.unseen == {"connections": "Operation not permitted"}
     watched.pointer.shown = "watch"
-    assert watched.work.waits_for(15) == Wait(POINTER, "watch")
+    assert watched.work.waits_for(15) == PendingWork(POINTER, "watch")
     watched.documents = frozenset({"page"})
     watched.pointer.shown = ""
-    assert watched.work.waits_for(15) == Wait(DOCUMENT)
+    assert watched.work.waits_for(15) == PendingWork(DOCUMENT)
     assert not watched.work.ended_ns
     watched.documents = frozenset()
     assert watched.work.waits_for(15) is None
@@ -209,7 +209,7 @@ def test_work_from_before_the_input_is_not_awaited(watched):
     watched.work.begin()
     assert watched.work.waits_for(15) is None
     watched.documents = frozenset({"page", "frame"})
-    assert watched.work.waits_for(15) == Wait(DOCUMENT)
+    assert watched.work.waits_for(15) == PendingWork(DOCUMENT)
 
 
 def test_a_process_started_by_the_input_is_awaited_once_if_it_stays(watched):
@@ -221,7 +221,7 @@ def test_a_process_started_by_the_input_is_awaited_once_if_it_stays(watched):
             found = watched.work.waits_for(15)
             while found is not None and found.kind == CPU:  # it has not fallen asleep yet
                 found = watched.work.waits_for(15)
-            assert found == (None if lasts else Wait(CHILD, "sleep"))
+            assert found == (None if lasts else PendingWork(CHILD, "sleep"))
             child.kill()
         watched.work.looked(gave_up=found)
 
@@ -243,7 +243,7 @@ def test_a_sleeping_child_is_done_and_a_grandchilds_window_is_its_own(monkeypatc
             time.sleep(0.01)
         assert watched.work.waits_for(15) is None
         monkeypatch.setattr(work_in_flight, "CHILD_S", 60.0)
-        assert watched.work.waits_for(15) == Wait(CHILD, Path(f"/proc/{shell.pid}/exe").readlink().name)
+        assert watched.work.waits_for(15) == PendingWork(CHILD, Path(f"/proc/{shell.pid}/exe").readlink().name)
         (child,) = processes.descendants(shell.pid)
         watched.clients = {child}
         assert watched.work.waits_for(15) is None

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from holo_tasks.desktop.readiness.tcp_table import HEADER, NLMSG_ERROR, NotTold, TcpTable, why_unseen
+from holo_tasks.desktop.readiness.tcp_table import HEADER, NLMSG_ERROR, TableUnavailable, TcpTable, unavailable_reason
 
 MANY = 1000
 
@@ -26,7 +26,7 @@ def server() -> Iterator[socket.socket]:
 
 @pytest.fixture
 def table() -> Iterator[TcpTable]:
-    if reason := why_unseen():
+    if reason := unavailable_reason():
         pytest.skip(f"this kernel does not list connections: {reason}")
     table = TcpTable()
     yield table
@@ -115,5 +115,5 @@ def message(kind: int, body: bytes) -> bytes:
     ],
 )
 def test_a_refused_query_is_reported(answer, reason):
-    with pytest.raises(NotTold, match=reason):
+    with pytest.raises(TableUnavailable, match=reason):
         TcpTable([Kernel(answer)]).read([os.getpid()])  # type: ignore[list-item]

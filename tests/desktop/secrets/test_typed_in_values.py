@@ -12,7 +12,7 @@ import xcffib.xproto
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.secrets import secret_windows
-from holo_tasks.desktop.secrets.secret_windows import VIEWABLE, Inside, TypedIn, between
+from holo_tasks.desktop.secrets.secret_windows import VIEWABLE, SecretWindow, SecretWindows, between
 
 HERE = Box(0, 0, 200, 100)
 
@@ -34,7 +34,7 @@ def test_a_reused_window_id_is_not_taken_for_the_closed_window(
     monkeypatch.setattr(secret_windows, "_pressed", lambda link, field: 5)
     monkeypatch.setattr(secret_windows, "client_of", lambda link, window: window)
     monkeypatch.setattr(secret_windows, "box", lambda link, window: HERE)
-    known = TypedIn(link)
+    known = SecretWindows(link)
     assert known.inside(Box(20, 20, 90, 20)).window == 5
     assert known.places() == {5: HERE}
     if seen_closed:
@@ -82,8 +82,8 @@ def test_the_window_that_draws_a_field_is_its_own_or_its_programs_top_window(
     monkeypatch.setattr(secret_windows, "client_of", lambda link, window: TOP if window == FIELD else window)
     monkeypatch.setattr(secret_windows, "active_window", lambda link: active)
     monkeypatch.setattr(secret_windows, "box", lambda link, window: PLACES[window])
-    known = TypedIn(SimpleNamespace())  # type: ignore[arg-type]
-    assert known.inside(TYPED) == Inside(window, PLACES.get(window), pid)
+    known = SecretWindows(SimpleNamespace())  # type: ignore[arg-type]
+    assert known.inside(TYPED) == SecretWindow(window, PLACES.get(window), pid)
     assert known.any == bool(window)
 
 
@@ -96,7 +96,7 @@ def test_a_hidden_window_has_no_position_until_it_returns(monkeypatch: pytest.Mo
     monkeypatch.setattr(secret_windows, "_pressed", lambda link, field: TOP)
     monkeypatch.setattr(secret_windows, "client_of", lambda link, window: window)
     monkeypatch.setattr(secret_windows, "box", lambda link, window: PLACES[window])
-    known = TypedIn(link)
+    known = SecretWindows(link)
     known.inside(TYPED)
     assert known.places() == {TOP: None}
     state[0] = VIEWABLE

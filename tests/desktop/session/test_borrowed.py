@@ -15,7 +15,7 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.desktop.session import borrowed
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 SMALL = Size(640, 480)
 needs_wayland = pytest.mark.skipif(
@@ -39,7 +39,7 @@ async def test_a_black_screen_of_another_server_is_accepted(x_server):
 async def test_an_xwayland_server_is_refused_unless_it_shows_windows(x_server, monkeypatch):
     display, authority = x_server("Xvfb", "-screen", "0", "640x480x24")
     monkeypatch.setenv("XAUTHORITY", str(authority))
-    link = XLink(display)
+    link = XConnection(display)
     assert not borrowed.is_xwayland(link)
     monkeypatch.setattr(borrowed, "_outputs", lambda link: ["XWAYLAND0"])
     with pytest.raises(DesktopFailed, match=r"belongs to Wayland \(Xwayland\).*X11 session"):
@@ -85,7 +85,7 @@ async def test_the_x_server_of_a_wayland_session_is_refused(wayland, tk):
 async def test_an_input_method_is_recognized_by_its_server_on_the_display(monkeypatch):
     async with VirtualDesktop(size=SMALL) as desktop:
         monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
-        link = XLink(desktop.display)
+        link = XConnection(desktop.display)
         assert borrowed.input_method(link, {}) == ""
         assert borrowed.input_method(link, {"XMODIFIERS": "@im=none", "DISPLAY": desktop.display}) == ""
         assert borrowed.input_method(link, {"XMODIFIERS": "@im=fcitx", "DISPLAY": ":1"}) == ""

@@ -15,12 +15,12 @@ import xcffib.xproto
 
 from holo_tasks.core.errors import PolicyRefused, SecretRefused
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
-from holo_tasks.core.input.input_permit import Slip, gesture_digest
+from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.x11 import grabs
-from holo_tasks.desktop.x11.x_connection import XLink
+from holo_tasks.desktop.x11.x_connection import XConnection
 
 APPS = Path(__file__).parent.parent.parent / "apps"
 VALUE = "Kranich-9"
@@ -86,7 +86,7 @@ async def ready(stage, until):
 
 
 async def permitted(desktop: VirtualDesktop, gesture: Gesture, owner: str) -> None:
-    await desktop.do(gesture, slip=Slip(gesture_digest(gesture), time.monotonic() + 60, owner))
+    await desktop.do(gesture, input_permit=InputPermit(gesture_digest(gesture), time.monotonic() + 60, owner))
 
 
 async def test_a_secret_is_not_typed_during_a_keyboard_grab(ready):
@@ -123,7 +123,7 @@ async def test_a_secret_is_not_typed_while_a_program_has_grabbed_its_keys(ready,
     desktop, told, grabber = ready
     if asked == "window":
         monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
-        link = XLink(desktop.display)
+        link = XConnection(desktop.display)
         asked = f"key {link.conn.core.GetInputFocus().reply().focus} 0"
         link.close()
     if asked == "xinput":
@@ -226,7 +226,7 @@ async def test_a_window_manager_that_delays_focus_causes_no_long_grab(ready):
 async def test_asking_for_the_owner_takes_the_focus_from_no_window(ready, monkeypatch):
     desktop, _, _ = ready
     monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
-    watcher, asking = XLink(desktop.display), XLink(desktop.display)
+    watcher, asking = XConnection(desktop.display), XConnection(desktop.display)
     focused = watcher.conn.core.GetInputFocus().reply().focus
     events = xcffib.xproto.EventMask.FocusChange | xcffib.xproto.EventMask.EnterWindow
     for window in (focused, watcher.root):
@@ -247,7 +247,7 @@ async def test_no_wait_happens_while_all_other_clients_are_blocked(ready, monkey
     desktop, _, grabber = ready
     assert grabber.ask("keyboard") == "0"
     monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
-    link = XLink(desktop.display)
+    link = XConnection(desktop.display)
     naps, here, sleep = [], threading.get_ident(), time.sleep
     # Other threads may sleep meanwhile.
     monkeypatch.setattr(grabs.time, "sleep", lambda s: naps.append(s) if threading.get_ident() == here else sleep(s))

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.desktop.x11.opengl import likely, wanted
+from holo_tasks.desktop.x11.opengl import likely, opengl_enabled
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,13 @@ from holo_tasks.desktop.x11.opengl import likely, wanted
     ],
 )
 def test_the_option_overrides_the_variable(given, word, means):
-    assert wanted(given, {"HOLO_OPENGL": word}) is means
-    assert wanted(given, {}) is given
+    assert opengl_enabled(given, {"HOLO_OPENGL": word}) is means
+    assert opengl_enabled(given, {}) is given
 
 
 def test_an_invalid_value_of_the_variable_is_refused():
     with pytest.raises(InvalidUsage, match="HOLO_OPENGL is 1, 0 or auto, not 'maybe'"):
-        wanted(None, {"HOLO_OPENGL": "maybe"})
+        opengl_enabled(None, {"HOLO_OPENGL": "maybe"})
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from holo_tasks.core.screen.frame import OnScreen
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.x11.stacking import between
-from holo_tasks.safety.masking.places import Owned, OwnedWindows
+from holo_tasks.safety.masking.places import WindowRule, WindowRules
 from holo_tasks.safety.redaction import Painter
 
 APPS = Path(__file__).parent.parent.parent / "apps"
@@ -60,7 +60,7 @@ async def test_a_window_is_masked_wherever_it_is_moved(desktop, tk, tmp_path) ->
             started.append(subprocess.Popen([tk, script, "The same title", geometry], env=env))
             while len(await desktop.windows()) < len(started):
                 await asyncio.sleep(0.02)
-        painter = Painter([OwnedWindows([Owned((str(vault),))])])
+        painter = Painter([WindowRules([WindowRule((str(vault),))])])
         (masked,) = [each for each in await desktop.windows() if each.box.left < 400]
         for left, top in ((None, None), (250, 150), (600, 450)):
             if left is not None:

@@ -17,10 +17,10 @@ def between_gestures(gate):
     gate.event = gate.motion = gate.turn = gate.check
     admit = gate.admit
 
-    def only_then(self, gesture, slip):
+    def only_then(self, gesture, input_permit):
         if self._page.latched:
             raise sys.modules[GATE].Killed("The kill switch was used.")
-        admit(self, gesture, slip)
+        admit(self, gesture, input_permit)
 
     gate.admit = only_then
 

@@ -31,7 +31,7 @@ FLOW_POINTS = {
     "settle": f"{LEDGER}.settle",
     "void": f"{LEDGER}.void",
     "finish": f"{LEDGER}.finish",
-    "disregard": f"{LEDGER}.disregard",
+    "disregard": f"{LEDGER}.delete_intents",
     "release": f"{LEDGER}._release",
     "file": f"{ITEMS}.file",
     "unlist": f"{ITEMS}.settle",

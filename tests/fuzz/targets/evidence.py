@@ -27,7 +27,7 @@ from holo_tasks.audit import resume
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.export import write_runs, write_steps
 from holo_tasks.audit.keys import SigningKey, existing_key, key_path
-from holo_tasks.audit.many_runs import gather
+from holo_tasks.audit.many_runs import read_traces
 from holo_tasks.audit.pages.gesture_marks import Ring
 from holo_tasks.audit.pages.index import as_json, row_of, write_index
 from holo_tasks.audit.pages.report import write_report
@@ -128,7 +128,7 @@ def _told(data: bytes) -> object:
         shutil.copytree(_folder() / "run-1" / "frames", folder / "frames")
     (folder / "events.jsonl").write_bytes(data)
     page = write_report(folder, _folder() / "report.html").read_text("utf-8")
-    runs = list(gather(str(top)))
+    runs = list(read_traces(str(top)))
     check(len(runs) == 1, "a trace is not listed")
     rows = [row_of(run) for run in runs]
     json.dumps(as_json(rows)).encode()

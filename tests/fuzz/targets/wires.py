@@ -30,7 +30,7 @@ from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop.session import ipc_messages
 from holo_tasks.desktop.session.child import Child
 from holo_tasks.desktop.stop import kill_files
-from holo_tasks.live_view.door import Door
+from holo_tasks.live_view.access import ViewAccess
 from holo_tasks.live_view.rfb import LONGEST, NotRfb, Viewer
 from holo_tasks.live_view.site import Site
 from tests.fuzz.target import Defect, Target, check
@@ -81,8 +81,8 @@ def _conversation() -> st.SearchStrategy[bytes]:
 
 
 @functools.cache
-def _door() -> Door:
-    return Door("127.0.0.1", "use-token-of-a-desktop", "watch-token-of-a-desktop")
+def _door() -> ViewAccess:
+    return ViewAccess("127.0.0.1", "use-token-of-a-desktop", "watch-token-of-a-desktop")
 
 
 @functools.cache

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agents
 from holo_tasks import InvalidUsage, Killed, Seat, pursue, seat, subgoal
 from holo_tasks.run.desktops import seat as seats_module
-from holo_tasks.run.items.business_item import Books
+from holo_tasks.run.items.business_item import ItemRecords
 from holo_tasks.safety.database.store import Store
 from holo_tasks.safety.records import ledger as ledgers
 from holo_tasks.safety.records.ledger import CLAIMS
@@ -64,7 +64,7 @@ async def test_seats_limit_the_holders_and_the_others_wait() -> None:
 
     await asyncio.gather(*(work() for _ in range(5)))
     assert most == 2
-    store = Books.here().ledger.store
+    store = ItemRecords.here().ledger.store
     assert Seats(store).all() == [SeatsTaken("SAP login", 2, 0)]
     async with seat(Seat("SAP login", 2)):
         assert Seats(store).all() == [SeatsTaken("SAP login", 2, 1)]
@@ -107,7 +107,7 @@ async def test_an_item_that_loses_its_seat_stops_and_the_others_go_on(tmp_path: 
             await asyncio.sleep(60)  # the item is stopped here
             return str(await pursue("Press OK."))
 
-    store, shop, told = Books.here().ledger.store, Shop(), {}
+    store, shop, told = ItemRecords.here().ledger.store, Shop(), {}
 
     async def whole() -> None:
         async with agents(model, shop.start, tmp_path, desktops=2, profile=PROFILE) as opened:
@@ -157,4 +157,4 @@ async def test_open_desktops_are_limited_by_the_seats(tmp_path: Path, monkeypatc
         assert await whole() == ["done"] * 4
     assert most == 2
     assert up == []
-    assert Seats(Books.here().ledger.store).all() == [SeatsTaken("SAP login", 2, 0)]
+    assert Seats(ItemRecords.here().ledger.store).all() == [SeatsTaken("SAP login", 2, 0)]

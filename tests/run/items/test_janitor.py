@@ -15,10 +15,10 @@ import pytest
 from holo_tasks import NOT_DONE, NotDone, WorkList, step
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.session import leftovers
-from holo_tasks.run.items.business_item import Books
+from holo_tasks.run.items.business_item import ItemRecords
 from holo_tasks.safety.records.run_list import RunBook
 from holo_tasks.safety.records.seats import Seats, SeatsTaken
-from holo_tasks.safety.records.work_items import Counts
+from holo_tasks.safety.records.work_items import QueueCounts
 from janitor import janitor
 from tests.support import warm
 from tests.support.prefect_api import PrefectAPI
@@ -92,19 +92,19 @@ async def test_the_items_seat_and_run_of_a_killed_worker_are_released(prefect: s
     held = await payments.find("R-1")
     assert held is not None
     assert held.state == "taken"
-    api, store = PrefectAPI(prefect), Books.here().ledger.store
+    api, store = PrefectAPI(prefect), ItemRecords.here().ledger.store
     assert api.flow_run(held.flow_run_id)["state"]["type"] == "RUNNING"
     assert await cleared() == {"items": 1, "seats": 1, "flow_runs": (held.flow_run_id,)}
     assert api.flow_run(held.flow_run_id)["state"]["type"] == "CRASHED"
     assert Seats(store).all() == [SeatsTaken("bank", 1, 0)]
     assert [one.result async for one in payments.map(paying)] == ["R-1", "R-2"]
-    assert await payments.counts() == Counts(done=3)
+    assert await payments.counts() == QueueCounts(done=3)
     assert (tmp_path / "paid").read_text().split() == ["R-0", "R-1", "R-2"]
     assert await cleared() == {}
 
 
 async def test_an_open_run_without_a_process_is_marked_interrupted(prefect: str) -> None:
-    book = RunBook(Books.here().ledger.store)
+    book = RunBook(ItemRecords.here().ledger.store)
     book.began("r-1", title="t", model="m", limit_micro=None, trace="t", flow_run_id="")
     assert await cleared() == {"runs": ("r-1",)}
     assert book.latest(1)[0].status == "interrupted"

@@ -19,7 +19,7 @@ from holo_tasks.cli.run_command.settings import GOAL, Settings
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, TokenConflict
 from holo_tasks.run.items.work_identity import work_of
 from holo_tasks.safety.database.store import store_at
-from holo_tasks.safety.records.ledger import WORKS, Ledger, Work
+from holo_tasks.safety.records.ledger import WORKS, Ledger, WorkIdentity
 from tests.support.agents import agent
 from tests.support.interruptions import BABBLE, World
 from tests.support.long import few
@@ -218,7 +218,7 @@ def test_a_file_in_a_package_is_identified_by_its_dotted_name(
 def test_a_run_of_the_command_line_is_not_a_sub_goal_of_the_same_name(tmp_path: Path) -> None:
     ledger = Ledger(store_at(tmp_path))
     work = Settings.work.fget(None)  # type: ignore[attr-defined]
-    with ledger.claim("T", GOAL, Work("flow:run")) as claim:
+    with ledger.claim("T", GOAL, WorkIdentity("flow:run")) as claim:
         ledger.finish(claim, "x", "{}", "")
     with pytest.raises(TokenConflict), ledger.claim("T", GOAL, work):
         pass

@@ -18,7 +18,7 @@ from holo_tasks.cli.run_command import flow as run_flow
 from holo_tasks.cli.run_command.settings import Settings
 from holo_tasks.core.errors import DatabaseAway, StoreLost, Unavailable
 from holo_tasks.models.profile import profile_for
-from holo_tasks.run.prefect_edge.unreported_runs import tell_untold
+from holo_tasks.run.prefect_edge.unreported_runs import report_noted
 from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.records.budgets import Budgets
 from holo_tasks.safety.records.run_list import RunBook
@@ -165,7 +165,7 @@ async def test_a_flow_run_that_could_not_begin_is_resumed_or_ended(
         else:
             with pytest.raises(Unavailable):
                 await run_flow.run_goal(settings, world.desktop)
-            assert "ended as Unavailable" in " ".join(await tell_untold(home))
+            assert "ended as Unavailable" in " ".join(await report_noted(home))
     async with get_client() as client:
         found = await client.read_flow_runs(flow_run_filter=FlowRunFilter(name=FlowRunFilterName(any_=[goal])))
     assert [one.state and one.state.name for one in found] == ["Completed" if comes_back else "Unavailable"]

@@ -15,11 +15,11 @@ from holo_tasks.core.screen.remote_screen import Rdp, Vnc, clients_name, untypab
 from holo_tasks.core.screen.states import Window
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop import Settle
-from holo_tasks.desktop.programs.wanted_program import Wanted
+from holo_tasks.desktop.programs.app_setting import AppSetting
 from holo_tasks.desktop.secrets.secret_binding import Binding
 from holo_tasks.run.rules.remote_screen_rules import check_remote_rules
 from holo_tasks.safety.confirm import Confirm
-from holo_tasks.safety.masking.places import Owned
+from holo_tasks.safety.masking.places import WindowRule
 from holo_tasks.safety.masking.settings import Redaction, Windows
 from holo_tasks.safety.policy import Rules
 from holo_tasks.vision.state_recognizer import _shows_window
@@ -55,7 +55,7 @@ async def test_window_rules_do_not_fail_open() -> None:
 
 def test_window_masks_treat_a_viewer_as_any_program() -> None:
     assert may_run(VIEWER, ("keepass",))
-    assert Owned(("keepass",), title="Vault").takes(VIEWER)
+    assert WindowRule(("keepass",), title="Vault").takes(VIEWER)
     assert _shows_window(FRAME, Window(title="Login*")) is None
     assert _shows_window(FRAME, Window(program="xtigervncviewer")) is True
 
@@ -108,13 +108,13 @@ def test_a_remote_screen_is_parsed_or_refused(monkeypatch: pytest.MonkeyPatch) -
             wrong()
     assert untypable("aä\n€b€") == "ä€"
     assert clients_name(["/usr/bin/xfreerdp", "/v:erp"]) == "xfreerdp"
-    assert Wanted.of("xtigervncviewer lab:1", {}, alone=True).far == "xtigervncviewer"
-    assert Wanted.of("xterm", {}, alone=True).far == ""
+    assert AppSetting.of("xtigervncviewer lab:1", {}, alone=True).far == "xtigervncviewer"
+    assert AppSetting.of("xterm", {}, alone=True).far == ""
     patient = Settle(patience_s=30.0)
-    far, near = (Wanted.of(app, {}, alone=True).settle(patient) for app in ("xtigervncviewer lab:1", "xterm"))
+    far, near = (AppSetting.of(app, {}, alone=True).settle(patient) for app in ("xtigervncviewer lab:1", "xterm"))
     assert (far.patience_s, near) == (30.0, patient)
     assert far.quiet_s > near.quiet_s
     with pytest.raises(InvalidUsage, match="Leave them out"):
-        Wanted.of(told, {}, alone=False)
+        AppSetting.of(told, {}, alone=False)
     with pytest.raises(InvalidUsage, match="not this machine"):
-        Wanted.of(Vnc("192.0.2.7"), {"HOLO_LOCAL_ONLY": "1"}, alone=True)
+        AppSetting.of(Vnc("192.0.2.7"), {"HOLO_LOCAL_ONLY": "1"}, alone=True)

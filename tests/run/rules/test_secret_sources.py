@@ -24,7 +24,7 @@ from holo_tasks.prefect_server.temporary import TemporaryServer
 from holo_tasks.run.prefect_edge.final_states import failed_state
 from holo_tasks.run.rules.secret_sources import SecretSpec, resolved
 from holo_tasks.safety import scrubbing
-from holo_tasks.safety.scrubbing import hushing
+from holo_tasks.safety.scrubbing import secrets_registered
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +157,9 @@ def test_programs_keep_essential_variables() -> None:
 def test_the_output_hides_values_and_changes_no_other_field(capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.dumps({"status": "the status", "n": 123})
     done = Outcome("answered", 0, answer, 1, 0, "/answered/status", "status", "answered")
-    with hushing(Scrubber([Secret(f"s{n}", value) for n, value in enumerate(("status", "answered", "123"))])):
+    with secrets_registered(
+        Scrubber([Secret(f"s{n}", value) for n, value in enumerate(("status", "answered", "123"))])
+    ):
         assert run_command._print_outcome(done, as_json=True) == 0
     told = capsys.readouterr()
     assert json.loads(told.out) == {
@@ -256,6 +258,6 @@ def test_a_failed_state_hides_values_of_custom_errors() -> None:
         def __str__(self) -> str:
             return "Kranich"
 
-    with hushing(Scrubber([Secret("a", "Kranich")])):
+    with secrets_registered(Scrubber([Secret("a", "Kranich")])):
         state = failed_state(Stubborn("x"))
     assert "Kranich" not in f"{state.message}{state.data}"

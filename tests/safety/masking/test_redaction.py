@@ -21,7 +21,7 @@ from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.run.desktops.lazy_desktop import LazyDesktop
 from holo_tasks.run.rules.redactors import redactor_for
 from holo_tasks.safety.masking import patterns
-from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows, visible
+from holo_tasks.safety.masking.places import FixedRegions, WindowRule, WindowRules, visible
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.masking.texts import TextMasker
 from holo_tasks.safety.masking.wireframe import Wireframe
@@ -72,17 +72,17 @@ def shown(*windows: tuple[Owner, Box, bool]) -> Frame:
     return replace(FRAME, windows=tuple(OnScreen(box, (owner,), solid) for owner, box, solid in windows))
 
 
-async def masks(frame: Frame, *rules: Owned) -> set[Box]:
-    return {mask.box for mask in await OwnedWindows(rules or (Owned(("vault",)),)).masks(frame)}
+async def masks(frame: Frame, *rules: WindowRule) -> set[Box]:
+    return {mask.box for mask in await WindowRules(rules or (WindowRule(("vault",)),)).masks(frame)}
 
 
 async def test_a_window_is_masked_by_its_program_and_not_its_title() -> None:
     liar = replace(EDITOR, title="vault")
     frame = shown((VAULT, Box(0, 0, 10, 10), True), (liar, Box(20, 0, 10, 10), True))
     assert await masks(frame) == {Box(0, 0, 10, 10)}
-    assert await masks(frame, Owned(("/usr/*/vau?t",))) == {Box(0, 0, 10, 10)}
-    assert await masks(frame, Owned(("/usr/bin/vault",), title="^priv")) == {Box(0, 0, 10, 10)}
-    assert await masks(frame, Owned(("/usr/bin/vault",), title="public")) == set()
+    assert await masks(frame, WindowRule(("/usr/*/vau?t",))) == {Box(0, 0, 10, 10)}
+    assert await masks(frame, WindowRule(("/usr/bin/vault",), title="^priv")) == {Box(0, 0, 10, 10)}
+    assert await masks(frame, WindowRule(("/usr/bin/vault",), title="public")) == set()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ async def test_a_window_is_masked_by_its_program_and_not_its_title() -> None:
 )
 def test_a_window_of_a_possible_program_is_masked(program: str, masked: bool) -> None:
     owner = Owner("/usr/bin/python3", said=("app.py", "file"))
-    assert Owned((program,)).takes(owner) is masked
+    assert WindowRule((program,)).takes(owner) is masked
     assert not runs(owner, (program,))
 
 
@@ -106,7 +106,7 @@ async def test_an_endless_pattern_blocks_only_its_frame(
     reader = CellReader()
     reader.shades = {80: "a" * 90 + "b"}
     for painter, seen in (
-        (Painter([OwnedWindows([Owned(("vault",), title=ENDLESS)])]), frame),
+        (Painter([WindowRules([WindowRule(("vault",), title=ENDLESS)])]), frame),
         (Painter([], [TextMasker(reader, kinds=(), patterns={"endless": ENDLESS})]), cells(80)),
     ):
         redacting = asyncio.create_task(painter.redact(seen))
@@ -121,7 +121,7 @@ async def test_an_endless_pattern_blocks_only_its_frame(
 
 async def test_only_the_beginning_of_a_long_title_is_matched() -> None:
     long = replace(VAULT, title="Private" + " x" * 5_000_000)
-    assert await masks(shown((long, Box(0, 0, 10, 10), True)), Owned(("vault",), title="^private")) == {
+    assert await masks(shown((long, Box(0, 0, 10, 10), True)), WindowRule(("vault",), title="^private")) == {
         Box(0, 0, 10, 10)
     }
 

@@ -317,12 +317,12 @@ class TestAServerThatFails:
         ours, theirs = socket.socketpair()
 
         def wait_in_vain() -> None:
-            with database_time_limit.Watch("the same", 0.1) as watch:
+            with database_time_limit.TransactionDeadline("the same", 0.1) as watch:
                 watch.watch_connection(ours.fileno())
                 ours.settimeout(20)
                 assert ours.recv(1) == b""
 
-        with ours, theirs, database_time_limit.Watch("another", 30.0) as longer:
+        with ours, theirs, database_time_limit.TransactionDeadline("another", 30.0) as longer:
             longer.watch_connection(theirs.fileno())
             if (forked := os.fork()) == 0:
                 try:
@@ -334,7 +334,7 @@ class TestAServerThatFails:
             ended = os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1])
             assert ended == 0, (tmp_path / "said").read_text()
         ours, theirs = socket.socketpair()
-        with ours, theirs, database_time_limit.Watch("another", 30.0) as longer:
+        with ours, theirs, database_time_limit.TransactionDeadline("another", 30.0) as longer:
             longer.watch_connection(theirs.fileno())
             wait_in_vain()
 

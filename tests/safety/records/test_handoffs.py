@@ -78,7 +78,7 @@ def test_a_hand_off_without_a_waiting_run_is_lost(store: Store, handoffs: Handof
         now_s = store.now_s(db)
     change(store, heard_s=now_s - GONE_S - 1)
     assert handoffs.find(id).lost
-    handoffs.hear(id)
+    handoffs.renew_wait(id)
     assert not handoffs.find(id).lost
 
 

@@ -8,14 +8,14 @@ import pytest
 import sqlalchemy as sa
 
 from holo_tasks.safety.database import schema
-from holo_tasks.safety.records.items import ALONE, Item, Items, Within
+from holo_tasks.safety.records.items import ALONE, Item, Items, NestedItems
 from tests.support.postgres import EVERY_DATABASE
 from tests.support.spending import open_store
 
 OUTSIDE: dict[str, Any] = {"status": "limit", "trace": "t", "flow_run_id": "f"}
 
 
-def failed(items: Items, goal: str, reason: str = "spent", within: Within = ALONE) -> None:
+def failed(items: Items, goal: str, reason: str = "spent", within: NestedItems = ALONE) -> None:
     items.file("INV-1", goal, reason=reason, how={"goal": goal}, within=within, **OUTSIDE)
 
 
@@ -42,15 +42,15 @@ def test_nested_goals_have_one_item_with_the_inner_way_to_finish(store_url: str)
     items = Items(open_store(store_url))
     for attempt in (1, 2):
         failed(items, "file flag")
-        failed(items, "enter", within=Within({"file flag"}, "file flag"))
-        failed(items, "audit", within=Within({"enter"}, "enter"))
+        failed(items, "enter", within=NestedItems({"file flag"}, "file flag"))
+        failed(items, "audit", within=NestedItems({"enter"}, "enter"))
         assert listed(items) == [("audit", "spent", attempt, "file flag")]
 
 
 def test_an_outer_failure_replaces_the_item_of_an_inner_goal(store_url: str) -> None:
     items = Items(open_store(store_url))
     failed(items, "look up")
-    failed(items, "audit", "nothing helps", Within({"look up"}))
+    failed(items, "audit", "nothing helps", NestedItems({"look up"}))
     assert listed(items) == [("audit", "nothing helps", 2, "audit")]
 
 
@@ -58,10 +58,10 @@ def test_a_late_item_replaces_the_inner_one_unless_it_failed_again(store_url: st
     items = Items(open_store(store_url))
     item = Item("INV-1", "audit", reason="noted", how={"goal": "audit"}, attempts=1, at="2026-01-01", **OUTSIDE)
     failed(items, "file flag")
-    assert items.file_late(item, Within({"file flag"}, "file flag"))
+    assert items.file_late(item, NestedItems({"file flag"}, "file flag"))
     assert listed(items) == [("audit", "noted", 1, "file flag")]
     failed(items, "file flag")
-    assert not items.file_late(item, Within({"file flag"}, "file flag"))
+    assert not items.file_late(item, NestedItems({"file flag"}, "file flag"))
     assert [goal for goal, *_ in listed(items)] == ["audit", "file flag"]
 
 

@@ -18,7 +18,7 @@ from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.core.secrets.codes import Codes
 from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret
-from holo_tasks.core.texts.outside import strings_in
+from holo_tasks.core.texts.outside_text import strings_in
 from holo_tasks.models.profile import profile_for
 from holo_tasks.run.items.stored_results import stored
 from holo_tasks.safety import scrubbing
@@ -26,7 +26,7 @@ from holo_tasks.safety.database.store import Store
 from holo_tasks.safety.records.kill_requests import Kills
 from holo_tasks.safety.records.run_list import RunBook
 from holo_tasks.safety.scrubbed_model import FREE_TEXT, UNCHANGED, ScrubbedRecorder, scrubbed
-from holo_tasks.safety.scrubbing import Hidden, check_open, hush_error, hush_logs, hushed, hushing
+from holo_tasks.safety.scrubbing import HiddenError, check_open, scrub_error, scrub_logs, scrub_text, secrets_registered
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, called, walk_of, work, wrote
@@ -42,7 +42,7 @@ async def test_an_echoed_value_is_typed_by_name_and_never_sent_or_stored() -> No
     assert (await work(walk)).text == "{{secret:crane}}"
     (intended,) = recorder.of("action")
     assert intended.gesture["text"] == "{{secret:crane}}"
-    assert not SCRUBBER.finds(str(recorder.events) + str(client.bodies))
+    assert not SCRUBBER.may_hold(str(recorder.events) + str(client.bodies))
 
 
 def texts_in(messages: list[dict[str, Any]]) -> list[str]:
@@ -81,14 +81,14 @@ async def test_only_names_written_by_the_model_count_as_secrets(
     await work(walk)
     assert [gesture.text for gesture in desktop.gestures] == ([typed] if typed else [])
     assert refused in str(client.bodies[1]["messages"])
-    assert not any(map(SHORT.finds, texts_in(client.bodies[1]["messages"])))
-    assert not any(SHORT.finds(event.model_dump_json()) for event in recorder.of("action") + recorder.of("reply"))
+    assert not any(map(SHORT.may_hold, texts_in(client.bodies[1]["messages"])))
+    assert not any(SHORT.may_hold(event.model_dump_json()) for event in recorder.of("action") + recorder.of("reply"))
 
 
 async def test_a_value_written_by_the_model_is_not_a_named_secret() -> None:
     client = MemoryModel([wrote(step("write", content="admin")), wrote(step("answer", content=""))])
     walk = walk_of(scrubbed(as_model(client), SHORT), desktop=(desktop := PaintedDesktop()))
-    walk.doors = replace(walk.doors, secret_fields={"pw": ("Password",)})
+    walk.services = replace(walk.services, secret_fields={"pw": ("Password",)})
     await work(walk)
     assert [gesture.text for gesture in desktop.gestures] == ["{{secret:pw}}"]
 
@@ -96,7 +96,7 @@ async def test_a_value_written_by_the_model_is_not_a_named_secret() -> None:
 async def test_tasks_and_endpoint_errors_are_scrubbed() -> None:
     client = MemoryModel([ModelFailed(f"it said {VALUE}")])
     walk = walk_of(scrubbed(as_model(client), SCRUBBER), transcript=Transcript(f"Sign on with {VALUE}"))
-    with hushing(SCRUBBER), pytest.raises(ModelFailed, match=r"it said \{\{secret:crane\}\}"):
+    with secrets_registered(SCRUBBER), pytest.raises(ModelFailed, match=r"it said \{\{secret:crane\}\}"):
         await work(walk)
     assert "Sign on with {{secret:crane}}" in str(client.bodies)
 
@@ -112,25 +112,25 @@ def test_errors_and_their_causes_are_scrubbed() -> None:
         def __str__(self) -> str:
             return VALUE
 
-    with hushing(SCRUBBER):
+    with secrets_registered(SCRUBBER):
         error = LimitReached(f"at {VALUE}", limit="max_steps")
         error.__cause__ = ValueError(VALUE)
         error.__cause__.__context__ = Stubborn()
-        assert hush_error(error) is error
-        assert not SCRUBBER.finds(f"{error}{error.__cause__!r}{error.__cause__.__context__}")
-        hidden = hush_error(Stubborn())
-        assert isinstance(hidden, Hidden)
+        assert scrub_error(error) is error
+        assert not SCRUBBER.may_hold(f"{error}{error.__cause__!r}{error.__cause__.__context__}")
+        hidden = scrub_error(Stubborn())
+        assert isinstance(hidden, HiddenError)
         assert str(hidden) == "Stubborn: {{secret:crane}}"
-    assert hushed(VALUE) == VALUE, "only while it is in use"
+    assert scrub_text(VALUE) == VALUE, "only while it is in use"
 
 
 def test_log_records_and_tracebacks_are_scrubbed() -> None:
-    hush_logs()
+    scrub_logs()
     heard = io.StringIO()
     logger, handler = logging.getLogger("a logger of somebody else"), logging.StreamHandler(heard)
     logger.addHandler(handler)
     try:
-        with hushing(SCRUBBER):
+        with secrets_registered(SCRUBBER):
             logger.warning("it is %s, %d %%", VALUE, 7)
             logger.error("gone wrong", exc_info=ValueError(VALUE))
             logger.warning("nothing of %s", "that")
@@ -142,7 +142,7 @@ def test_log_records_and_tracebacks_are_scrubbed() -> None:
 
 def test_the_shared_database_is_scrubbed(tmp_path: Path) -> None:
     book = RunBook(Store(f"sqlite:///{tmp_path / 'holo.db'}"))
-    with hushing(SCRUBBER):
+    with secrets_registered(SCRUBBER):
         book.began("r", title=VALUE, model="m", limit_micro=None, trace="t", flow_run_id="")
         book.ended("r", status="invalid", reason=f"about {VALUE}", steps=1, spent_micro=0)
     data = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -230,7 +230,7 @@ def test_rows_are_found_regardless_of_secrets(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'holo.db'}")
     book, kills = RunBook(store), Kills(store)
     asked = kills.ask("run-abcd", "no more")  # by a process that knows no secret
-    with hushing(Scrubber([Secret("x", "abcd"), Secret("y", "answered")])):
+    with secrets_registered(Scrubber([Secret("x", "abcd"), Secret("y", "answered")])):
         assert kills.asked("run-abcd", [], 0.0) is not None
         book.began("run-abcd", title="abcd", model="abcd", limit_micro=None, trace="file:///abcd", flow_run_id="abcd")
         book.ended("run-abcd", status="answered", reason="abcd", steps=1, spent_micro=0)
@@ -253,7 +253,7 @@ def test_rows_are_found_regardless_of_secrets(tmp_path: Path) -> None:
 )
 def test_a_stored_result_is_scrubbed_if_it_stays_valid(returns: Any, result: Any, kept: Any) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(returns)
-    with hushing(Scrubber([Secret("s", "user"), Secret("n", "123")])):
+    with secrets_registered(Scrubber([Secret("s", "user"), Secret("n", "123")])):
         text, found = stored(adapter, result)
     assert found == kept
     assert adapter.validate_json(text) == kept
@@ -264,12 +264,12 @@ def test_a_wrong_log_call_raises_nothing_and_reveals_nothing(capsys: pytest.Capt
         def __str__(self) -> str:
             raise RuntimeError(VALUE)
 
-    hush_logs()
+    scrub_logs()
     heard = io.StringIO()
     logger, handler = logging.getLogger("a careless logger"), logging.StreamHandler(heard)
     logger.addHandler(handler)
     try:
-        with hushing(SCRUBBER):
+        with secrets_registered(SCRUBBER):
             logger.warning("%d", VALUE)
             logger.warning("%s", Broken())
             logger.warning(Broken())
@@ -277,15 +277,15 @@ def test_a_wrong_log_call_raises_nothing_and_reveals_nothing(capsys: pytest.Capt
     finally:
         logger.removeHandler(handler)
     said = heard.getvalue() + capsys.readouterr().err
-    assert not SCRUBBER.finds(said)
+    assert not SCRUBBER.may_hold(said)
     assert "cannot be logged (TypeError" in said
     assert 'File "{{secret:crane}}"' in said
 
 
 def test_nothing_is_scrubbed_until_a_code_arrives() -> None:
     codes = Codes()
-    with hushing(Scrubber([], codes)):
-        assert hushed("It is 418203.") == "It is 418203."
+    with secrets_registered(Scrubber([], codes)):
+        assert scrub_text("It is 418203.") == "It is 418203."
         codes.learn("by mail", "418203")
-        assert hushed("It is 418203.") == "It is [secret by mail, a code]."
+        assert scrub_text("It is 418203.") == "It is [secret by mail, a code]."
     assert scrubbing._known == ()

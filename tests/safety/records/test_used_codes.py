@@ -91,8 +91,8 @@ async def test_the_typed_code_is_the_reserved_one(prefect: str, tmp_path: Path) 
     with ScriptedModel(replies) as model:
         async with agent(model, desktop, tmp_path, secrets=secrets) as run:
             await pursue("Type the code {{totp:otp}}.")
-            (slip,) = (slip for slip in desktop.slips if slip is not None)
-            ((name, window),) = slip.codes
+            (input_permit,) = (input_permit for input_permit in desktop.slips if input_permit is not None)
+            ((name, window),) = input_permit.codes
             assert name == "otp"
             assert run.outside.one_time is not None
             assert not run.outside.one_time._reserve(OTP, window), "it is used up"  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from holo_tasks.core.errors import Killed, TokenConflict
 from holo_tasks.safety.database.store import Store
 from holo_tasks.safety.records import ledger as ledgers
 from holo_tasks.safety.records.ledger import CLAIMS, Claim, Ledger
-from holo_tasks.safety.records.work_items import GOAL, WORK_ITEMS, Counts, NewItem, Taken, WorkItems
+from holo_tasks.safety.records.work_items import GOAL, WORK_ITEMS, NewItem, QueueCounts, TakenItem, WorkItems
 from tests.support import warm
 from tests.support.command_line import until
 from tests.support.spending import open_store
@@ -49,7 +49,7 @@ def filled(url: str, *items: NewItem) -> tuple[Store, WorkItems]:
     return store, work
 
 
-def taken(work: WorkItems, claim: Claim) -> Taken:
+def taken(work: WorkItems, claim: Claim) -> TakenItem:
     item = work.take("reports", claim)
     assert item is not None
     return item
@@ -99,7 +99,7 @@ def test_an_item_goes_to_one_of_many_concurrent_workers(store_url: str) -> None:
     for one in workers:
         one.join()
     assert sorted(had, key=int) == [str(number) for number in range(40)]
-    assert work.counts("reports") == Counts(done=40)
+    assert work.counts("reports") == QueueCounts(done=40)
 
 
 def test_a_failed_try_is_repeated_after_a_pause_up_to_the_limit(store_url: str) -> None:
@@ -107,14 +107,14 @@ def test_a_failed_try_is_repeated_after_a_pause_up_to_the_limit(store_url: str) 
     with worker(store) as claim:
         assert work.tried(taken(work, claim), "desktop_failed", "The screen is gone.", 600.0) == "ready"
         assert work.take("reports", claim) is None
-        assert work.counts("reports") == Counts(waiting=1)
+        assert work.counts("reports") == QueueCounts(waiting=1)
         with store.transaction() as db:  # as if the clock was set back: longer than any pause
             db.execute(sa.update(WORK_ITEMS).values(not_before_s=store.now_s(db) + 86_400))
         assert work.tried(taken(work, claim), "desktop_failed", "The screen is gone.", 0.0) == "exhausted"
-    assert work.counts("reports") == Counts(exhausted=1)
+    assert work.counts("reports") == QueueCounts(exhausted=1)
     assert work.errors("reports") == {("exhausted", "desktop_failed"): 1}
     assert work.again("R-1") == 1
-    assert work.counts("reports") == Counts(ready=1, ready_by={"normal": 1})
+    assert work.counts("reports") == QueueCounts(ready=1, ready_by={"normal": 1})
 
 
 def test_a_wrong_item_is_not_retried(store_url: str) -> None:
@@ -127,7 +127,7 @@ def test_a_wrong_item_is_not_retried(store_url: str) -> None:
     found = work.find("reports", "R-1")
     assert found is not None
     assert (found.state, found.reason) == ("failed", "There is no such report.")
-    assert work.counts("reports") == Counts(failed=1)
+    assert work.counts("reports") == QueueCounts(failed=1)
 
 
 def test_leaving_counts_no_try_and_later_calls_are_refused(store_url: str) -> None:
@@ -184,5 +184,5 @@ def test_an_item_that_kills_its_workers_is_exhausted(store_url: str) -> None:
         with store.transaction() as db:
             db.execute(sa.delete(CLAIMS))
         assert work.return_lapsed() == 1
-    assert work.counts("reports") == Counts(exhausted=1)
+    assert work.counts("reports") == QueueCounts(exhausted=1)
     assert work.errors("reports") == {("exhausted", "worker_lost"): 1}

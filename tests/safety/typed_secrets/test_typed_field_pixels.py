@@ -18,7 +18,7 @@ from holo_tasks.safety.typed_secrets.typed_field_ocr import TypedTexts
 from holo_tasks.safety.typed_secrets.typed_field_pixels import (
     DOUBTFUL,
     SURE,
-    Look,
+    FieldAppearance,
     Pattern,
     cleared,
     eighths,
@@ -55,9 +55,9 @@ def typed(before: Image.Image, after: Image.Image) -> Typed:
     return Typed(FIELD, AROUND, before=part(before).tobytes(), after=part(after).tobytes())
 
 
-def look(before: Image.Image, after: Image.Image) -> Look:
+def look(before: Image.Image, after: Image.Image) -> FieldAppearance:
     field = typed(before, after)
-    return Look(field, picture_of(field, field.after))
+    return FieldAppearance(field, picture_of(field, field.after))
 
 
 def test_a_focus_ring_is_not_text() -> None:

@@ -122,8 +122,8 @@ class Cashbook:
         self._heading.pack(fill="x", padx=look.px(4), pady=look.px(4))
         entry = self.plan.entry
         task = f"To file:   {entry.reference}   {entry.amount}   {entry.reason}"
-        slip = look.label(root, task, relief="groove", borderwidth=2, padx=look.px(8), pady=look.px(4))
-        slip.pack(fill="x", padx=look.px(4))
+        input_permit = look.label(root, task, relief="groove", borderwidth=2, padx=look.px(8), pady=look.px(4))
+        input_permit.pack(fill="x", padx=look.px(4))
         self._message = look.label(root, "", relief="sunken", borderwidth=2, padx=look.px(6), pady=look.px(2))
         self._message.pack(side="bottom", fill="x", padx=look.px(4), pady=look.px(3))
         self.stage = tk.Frame(root, relief="ridge", borderwidth=3)
