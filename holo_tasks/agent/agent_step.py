@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict
 from holo_tasks.agent.decision_cache import SAME_DECISION
 from holo_tasks.agent.prefect_options import check_task_options
 from holo_tasks.core.errors import HoloError, ScreenChanged, TransientModelFault
-from holo_tasks.core.prompts.actions import label
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import label
 from holo_tasks.loop.script_port import Brain
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.items.journal import current_journal

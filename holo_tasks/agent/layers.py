@@ -20,8 +20,8 @@ from holo_tasks.agent.playbooks.replay_task import Replay
 from holo_tasks.core import events
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
-from holo_tasks.core.prompts.actions import AnswerCall
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.prompts.transcript import ModelStep, Transcript
 from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.handoff.hand_over import ask_person

@@ -20,7 +20,7 @@ from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Scroll,
 from holo_tasks.core.input.keynames import keysym
 from holo_tasks.core.input.pressed_elements import hit_by
 from holo_tasks.core.ports import Encoder, Redactor
-from holo_tasks.core.prompts.actions import (
+from holo_tasks.core.prompts.tool_calls import (
     AnyCall,
     ClickCall,
     DoubleClickCall,

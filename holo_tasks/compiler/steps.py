@@ -11,7 +11,7 @@ from holo_tasks.compiler.recording import RecordedStep
 from holo_tasks.compiler.targets import Shown, hits, is_of_words, is_readable, target_at, templated
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.scripts.actions import Target
+from holo_tasks.scripts.step_models import Target
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON
 from holo_tasks.vision.screen_text import Sight, matches, plain

@@ -58,6 +58,10 @@ RENAMED = {
     "core.outside": "core.texts.outside_text",
     "models.bounded": "models.bounded_client",
     "inventory.bounded": "inventory.bounded_reading",
+    "core.actions": "core.prompts.tool_calls",
+    "scripts.actions": "scripts.step_models",
+    "cli.services": "cli.doctor.storage_checks",
+    "core.table_rows": "core.screen.row_alignment",
 }
 """Modules that got another name when they moved. All others are found by their name."""
 

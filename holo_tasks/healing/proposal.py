@@ -20,12 +20,12 @@ from holo_tasks.compiler.steps import as_written
 from holo_tasks.compiler.targets import target_at, templated
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.texts.outside_text import is_placeholder
-from holo_tasks.scripts.actions import Action, Target
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import ListStep
 from holo_tasks.scripts.resuming import is_in_field
 from holo_tasks.scripts.rules import find, is_visible
+from holo_tasks.scripts.step_models import Action, Target
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 

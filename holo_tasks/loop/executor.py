@@ -12,8 +12,8 @@ from typing import Any, TypeVar, assert_never
 from holo_tasks.core import events
 from holo_tasks.core.errors import GaveUp, InvalidUsage, NeedsPerson, PolicyRefused, ScreenChanged
 from holo_tasks.core.person import GIVE_UP, Answer
-from holo_tasks.core.prompts.actions import HotkeyCall
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import HotkeyCall
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.states import Recognizer
 from holo_tasks.loop import instructions as do

@@ -22,9 +22,9 @@ from holo_tasks.core.errors import (
     SecretRefused,
     StoreLost,
 )
-from holo_tasks.core.prompts.actions import AnswerCall, AskHumanCall, MacroCall
 from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnswerCall, AskHumanCall, MacroCall
 from holo_tasks.loop.ask_model.corrections import often, quoted_start
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.executor import Executor

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from holo_tasks.core import events
-from holo_tasks.core.prompts.actions import WaitCall
 from holo_tasks.core.prompts.stuck import stuck
+from holo_tasks.core.prompts.tool_calls import WaitCall
 from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.loop.guide import AnyGuide
 from holo_tasks.loop.instructions import AddText, GiveUp, GuardSteps, Record, ReportStuck

@@ -28,10 +28,10 @@ from holo_tasks.core.input.gestures import Click, Gesture, Pause, Receipt, Typed
 from holo_tasks.core.input.permit import Permit, Scene, action_digest, check_field
 from holo_tasks.core.input.pressing import focus_after, tabbed_after
 from holo_tasks.core.limits.budget import Guard
-from holo_tasks.core.prompts.actions import ACTING, AnswerCall, AnyCall, MacroCall, WaitCall, label
 from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import ACTING, AnswerCall, AnyCall, MacroCall, WaitCall, label
 from holo_tasks.core.prompts.transcript import NOTES_BYTES, ModelStep, Observed, StepResult, Strip, Transcript
 from holo_tasks.core.screen.frame import LOST, Frame, RedactedFrame
 from holo_tasks.core.screen.geometry import Box, Point

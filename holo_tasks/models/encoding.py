@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from PIL import Image
 
-from holo_tasks.core.prompts.actions import label
+from holo_tasks.core.prompts.tool_calls import label
 from holo_tasks.core.prompts.transcript import Turn
 from holo_tasks.core.screen.frame import RedactedFrame, Shot
 from holo_tasks.core.screen.geometry import Size

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from holo_tasks.core.input.gestures import Gesture
 from holo_tasks.core.input.permit import Scene
 from holo_tasks.core.programs import Owner, may_run
-from holo_tasks.core.prompts.actions import AnyCall, MoveToCall, ScrollCall
+from holo_tasks.core.prompts.tool_calls import AnyCall, MoveToCall, ScrollCall
 from holo_tasks.core.prompts.toolbox import CALLS
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.safety.places import points_of

@@ -15,7 +15,7 @@ from holo_tasks.core.input.chords import DENIED, denied_in, parse
 from holo_tasks.core.input.gestures import Gesture, Write
 from holo_tasks.core.input.permit import Permit, Scene
 from holo_tasks.core.programs import FAR, Owner, is_viewer, runs
-from holo_tasks.core.prompts.actions import ACTING, AnyCall, label
+from holo_tasks.core.prompts.tool_calls import ACTING, AnyCall, label
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.safety.confirm import Confirm, Kinds
 from holo_tasks.safety.places import Area, path_of, points_of

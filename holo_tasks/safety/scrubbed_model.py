@@ -16,10 +16,10 @@ from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.events import Event
 from holo_tasks.core.input.keynames import ALIASES, MODIFIERS, NAMED
 from holo_tasks.core.ports import ModelClient, Recorder, Reply
-from holo_tasks.core.prompts.actions import WriteAtCall, WriteCall
 from holo_tasks.core.prompts.macros import Macro
 from holo_tasks.core.prompts.model import Dialect, Model, Questioner, Request
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import WriteAtCall, WriteCall
 from holo_tasks.core.prompts.toolbox import CALLS
 from holo_tasks.core.prompts.transcript import Correction, Transcript
 from holo_tasks.core.screen.frame import Shot

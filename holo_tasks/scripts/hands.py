@@ -22,11 +22,11 @@ from holo_tasks.core.screen.rest import Rest
 from holo_tasks.core.screen.states import Mark, State
 from holo_tasks.core.texts.error_text import problems_of
 from holo_tasks.loop.script_port import Intent
-from holo_tasks.scripts.actions import Action
 from holo_tasks.scripts.element_search import ContradictedTarget, NotFound
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.rules import write_step
 from holo_tasks.scripts.script_view import SCRIPT, ScreenNeeds, exactly, needs_for
+from holo_tasks.scripts.step_models import Action
 from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Sight
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.scripts.actions import Action, Condition, texts_of
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.playbook import ListStep, Rule
@@ -27,6 +26,7 @@ from holo_tasks.scripts.rules import (
     unmet,
     words_of,
 )
+from holo_tasks.scripts.step_models import Action, Condition, texts_of
 from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Sight
 

@@ -13,13 +13,12 @@ from contextlib import suppress
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import GaveUp, NeedsPerson
-from holo_tasks.core.prompts.actions import AnswerCall
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.rest import Rest
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
-from holo_tasks.scripts.actions import Action, sets_state
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import FIELDS, NotFound
 from holo_tasks.scripts.item_boxes import item_boxes
@@ -37,6 +36,7 @@ from holo_tasks.scripts.script_view import (
     needs_for,
     needs_of_condition,
 )
+from holo_tasks.scripts.step_models import Action, sets_state
 from holo_tasks.scripts.step_outcome import StepOutcome
 from holo_tasks.scripts.values import Value, fill, read_values
 from holo_tasks.vision.screen_text import Sight

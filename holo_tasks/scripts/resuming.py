@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.prompts.actions import (
+from holo_tasks.core.prompts.tool_calls import (
     AnyCall,
     ClickCall,
     DoubleClickCall,
@@ -24,11 +24,11 @@ from holo_tasks.core.prompts.actions import (
     WriteCall,
 )
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.scripts.actions import Action, Target
 from holo_tasks.scripts.element_search import FIELDS, NotFound
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import Rule
 from holo_tasks.scripts.rules import Decision, find, is_shown, is_visible
+from holo_tasks.scripts.step_models import Action, Target
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight, plain
 

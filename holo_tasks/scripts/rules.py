@@ -16,7 +16,6 @@ from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.outside_text import apart
-from holo_tasks.scripts.actions import Action, AtState, Condition, ShownWindow, Target
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import (
     AmbiguousTarget,
@@ -32,6 +31,7 @@ from holo_tasks.scripts.element_search import (
 )
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.playbook import Playbook, Rule
+from holo_tasks.scripts.step_models import Action, AtState, Condition, ShownWindow, Target
 from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, fits_title, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
 from holo_tasks.vision.template_match import SAME_WORDS, place_of

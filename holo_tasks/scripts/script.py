@@ -18,13 +18,13 @@ from holo_tasks.core.prompts.macros import Macro, described, macro_name
 from holo_tasks.core.screen.states import Recognizer, State
 from holo_tasks.loop.screens import Do, Screens
 from holo_tasks.loop.script_port import Brain
-from holo_tasks.scripts.actions import Action, ShownWindow
 from holo_tasks.scripts.function_script import Function, FunctionBrain, values_of
 from holo_tasks.scripts.params import check_no_secret, parameter_schema, typed
 from holo_tasks.scripts.plan import Plan
 from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_version, states_in
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script_view import PLAYBOOK, SCRIPT, ScreenReader
+from holo_tasks.scripts.step_models import Action, ShownWindow
 from holo_tasks.scripts.step_outcome import Heal
 from holo_tasks.scripts.values import fill
 from holo_tasks.vision.ocr_reader import Reader

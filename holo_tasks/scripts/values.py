@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from holo_tasks.scripts.actions import ElementTarget, Shown
 from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, text_of
 from holo_tasks.scripts.playbook import Read
+from holo_tasks.scripts.step_models import ElementTarget, Shown
 from holo_tasks.vision.screen_text import FilledLabel, Sight
 
 Value: TypeAlias = str | int | bool | None

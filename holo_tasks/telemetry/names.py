@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
 from holo_tasks.core import events
-from holo_tasks.core.prompts import actions
+from holo_tasks.core.prompts import tool_calls
 
 OTHER = "other"
 """Recorded in place of a value that is not in an attribute's list."""
@@ -20,7 +20,7 @@ Door: TypeAlias = Literal["settle", "wait", "capture", "redact", "encode", "reco
 DOORS: Final = get_args(Door)
 STATUSES: Final = get_args(events.Status)
 LAYERS: Final = ("model", "playbook", "script", "api", "person")
-TOOLS: Final = tuple(get_args(call.model_fields["tool_name"].annotation)[0] for call in get_args(actions.AnyCall))
+TOOLS: Final = tuple(get_args(call.model_fields["tool_name"].annotation)[0] for call in get_args(tool_calls.AnyCall))
 OUTCOMES: Final = (*get_args(events.Judged.model_fields["outcome"].annotation), "not_done", "failed", "none")
 """Outcomes of a step: the verdict; ``not_done`` if the screen had changed before the action; ``failed``; or ``none`` if
 no action was taken, as for an answer."""

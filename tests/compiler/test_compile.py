@@ -20,10 +20,10 @@ from holo_tasks.compiler.targets import is_of_item
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Point, Size
-from holo_tasks.scripts.actions import AtState, ShownWindow
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.playbook import Playbook, load_playbook
 from holo_tasks.scripts.rules import Decision, find, follow
+from holo_tasks.scripts.step_models import AtState, ShownWindow
 from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Sight
 from tests.support.recorded_runs import Act, Page, page, page_reader, record, sight_of

@@ -12,9 +12,9 @@ from holo_tasks import Screens, State, Text, pursue, subgoal
 from holo_tasks.cli.compile import compile_traces
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.scripts.actions import AtState, ShownWindow
 from holo_tasks.scripts.playbook import Playbook, load_playbook, parse_playbook
 from holo_tasks.scripts.script import Script
+from holo_tasks.scripts.step_models import AtState, ShownWindow
 from tests.support.agents import agent, events
 from tests.support.scripted_model import ScriptedModel
 

@@ -19,7 +19,7 @@ from holo_tasks.core.input.chords import DENIED
 from holo_tasks.core.input.gestures import Gesture, Hotkey
 from holo_tasks.core.input.permit import Permit, Scene
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.prompts.actions import AnyCall
+from holo_tasks.core.prompts.tool_calls import AnyCall
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.safety.policy import Rules
 from tests.support.agents import agent

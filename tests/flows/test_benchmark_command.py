@@ -22,8 +22,8 @@ FLOWS = Path(__file__).parents[2] / "flows"
 RUN = f"""
 import sys
 sys.path[:0] = [{str(FLOWS / "demo")!r}, {str(FLOWS)!r}]
-from benchmarks.__main__ import parser, told
-sys.exit(told(parser().parse_args()))
+from benchmarks.__main__ import parser, run_and_print
+sys.exit(run_and_print(parser().parse_args()))
 """
 PATIENCE_S = 120
 

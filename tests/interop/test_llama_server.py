@@ -11,8 +11,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from holo_tasks.core.errors import ModelFailed, UnusableReply
-from holo_tasks.core.prompts.actions import AnswerCall, ClickCall, WriteCall
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnswerCall, ClickCall, WriteCall
 from holo_tasks.core.prompts.toolbox import CALLS, point_schema, read_point
 from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.core.screen.frame import Frame, RedactedFrame, Shot

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.prompts.actions import ClickCall
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import ClickCall
 from holo_tasks.core.prompts.toolbox import Toolbox
 from holo_tasks.models.dialects.structured import Structured
 from holo_tasks.models.profile import profile_for

@@ -9,8 +9,8 @@ import pytest
 
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.ports import ToolRequest
-from holo_tasks.core.prompts.actions import AnswerCall, ClickCall
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnswerCall, ClickCall
 from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects.messages import OUT_OF_STEPS

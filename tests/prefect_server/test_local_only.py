@@ -17,7 +17,7 @@ from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.audit import Destination
 from holo_tasks.cli.commands import carry_out
 from holo_tasks.cli.doctor.findings import Chain, Finding
-from holo_tasks.cli.doctor.services import check_audit
+from holo_tasks.cli.doctor.storage_checks import check_audit
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import AttachedDesktop
 from holo_tasks.kill.sources import _client

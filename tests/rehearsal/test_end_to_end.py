@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.prompts.actions import AnswerCall, AskHumanCall
 from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.tool_calls import AnswerCall, AskHumanCall
 from holo_tasks.core.prompts.transcript import ModelStep, Observed, StepResult, Transcript
 from holo_tasks.core.screen.frame import RedactedFrame
 from holo_tasks.core.screen.geometry import Size

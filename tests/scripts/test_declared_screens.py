@@ -10,10 +10,10 @@ from PIL import Image, ImageDraw
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.screen.states import Absent, AnyOf, Asked, Picture, State, Text, Window
-from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
 from holo_tasks.scripts.rules import NotFound, find
 from holo_tasks.scripts.script import Script, screens_of
+from holo_tasks.scripts.step_models import Target
 from holo_tasks.vision.screen_text import Line, Sight
 from holo_tasks.vision.template_match import FoundPicture
 

@@ -11,13 +11,13 @@ import pytest
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import Application, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import ContradictedTarget, NotFound
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
 from holo_tasks.scripts.playbook_brain import needs_of
 from holo_tasks.scripts.rules import find, follow
 from holo_tasks.scripts.script import screens_of
 from holo_tasks.scripts.script_view import ScreenNeeds
+from holo_tasks.scripts.step_models import Target
 from holo_tasks.scripts.values import read_values
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.elements import silent, tree_of

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.prompts.actions import AnyCall, ClickCall, HotkeyCall, WriteAtCall
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, HotkeyCall, WriteAtCall
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.misfit import Misfit, misfit_of

@@ -10,9 +10,8 @@ import pytest
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
 from holo_tasks.core.errors import GaveUp
-from holo_tasks.core.prompts.actions import ClickCall
+from holo_tasks.core.prompts.tool_calls import ClickCall
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import AmbiguousTarget
 from holo_tasks.scripts.misfit import asks_model
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, parse_playbook
@@ -20,6 +19,7 @@ from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.resuming import Resuming, Taken
 from holo_tasks.scripts.rules import Decision, find, follow
 from holo_tasks.scripts.script_view import ScreenReader
+from holo_tasks.scripts.step_models import Target
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 from tests.support.read_runs import screen

@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from holo_tasks.core.prompts import actions
+from holo_tasks.core.prompts import tool_calls
 from holo_tasks.run.hooks import LimitHit
 from holo_tasks.telemetry import names
 from holo_tasks.telemetry.meters import Meters
@@ -91,7 +91,7 @@ def test_unlisted_attribute_values_are_exported_as_other() -> None:
 
 def test_the_lists_match_the_library() -> None:
     assert {"click", "answer", "macro"} <= set(names.TOOLS)
-    assert len(names.TOOLS) == len(actions.AnyCall.__args__)  # type: ignore[attr-defined]
+    assert len(names.TOOLS) == len(tool_calls.AnyCall.__args__)  # type: ignore[attr-defined]
     assert LimitHit.__doc__
     told = {path: path.read_text(encoding="utf-8") for path in (ROOT / "holo_tasks").rglob("*.py")}
     limits = {limit for text in told.values() for limit in re.findall(r'\blimit="(\w+)"', text)}

@@ -12,10 +12,10 @@ from prefect import tags
 
 from holo_tasks.agent.agent_step import step_as_task
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.prompts.actions import MacroCall, label
 from holo_tasks.core.prompts.macros import Macro, check_macros
 from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import MacroCall, label
 from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.loop.executor import Executor, Perform
 from holo_tasks.loop.guide import AnyGuide, Guide, NoGuide

@@ -15,9 +15,9 @@ from holo_tasks.agent.agent_step import act_as_task, decide_as_task
 from holo_tasks.core import events
 from holo_tasks.core.errors import GaveUp, UnusableReply
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Move, Scroll, Write
-from holo_tasks.core.prompts.actions import AnswerCall, MacroCall, WaitCall
 from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnswerCall, MacroCall, WaitCall
 from holo_tasks.core.prompts.transcript import StepResult, Transcript
 from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Shot

@@ -17,9 +17,9 @@ from holo_tasks.agent.agent_step import agent_step
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, NeedsPerson, PolicyRefused
-from holo_tasks.core.prompts.actions import ClickCall
 from holo_tasks.core.prompts.scaling import to_pixel
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import ClickCall
 from holo_tasks.core.prompts.toolbox import point_schema, read_point
 from holo_tasks.core.screen.calibration import (
     Calibration,

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from holo_tasks.cli.doctor.findings import Chain, Finding
 from holo_tasks.cli.doctor.screen import check_screen
-from holo_tasks.cli.doctor.services import check_audit, check_prefect, check_shared_database
+from holo_tasks.cli.doctor.storage_checks import check_audit, check_prefect, check_shared_database
 from holo_tasks.cli.doctor.view import check_view
 from holo_tasks.cli.signals import cancel_at_signals
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, ModelFailed, StoreLost

@@ -19,7 +19,7 @@ from holo_tasks.core.input.input_permit import gesture_digest as gesture_digest
 from holo_tasks.core.input.pressed_elements import alone, is_button, is_single_key, names_at, names_in, with_keys
 from holo_tasks.core.input.pressing import is_word, is_wordy, presses
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.prompts.actions import AnyCall
+from holo_tasks.core.prompts.tool_calls import AnyCall
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
-from holo_tasks.core.prompts.actions import MacroCall
 from holo_tasks.core.prompts.json_object import check_unicode
+from holo_tasks.core.prompts.tool_calls import MacroCall
 from holo_tasks.core.texts.outside_text import named
 
 MOST_MACROS = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.input import gestures
-from holo_tasks.core.prompts.actions import (
+from holo_tasks.core.prompts.tool_calls import (
     AnyCall,
     ClickCall,
     DoubleClickCall,

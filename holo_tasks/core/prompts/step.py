@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from holo_tasks.core.prompts.actions import AnyCall
+from holo_tasks.core.prompts.tool_calls import AnyCall
 
 
 class Step(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holo_tasks.core.prompts.actions import WaitCall
+from holo_tasks.core.prompts.tool_calls import WaitCall
 from holo_tasks.core.prompts.transcript import Turn
 
 SAME_ACTIONS = 4

@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeAlias, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
-from holo_tasks.core.prompts.actions import AnyCall, MacroCall, MoveToCall, ToolCall
 from holo_tasks.core.prompts.json_object import check_unicode
 from holo_tasks.core.prompts.macros import Macro, check_macros
+from holo_tasks.core.prompts.tool_calls import AnyCall, MacroCall, MoveToCall, ToolCall
 from holo_tasks.core.texts.error_text import problems_of
 
 Space: TypeAlias = Literal["thousandths", "unit"]

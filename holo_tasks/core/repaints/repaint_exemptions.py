@@ -25,8 +25,8 @@ from holo_tasks.core.screen.recheck import (
     focused_box,
     part,
 )
+from holo_tasks.core.screen.row_alignment import aligned, blank, content_mask, film
 from holo_tasks.core.screen.separate_panels import blank_gap
-from holo_tasks.core.screen.table_rows import aligned, blank, content_mask, film
 
 SMALL, SWIFT, ALL = 0.05, 0.3, 0.3
 """Largest shares of the focused window, for keys: of a region, of an unreadable region, and of all ignored regions."""

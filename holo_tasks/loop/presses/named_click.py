@@ -23,8 +23,8 @@ from holo_tasks.core.elements.named_target import (
     spot_in,
 )
 from holo_tasks.core.elements.target_words import share_a_word
-from holo_tasks.core.prompts.actions import AnyCall, ClickCall, DoubleClickCall, DragAndDropCall, WriteAtCall
 from holo_tasks.core.prompts.scaling import FULL_SCALE, to_pixel, to_thousandths
+from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, DoubleClickCall, DragAndDropCall, WriteAtCall
 from holo_tasks.core.prompts.toolbox import Space
 from holo_tasks.core.screen.frame import Frame, Shot
 from holo_tasks.core.screen.geometry import Box, Point

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, Valid
 
 from holo_tasks.core.errors import InvalidUsage, UnsureReply, UnusableReply
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.prompts.actions import ACTING, AnyCall
 from holo_tasks.core.prompts.json_object import check_unicode, parse_json_object
 from holo_tasks.core.prompts.macros import Macro
 from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import ACTING, AnyCall
 from holo_tasks.core.prompts.toolbox import Toolbox
 from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.core.texts.error_text import problems_of

@@ -8,11 +8,11 @@ from typing import Any
 
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.prompts.actions import AnswerCall
 from holo_tasks.core.prompts.json_object import check_unicode, parse_json_object, without_reasoning
 from holo_tasks.core.prompts.macros import Macro
 from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
 from holo_tasks.models.dialects.messages import OUT_OF_STEPS, PRINCIPLES, Gallery, Message, before_last, tagged
 from holo_tasks.models.dialects.replies import check_ended

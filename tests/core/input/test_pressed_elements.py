@@ -13,9 +13,9 @@ from holo_tasks.core.elements.elements import FOCUSED, NOWHERE, Element, Element
 from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.input.permit import Scene, check_field
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.prompts.actions import AnyCall
 from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnyCall
 from holo_tasks.core.prompts.toolbox import CALLS, Toolbox
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size

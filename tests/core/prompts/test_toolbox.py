@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
-from holo_tasks.core.prompts.actions import MoveToCall
+from holo_tasks.core.prompts.tool_calls import MoveToCall
 from holo_tasks.core.prompts.toolbox import CALLS, COORDINATES, STANDARD, Space, Toolbox, point_schema, read_point
 
 SPACES: list[Space] = ["thousandths", "unit"]

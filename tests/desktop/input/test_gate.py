@@ -20,7 +20,7 @@ from holo_tasks.core.errors import DesktopFailed, Killed, LimitReached, PolicyRe
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
 from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.input.permit import Scene
-from holo_tasks.core.prompts.actions import WriteAtCall
+from holo_tasks.core.prompts.tool_calls import WriteAtCall
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop import Desktop, Settle, VirtualDesktop
 from holo_tasks.desktop.input import gate as gates

@@ -8,7 +8,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input.gestures import Click, Write
 from holo_tasks.core.input.permit import Scene
 from holo_tasks.core.programs import Owner, may_run
-from holo_tasks.core.prompts.actions import ClickCall, WriteCall
+from holo_tasks.core.prompts.tool_calls import ClickCall, WriteCall
 from holo_tasks.core.screen.frame import Frame, OnScreen
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.screen.remote_screen import Rdp, Vnc, clients_name, untypable
