@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import socket
@@ -30,6 +31,7 @@ from holo_tasks.machine.network_variables import check_network_variables
 from holo_tasks.models.address import check_base_url, check_key, no_base_url, shown
 from holo_tasks.models.bounded_client import BoundedClient
 from holo_tasks.models.breaker import Breaker
+from holo_tasks.models.cut_prompts import CutPrompts
 from holo_tasks.models.local import LocalClient
 from holo_tasks.models.refusals import has_no_money, remedy
 
@@ -67,6 +69,8 @@ MOST_WORDS = 300
 MOST_TOKENS = 10**9
 """A larger token count is invalid."""
 
+logger = logging.getLogger("holo_tasks")
+
 
 class ModelEndpoint:
     """An endpoint and its API key. One instance serves many conversations over shared connections.
@@ -95,6 +99,7 @@ class ModelEndpoint:
             name: openai.Omit() for name in (*STRIPPED, *named) if name and not (key and name == "Authorization")
         }
         self._breaker = Breaker(self.endpoint)
+        self._cut_prompts = CutPrompts()
         try:
             self._client = openai.AsyncOpenAI(
                 base_url=self.base_url,
@@ -135,6 +140,8 @@ class ModelEndpoint:
             self._breaker.gave_up(probe=probe)
             raise
         self._breaker.succeeded()
+        if reply.usage and (warning := self._cut_prompts.warning(body, reply.usage.prompt_tokens)):
+            logger.warning("%s %s", self.endpoint, warning)
         return reply
 
     async def models(self, *, timeout_s: float) -> tuple[str, ...] | None:
