@@ -33,6 +33,14 @@ def status_of(folder: Path) -> dict[str, str]:
     return {name: value.strip() for name, _, value in fields}
 
 
+def is_awake(pid: int) -> bool:
+    """Return whether the main thread of a process is awake: it runs, waits for a core or a disk, or is stopped."""
+    try:
+        return stat_of(process(pid))[0] not in "SIZX"
+    except OSError:  # it has ended
+        return False
+
+
 def living() -> Iterator[tuple[int, list[str]]]:
     """Yield the id and the `stat_of` fields of each process that has not ended."""
     for name in os.listdir("/proc"):  # noqa: PTH208  hundreds of them, many times a second

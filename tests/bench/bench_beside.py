@@ -103,7 +103,7 @@ async def act(desktop: Any, gesture: Any, number: int) -> str:
 
     input_permit = InputPermit(gesture_digest(gesture), time.monotonic() + 60, frame=number)
     try:
-        await desktop.do(gesture, slip=input_permit)
+        await desktop.do(gesture, input_permit=input_permit)
     except ScreenChanged as error:
         return str(error).partition(": ")[2].removesuffix(". Nothing was done.")
     return ""

@@ -19,10 +19,11 @@ import xcffib.xtest
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.input import keynames
 from holo_tasks.desktop.input.gate import Gate
-from holo_tasks.desktop.programs.window_owners import passed
+from holo_tasks.desktop.programs.window_owners import focused_process, passed
 from holo_tasks.desktop.x11.grabs import taken
 from holo_tasks.desktop.x11.keyboard_map import Layout, Stroke
 from holo_tasks.desktop.x11.x_connection import XConnection
+from holo_tasks.machine.proc import is_awake
 
 PRESS, RELEASE, RELEASE_BUTTON = 2, 3, 5
 CORE_KEYBOARD = 0x100
@@ -135,6 +136,11 @@ class Keyboard:
         if any(stroke.shift for stroke in strokes):
             keys.append((self.shift, held))
         return taken(self._link, keys, passed(self._link))
+
+    def is_reader_awake(self) -> bool:
+        """Return whether the focused program runs, waits for a core or is stopped; false if its process is unknown."""
+        pid = focused_process(self._link)
+        return bool(pid) and is_awake(pid)
 
     def press(self, keycode: int) -> None:
         if self._sent:  # the events between two flushes go to one window

@@ -174,22 +174,22 @@ class Typist:
         keyboard.flush()
 
     def _barrier(self, *, must: bool = False) -> None:
-        """Wait until the program has read all sent keys, or has drawn if it answers no pings.
+        """Wait until the program has read all sent keys. If it answers no pings, wait until it has drawn and sleeps.
 
         With ``must`` it raises `DesktopFailed` after ``PATIENCE_S``; without, it returns.
         """
         ping = self._pulse.ask()
+        until = time.monotonic() + PATIENCE_S
         if ping is None:
             self._await_echo(first_ns=NO_PING_NS, quiet_ns=NO_PING_NS)
-        else:
-            until = time.monotonic() + PATIENCE_S
-            while self._pulse.answered(ping) is None:
-                self._gate.check()
-                if time.monotonic() >= until:
-                    if must:
-                        raise DesktopFailed("The program does not read its keys: is it frozen?")
-                    return
-                self._repaints.wait(20_000_000, serial=ping.serial)
+        # Without pings, a program has read its keys once it sleeps. On a busy machine it may draw much later.
+        while self._keyboard.is_reader_awake() if ping is None else self._pulse.answered(ping) is None:
+            self._gate.check()
+            if time.monotonic() >= until:
+                if must:
+                    raise DesktopFailed("The program does not read its keys: is it frozen?")
+                return
+            self._repaints.wait(20_000_000, serial=ping.serial if ping else None)
         self._used.clear()
 
     def _await_echo(self, *, first_ns: int, quiet_ns: int) -> None:

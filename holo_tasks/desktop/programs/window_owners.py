@@ -114,6 +114,15 @@ def processes_of(link: XConnection, windows: Sequence[int]) -> list[int]:
     return found if mine == os.getpid() else [0 for _ in windows]
 
 
+def focused_process(link: XConnection) -> int:
+    """Return the process id of the program that gets the keys, zero if it is unknown."""
+    try:
+        window = _focused(link)
+        return _pid(link, window) if window else 0
+    except Refused:
+        return 0
+
+
 def clients(link: XConnection) -> Counter[int] | None:
     """Return the ids of the processes that are connected to the X server, with their numbers of connections.
 

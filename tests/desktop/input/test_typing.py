@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import random
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input.gestures import Click, Hotkey, Write
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.input.typing import AHEAD
+from holo_tasks.machine.proc import living
 
 ASCII = "".join(map(chr, range(0x20, 0x7F)))
 UNICODE = "Zoë – €10 – 東京 – 🙂"
@@ -119,3 +123,24 @@ async def test_xterm_gets_every_character(tmp_path, until):
         await desktop.do(Write(ASCII + UNICODE + MANY))
         await until(lambda: len(got.read_bytes()) >= len((ASCII + UNICODE + MANY).encode()))
     assert got.read_text() == ASCII + UNICODE + MANY
+
+
+async def test_a_program_without_pings_that_gets_no_core_for_a_while_gets_every_character(tmp_path, until):
+    """xterm is stopped for longer than the wait for its drawing, as happens on a busy machine."""
+    got = tmp_path / "got"
+    read = f"stty -echo -icanon; head -c {len(MANY.encode())} > {got}"
+    async with VirtualDesktop(app=["xterm", "-u8", "-e", "sh", "-c", read]) as desktop:
+        await until(got.exists)
+        (xterm,) = {pid for pid, fields in living() if fields[1] == str(desktop.pid) and process_name(pid) == "xterm"}
+        os.kill(xterm, signal.SIGSTOP)
+        typing = asyncio.create_task(desktop.do(Write(MANY)))
+        await asyncio.sleep(1.5)
+        assert not typing.done()
+        os.kill(xterm, signal.SIGCONT)
+        await typing
+        await until(lambda: len(got.read_bytes()) >= len(MANY.encode()))
+    assert got.read_text() == MANY
+
+
+def process_name(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
