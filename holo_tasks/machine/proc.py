@@ -33,12 +33,14 @@ def status_of(folder: Path) -> dict[str, str]:
     return {name: value.strip() for name, _, value in fields}
 
 
-def is_awake(pid: int) -> bool:
-    """Return whether the main thread of a process is awake: it runs, waits for a core or a disk, or is stopped."""
-    try:
-        return stat_of(process(pid))[0] not in "SIZX"
-    except OSError:  # it has ended
-        return False
+def runs_until_sleep(pid: int) -> int:
+    """Return how often the main thread of a sleeping process has run; -1 if it runs, waits for a core, or is stopped.
+
+    Raises `OSError` if it has ended.
+    """
+    folder = process(pid)
+    runs = int((folder / "schedstat").read_text().split()[2])
+    return runs if stat_of(folder)[0] == "S" else -1
 
 
 def living() -> Iterator[tuple[int, list[str]]]:

@@ -23,7 +23,7 @@ from holo_tasks.desktop.programs.window_owners import focused_process, passed
 from holo_tasks.desktop.x11.grabs import taken
 from holo_tasks.desktop.x11.keyboard_map import Layout, Stroke
 from holo_tasks.desktop.x11.x_connection import XConnection
-from holo_tasks.machine.proc import is_awake
+from holo_tasks.machine.proc import runs_until_sleep
 
 PRESS, RELEASE, RELEASE_BUTTON = 2, 3, 5
 CORE_KEYBOARD = 0x100
@@ -138,9 +138,19 @@ class Keyboard:
         return taken(self._link, keys, passed(self._link))
 
     def is_reader_awake(self) -> bool:
-        """Return whether the focused program runs, waits for a core or is stopped; false if its process is unknown."""
+        """Return whether the focused program may still read keys; false if its process is unknown.
+
+        A program may sleep because it waits for an answer of the X server. Then it runs again during a round trip.
+        """
         pid = focused_process(self._link)
-        return bool(pid) and is_awake(pid)
+        if not pid:
+            return False
+        try:
+            runs = runs_until_sleep(pid)
+            self._link.sync()
+            return runs < 0 or runs_until_sleep(pid) != runs
+        except OSError:  # it has ended
+            return False
 
     def press(self, keycode: int) -> None:
         if self._sent:  # the events between two flushes go to one window
