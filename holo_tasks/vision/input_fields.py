@@ -67,6 +67,16 @@ def areas_and_fields(picture: Image.Image | Pixels) -> tuple[list[Box], list[Box
     return every, [field for field in fields if field is not None]
 
 
+def has_caption(pixels: Pixels) -> bool:
+    """Return whether an area has its text in the middle, with space on both sides, as a button has."""
+    ink = _ink(pixels)
+    columns = () if ink is None else ink.any(axis=0).nonzero()[0]
+    if not len(columns):
+        return False
+    left, right, width = int(columns[0]), int(columns[-1]) + 1, ink.shape[1]
+    return min(left, width - right) >= _APART // 2 and _in_the_middle(left, right, width)
+
+
 def _field(box: Box, every: Sequence[Box], pixels: Any) -> Box | None:
     """Return the box of the field if an area is certainly a field, else ``None``."""
     if any(other is not box and box.encloses(other) for other in every):

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from holo_tasks.core.elements.named_target import FARTHEST, HIGHEST, NEAREST, WIDEST, Control, Spot
+from holo_tasks.core.elements.target_words import words_of
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.vision.colors import most_common
 from holo_tasks.vision.element_check import ElementCheck, shared_check
-from holo_tasks.vision.input_fields import areas_and_fields
+from holo_tasks.vision.field_labels import labels_of
+from holo_tasks.vision.input_fields import areas_and_fields, has_caption
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
+from holo_tasks.vision.screen_text import Line
 from holo_tasks.vision.template_match import pixels_of
+
+if TYPE_CHECKING:
+    from holo_tasks.vision.colors import Color, Pixels
 
 ACROSS, DOWN = WIDEST + FARTHEST, HIGHEST + FARTHEST
 """Half the size of the crop around a point. It holds any small control at the point."""
 TOUCHING = 2
 """Maximal gap between the cells of a table, in pixels."""
+LEAST_STEP = 6
+"""Minimal difference of the backgrounds of a button and a field, in color levels."""
 FIELD, CELL = "text field", "column header"
 """Roles of areas. A cell of a table may be the header of its row or of its column."""
 
@@ -34,6 +45,9 @@ class SpotText:
     async def controls(self, frame: Frame) -> list[Control]:
         return await asyncio.to_thread(self._controls, frame)
 
+    async def fields(self, frame: Frame, at: Point) -> list[Control]:
+        return await asyncio.to_thread(self._fields, frame, at)
+
     def _spot(self, frame: Frame, at: Point) -> tuple[Spot, list[Control]] | None:
         areas, fields = _areas(frame, Box.near(at, ACROSS, DOWN))
         there = min((box for box in areas if box.contains(at)), key=lambda box: box.area, default=None)
@@ -45,15 +59,12 @@ class SpotText:
             return None
         if there is None:
             return Spot("", "", Box.near(at, 0, 0), (), is_bare=True), [Control(text, "", box)]
-        return Spot(text, FIELD if there in fields else "", there, (text,)), []
+        pixels, _ = pixels_of(frame, there)
+        return Spot(text, FIELD if there in fields else "", there, (text,), is_captioned=has_caption(pixels)), []
 
     def _controls(self, frame: Frame) -> list[Control]:
-        from PIL import Image
-
-        size = frame.size
-        areas, fields = _areas(frame, Box.whole(size))
-        picture = Image.frombuffer("RGB", (size.width, size.height), frame.rgb, "raw", "RGB", 0, 1)
-        lines = self._reader.read(picture).sight.lines
+        areas, fields = _areas(frame, Box.whole(frame.size))
+        lines = self._lines(frame)
         found = []
         for line in lines:
             around = (box for box in areas if box.contains(line.box.center))
@@ -61,6 +72,38 @@ class SpotText:
             if box is not None and box not in fields and sum(box.contains(each.box.center) for each in lines) == 1:
                 found.append(Control(line.text, CELL if _is_cell(box, areas) else "", box))
         return found
+
+
+    def _fields(self, frame: Frame, at: Point) -> list[Control]:
+        pixels, _ = pixels_of(frame)
+        areas, fields = areas_and_fields(pixels)
+        there = min((box for box in areas if box.contains(at)), key=lambda box: box.area, default=None)
+        if there is None:
+            return []
+        lines, ground = self._lines(frame), _ground(pixels, there)
+        others = [box for box in fields if _differ(_ground(pixels, box), ground)]
+        times = Counter(words_of(line.text) for line in lines)
+        return [
+            Control(label, FIELD, box)
+            for box in (there, *others)
+            for label in labels_of(box, areas, fields, lines)
+            if times[words_of(label)] == 1
+        ]
+
+    def _lines(self, frame: Frame) -> Sequence[Line]:
+        from PIL import Image
+
+        size = frame.size
+        picture = Image.frombuffer("RGB", (size.width, size.height), frame.rgb, "raw", "RGB", 0, 1)
+        return self._reader.read(picture).sight.lines
+
+
+def _ground(pixels: Pixels, box: Box) -> Color:
+    return most_common(pixels[box.top : box.bottom, box.left : box.right])
+
+
+def _differ(one: Color, other: Color) -> bool:
+    return max(abs(mine - its) for mine, its in zip(one, other, strict=True)) >= LEAST_STEP
 
 
 def _areas(frame: Frame, part: Box) -> tuple[list[Box], list[Box]]:

@@ -60,7 +60,7 @@ class Spot:
 
     ``is_bare`` is true if nothing pressable is there. ``name`` is empty if no text names what is there. ``kin`` are the
     ids of the elements that contain the control or that it contains. ``containers`` are the names and boxes of those
-    that contain it.
+    that contain it. ``is_captioned`` is true if its pixels show a text in the middle, as on a button.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Spot:
     kin: frozenset[int] = frozenset()
     id: int = -1
     containers: tuple[tuple[str, Box], ...] = ()
+    is_captioned: bool = False
 
     def texts_beside(self, control: Control) -> tuple[str, ...]:
         """Return all texts that may describe the spot.
@@ -289,4 +290,8 @@ class ReadsSpots(Protocol):
 
     async def controls(self, frame: Frame) -> list[Control]:
         """Return all controls with a readable text."""
+        ...
+
+    async def fields(self, frame: Frame, at: Point) -> list[Control]:
+        """Return the fields with a readable label that do not look like the control at a point."""
         ...

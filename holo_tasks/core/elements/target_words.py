@@ -153,6 +153,11 @@ def subject_named(description: str, name: str) -> Subject | None:
     return None
 
 
+def mentions_field(description: str) -> bool:
+    """Say whether a description has a word for an input field."""
+    return any(_ROLES.get(unit) == FIELD_ROLES for unit in _paired(_units(description)))
+
+
 def _is_phrase(description: str, name: str) -> bool:
     """Say whether a description contains a name of several common words, as “Button A”, letter by letter."""
     return " " in name.strip() and bool(re.search(rf"(?<!\w){re.escape(name.strip())}(?!\w)", description))

@@ -22,7 +22,7 @@ from holo_tasks.core.elements.named_target import (
     find_mismatch,
     spot_in,
 )
-from holo_tasks.core.elements.target_words import share_a_word
+from holo_tasks.core.elements.target_words import mentions_field, share_a_word
 from holo_tasks.core.prompts.scaling import FULL_SCALE, to_pixel, to_thousandths
 from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, DoubleClickCall, DragAndDropCall, WriteAtCall
 from holo_tasks.core.prompts.toolbox import Space
@@ -147,7 +147,10 @@ async def _by_text(reader: ReadsSpots, end: _PressPoint, seen: NewestScreen) -> 
     spot, beside = read
     if spot.is_bare or share_a_word(end.whole or end.words, spot.texts):
         return end.mismatch(spot, beside)
-    return end.mismatch(spot, await reader.controls(seen.redacted))
+    mismatch = end.mismatch(spot, await reader.controls(seen.redacted))
+    if mismatch is None and spot.is_captioned and mentions_field(end.words):
+        return end.mismatch(spot, await reader.fields(seen.redacted, end.at))
+    return mismatch
 
 
 def _is_flat(frame: Frame, at: Point, around: int) -> bool:
