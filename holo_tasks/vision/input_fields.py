@@ -68,12 +68,20 @@ def areas_and_fields(picture: Image.Image | Pixels) -> tuple[list[Box], list[Box
 
 
 def has_caption(pixels: Pixels) -> bool:
-    """Return whether an area has its text in the middle, with space on both sides, as a button has."""
-    ink = _ink(pixels)
-    columns = () if ink is None else ink.any(axis=0).nonzero()[0]
-    if not len(columns):
+    """Return whether an area has its text in the middle, with space on both sides, as a button has.
+
+    The background of a button may be a gradient from its top to its bottom.
+    """
+    import numpy as np
+
+    inside = pixels[3:-3, 3:-3].astype(np.int16)
+    if not inside.size:
         return False
-    left, right, width = int(columns[0]), int(columns[-1]) + 1, ink.shape[1]
+    ink = np.abs(inside - np.median(inside, axis=1, keepdims=True)).max(axis=2) > _LIKE
+    columns, width = ink.any(axis=0).nonzero()[0], ink.shape[1]
+    if not len(columns) or ink.mean() > 1 - _PAPER:
+        return False
+    left, right = int(columns[0]), int(columns[-1]) + 1
     return min(left, width - right) >= _APART // 2 and _in_the_middle(left, right, width)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.elements.named_target import FARTHEST, HIGHEST, NEAREST, WIDEST, Control, Spot
 from holo_tasks.core.elements.target_words import words_of
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.vision.colors import most_common
 from holo_tasks.vision.element_check import ElementCheck, shared_check
 from holo_tasks.vision.field_labels import labels_of
 from holo_tasks.vision.input_fields import areas_and_fields, has_caption
@@ -20,7 +19,7 @@ from holo_tasks.vision.screen_text import Line
 from holo_tasks.vision.template_match import pixels_of
 
 if TYPE_CHECKING:
-    from holo_tasks.vision.colors import Color, Pixels
+    from holo_tasks.vision.colors import Pixels
 
 ACROSS, DOWN = WIDEST + FARTHEST, HIGHEST + FARTHEST
 """Half the size of the crop around a point. It holds any small control at the point."""
@@ -81,13 +80,15 @@ class SpotText:
         if there is None:
             return []
         lines, ground = self._lines(frame), _ground(pixels, there)
-        others = [box for box in fields if _differ(_ground(pixels, box), ground)]
         times = Counter(words_of(line.text) for line in lines)
+        place = {line.text: line.box for line in lines if times[words_of(line.text)] == 1}
+        own = {label: place[label].gap(there) for label in labels_of(there, areas, fields, lines) if label in place}
         return [
-            Control(label, FIELD, box)
-            for box in (there, *others)
+            Control(label, FIELD, box, is_by_label=True)
+            for box in fields
+            if abs(_ground(pixels, box) - ground).max() >= LEAST_STEP
             for label in labels_of(box, areas, fields, lines)
-            if times[words_of(label)] == 1
+            if label in place and not (label in own and own[label] <= place[label].gap(box))
         ]
 
     def _lines(self, frame: Frame) -> Sequence[Line]:
@@ -98,12 +99,11 @@ class SpotText:
         return self._reader.read(picture).sight.lines
 
 
-def _ground(pixels: Pixels, box: Box) -> Color:
-    return most_common(pixels[box.top : box.bottom, box.left : box.right])
+def _ground(pixels: Pixels, box: Box) -> Any:
+    """Return the median color of an area: its background, as its text covers less than half of it."""
+    import numpy as np
 
-
-def _differ(one: Color, other: Color) -> bool:
-    return max(abs(mine - its) for mine, its in zip(one, other, strict=True)) >= LEAST_STEP
+    return np.median(pixels[box.top : box.bottom, box.left : box.right].reshape(-1, 3), axis=0)
 
 
 def _areas(frame: Frame, part: Box) -> tuple[list[Box], list[Box]]:

@@ -60,6 +60,14 @@ class Stage:
             pytest.skip("needs OCR, the extra rehearsal")
         return next(each.box for each in await SpotText().controls(await self.desktop.look()) if each.name == name)
 
+    async def field(self, name: str) -> Box:
+        """Return the box of a field from the accessibility tree, or from OCR for a program without a tree."""
+        if self.toolkit in SILENT:
+            fields = await SpotText().fields(await self.desktop.look(), (await self.place("Close")).center)
+        else:
+            fields = [each for each in controls_in(await until_there(self.desktop, None, name)) if "field" in each.role]
+        return next(each.box for each in fields if each.name == name)
+
     async def told(self, *calls: dict[str, Any]) -> tuple[int, list[str]]:
         """Perform a model's calls. Return the number performed, and the reasons for withholding the others."""
         recorder, reader = MemoryRecorder(), SpotText() if can_read() else None
@@ -129,6 +137,16 @@ async def test_a_click_that_may_be_right_is_carried_out(stage: Stage, words: str
     save = await stage.place("Save")
     assert await stage.told(step("move_to", element=words, **stage.at(save))) == (1, [])
     assert await stage.told(step("click", element=words, **stage.at(save), button="middle")) == (1, [])
+
+
+async def test_a_click_on_a_button_whose_words_name_a_field_is_withheld(stage: Stage) -> None:
+    name = "Password" if stage.toolkit == "tk" else "Name"
+    close, field = await stage.place("Close"), await stage.field(name)
+    for words in (f"the field {name}", f"'{name}' input field"):
+        done, (reason,) = await stage.told(step("click", element=words, **stage.at(close)))
+        assert (done, reason.partition(f" ‘{name}’ is at (")[0]) == (0, f"You named ‘{name}’; the point is on ‘Close’.")
+        assert await stage.told(step("click", element=words, **stage.at(field), button="middle")) == (1, [])
+    assert await stage.told(step("click", element="the field Address", **stage.at(close), button="middle")) == (1, [])
 
 
 async def test_a_click_five_pixels_beside_a_button_is_withheld(stage: Stage) -> None:

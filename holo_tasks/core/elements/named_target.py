@@ -7,7 +7,8 @@ synonym, another language, a place, a color, an icon, a part of a name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,12 +47,16 @@ MOST_TEXTS = 400
 
 @dataclass(frozen=True)
 class Control:
-    """A control on the screen. ``role`` is empty if its text was read from pixels. ``id`` is its place in the tree."""
+    """A control on the screen. ``role`` is empty if its text was read from pixels. ``id`` is its place in the tree.
+
+    ``is_by_label`` is true for a field without a name of its own. Its name is then the text beside it.
+    """
 
     name: str
     role: str
     box: Box
     id: int = -1
+    is_by_label: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,8 @@ def _named(description: str, controls: Iterable[Control]) -> list[tuple[Control,
 
 def _is_clear(subject: Subject, at: Point, spot: Spot, named: Control, *, alone: bool) -> bool:
     """Say whether the name of another control cannot mean the spot."""
+    if named.is_by_label and not (subject.roles == FIELD_ROLES and spot.role in BUTTONS | {""}):
+        return False
     if spot.is_bare:
         return alone and _gap(named.box, at) >= NEAREST and (subject.is_sure or named.role in BUTTONS)
     if spot.role in FIELD_ROLES and named.role not in FIELD_ROLES:
@@ -241,14 +248,34 @@ def _labels(tree: ElementTree, it: Element) -> list[str]:
     """Return the texts beside an element and right above it: its label or its heading may be among them."""
     row = Box(it.box.left - BESIDE, it.box.top, it.box.width + 2 * BESIDE, it.box.height)
     column = Box(it.box.left, it.box.top - ABOVE, it.box.width, ABOVE)
-    found = []
+    centers = ((each.name, each.box.center) for each in _texts(tree))
+    return [name for name, at in centers if row.contains(at) or column.contains(at)]
+
+
+def _texts(tree: ElementTree) -> Iterator[Element]:
+    """Yield the texts on a screen that are no part of a button."""
     for each in tree.elements:
         if each.name and each.on_screen and each.role not in PRESSABLE and each.role not in HOLDERS:
-            at, inside = each.box.center, tree.parent(each)
-            of_control = inside is not None and inside.role in BUTTONS
-            if (row.contains(at) or column.contains(at)) and not of_control:
-                found.append(each.name)
-    return found
+            inside = tree.parent(each)
+            if inside is None or inside.role not in BUTTONS:
+                yield each
+
+
+def _labelled(tree: ElementTree) -> Iterator[Control]:
+    """Yield the fields without a name that have a text right before them which occurs once on the screen."""
+    fields = [each for each in tree.elements if each.role in FIELD_ROLES and each.on_screen and not each.name.strip()]
+    texts = list(_texts(tree)) if fields else []
+    times = Counter(words_of(each.name) for each in texts)
+    pressable = _pressable(tree.elements) if fields else []
+    for it in fields:
+        row = Box(it.box.left - BESIDE, it.box.top, BESIDE, it.box.height)
+        before = (each for each in texts if row.contains(each.box.center) and each.box.right <= it.box.left)
+        label = max(before, key=lambda each: each.box.right, default=None)
+        if label is None or times[words_of(label.name)] > 1:
+            continue
+        gap = Box.of_corners(label.box.right, it.box.top, max(it.box.left, label.box.right + 1), it.box.bottom)
+        if not any(each.id != it.id and each.box.intersects(gap) for each in pressable):
+            yield Control(label.name.strip(" :*"), it.role, it.box, it.id, is_by_label=True)
 
 
 def _pressable(elements: Iterable[Element]) -> list[Element]:
@@ -261,8 +288,10 @@ def _is_tight(it: Element, inside: Sequence[Element]) -> bool:
 
 
 def controls_in(tree: ElementTree) -> list[Control]:
-    """Return all controls with a name on a screen."""
-    return [Control(each.name, each.role, each.box, each.id) for each in _pressable(tree.elements) if each.name.strip()]
+    """Return all controls with a name on a screen, and the fields with a text before them instead."""
+    pressable = _pressable(tree.elements)
+    named = [Control(each.name, each.role, each.box, each.id) for each in pressable if each.name.strip()]
+    return [*named, *_labelled(tree)]
 
 
 def ends_of_drag(description: str) -> tuple[str, str]:
@@ -293,5 +322,8 @@ class ReadsSpots(Protocol):
         ...
 
     async def fields(self, frame: Frame, at: Point) -> list[Control]:
-        """Return the fields with a readable label that do not look like the control at a point."""
+        """Return the fields with a readable label that occurs once on the screen, and is not nearer to a point's control.
+
+        Fields that look like the control at the point are left out.
+        """
         ...

@@ -313,6 +313,51 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
         [place("button", "Save", 100, 100), place("button", "Save", 300, 100)],
         False,
     ),
+    "a button, and words for a field without a name": (
+        "Amount field",
+        (350, 210),
+        [place("label", "Amount:", 100, 100), place("text field", "", 210, 100), place("button", "Delete", 300, 200)],
+        True,
+    ),
+    "a button, and words that may be for another control": (
+        "Amount",
+        (350, 210),
+        [place("label", "Amount:", 100, 100), place("text field", "", 210, 100), place("button", "Delete", 300, 200)],
+        False,
+    ),
+    "a button, and a text before two fields without a name": (
+        "Amount field",
+        (350, 210),
+        [
+            *(place("label", "Amount", 100, 100), place("text field", "", 210, 100)),
+            *(place("label", "Amount", 100, 300), place("text field", "", 210, 300), place("button", "Pick", 300, 200)),
+        ],
+        False,
+    ),
+    "a button between a text and a field without a name": (
+        "Amount field",
+        (250, 210),
+        [
+            *(place("label", "Amount", 100, 100), place("button", "12 euros", 205, 100)),
+            *(place("text field", "", 310, 100), place("button", "Delete", 210, 200)),
+        ],
+        False,
+    ),
+    "a field without a name beside another one": (
+        "Amount field",
+        (250, 210),
+        [
+            *(place("label", "Amount", 100, 100), place("text field", "", 210, 100)),
+            *(place("label", "Date", 100, 200), place("text field", "", 210, 200, value="May")),
+        ],
+        False,
+    ),
+    "a chooser in the row of the words": (
+        "Amount field",
+        (450, 110),
+        [place("label", "Amount", 100, 100), place("text field", "", 210, 100), place("button", "Euro", 400, 100)],
+        False,
+    ),
     "a canvas": (
         "Line",
         (600, 600),
