@@ -72,7 +72,6 @@ class SpotText:
                 found.append(Control(line.text, CELL if _is_cell(box, areas) else "", box))
         return found
 
-
     def _fields(self, frame: Frame, at: Point) -> list[Control]:
         pixels, _ = pixels_of(frame)
         areas, fields = areas_and_fields(pixels)
