@@ -88,13 +88,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     from holo_tasks.desktop.session import child
     from holo_tasks.prefect_server import temporary
-    from holo_tasks.vision.ocr import Ocr
 
     child.subprocess = warm.Starting(warm.HostPopen)  # type: ignore[attr-defined]
     temporary.subprocess = warm.Starting(warm.ServerPopen)  # type: ignore[attr-defined]
     warm.in_tests = True
     schedule.tell_less(session.config)
-    Ocr.loaded = read_before.one_engine(Ocr.loaded)  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(wrapper=True)

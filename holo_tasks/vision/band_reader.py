@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.screen.frame import Frame
@@ -27,7 +28,7 @@ CORE, MARGIN = 64, 32
 """Rows of a band, and extra rows above and below it. A text up to twice as high as the margin is seen whole."""
 _SHARED = 8
 """Rows by which neighboring bands overlap. A text whose middle lies there may be found by both bands."""
-_KNOWN_BANDS, _KNOWN_SCREENS = 512, 8
+_KNOWN_BANDS, _KNOWN_SCREENS = 4096, 8
 _LEAST_SCORE = 0.3
 _BLANK, _PALE = 6, 96
 """Grey levels. A band that varies by less than the first has no text. One that varies by less than the second is
@@ -35,13 +36,39 @@ stretched to full contrast before reading.
 """
 
 
+class KnownBands:
+    """Cache of the lines of bands by their pixels. Several readers and threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lines: OrderedDict[bytes, tuple[Line, ...]] = OrderedDict()
+
+    def get(self, key: bytes) -> tuple[Line, ...] | None:
+        with self._lock:
+            if key in self._lines:
+                self._lines.move_to_end(key)
+            return self._lines.get(key)
+
+    def add(self, key: bytes, lines: tuple[Line, ...]) -> None:
+        with self._lock:
+            self._lines[key] = lines
+            if len(self._lines) > _KNOWN_BANDS:
+                self._lines.popitem(last=False)
+
+
+@cache
+def shared_bands() -> KnownBands:
+    """Return the cache of this process: runs on the same program need not read its screens again."""
+    return KnownBands()
+
+
 class BandReader:
     """Reads frames; implements `safety.masking.lines.LineReader`. Threads may share it."""
 
-    def __init__(self, ocr: Ocr | None = None) -> None:
+    def __init__(self, ocr: Ocr | None = None, bands: KnownBands | None = None) -> None:
         self._ocr = ocr or Ocr()
         self._lock = threading.Lock()
-        self._bands: OrderedDict[bytes, tuple[Line, ...]] = OrderedDict()
+        self._bands = bands or KnownBands()
         self._screens: OrderedDict[str, tuple[Line, ...]] = OrderedDict()
         self.read = 0
         """Number of bands that OCR has read, without cached ones."""
@@ -94,7 +121,6 @@ class BandReader:
         key = hashlib.sha256(band.tobytes()).digest() + repr((band.shape, first)).encode()
         known = self._bands.get(key)
         if known is not None:
-            self._bands.move_to_end(key)
             return known
         lines = []
         if int(band.max()) - int(band.min()) >= _BLANK:
@@ -105,9 +131,8 @@ class BandReader:
                     text, score = self._ocr.read(_stretched(band[box.top : box.bottom, box.left : box.right]))
                     if text and score >= _LEAST_SCORE:
                         lines.append(Line(text, box, score))
-        found = self._bands[key] = tuple(lines)
-        if len(self._bands) > _KNOWN_BANDS:
-            self._bands.popitem(last=False)
+        found = tuple(lines)
+        self._bands.add(key, found)
         return found
 
 

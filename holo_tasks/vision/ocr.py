@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.screen.geometry import Box
@@ -17,23 +20,27 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 _KNOWN_PIECES = 4096
+_IDLE: defaultdict[int, list[Any]] = defaultdict(list)
+"""Loaded engines of this process that are not in use, by their thread counts."""
+_IDLE_LOCK = threading.Lock()
 
 
 class Ocr:
     """Detects and recognizes text. Recognized pieces are cached by their pixels. Only one thread at a time may use it.
 
+    All objects of a process share its engines: each call borrows an idle one, or loads one if all are in use.
     ``threads`` is the engine's thread count. More than one thread busy-waits for work, which slows down a shared
     machine.
     """
 
     def __init__(self, threads: int = 1) -> None:
         self._threads = min(2, threads)
-        self._engine: Any = None
         self._pieces: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
 
     def find(self, part: Pixels) -> list[Box]:
         """Return boxes around the texts of a picture in OpenCV's channel order."""
-        found = self.loaded()(part, use_det=True, use_cls=False, use_rec=False)
+        with self._engine() as engine:
+            found = engine(part, use_det=True, use_cls=False, use_rec=False)
         boxes = []
         for quad in [] if found.boxes is None else found.boxes:
             left, top = (max(0, int(edge)) for edge in quad.min(axis=0))
@@ -48,7 +55,8 @@ class Ocr:
         key = hashlib.blake2b(piece.tobytes(), digest_size=16).digest() + repr(piece.shape).encode()
         known = self._pieces.get(key)
         if known is None:
-            found = self.loaded()(piece, use_det=False, use_cls=False, use_rec=True)
+            with self._engine() as engine:
+                found = engine(piece, use_det=False, use_cls=False, use_rec=True)
             texts, scores = found.txts or ("",), found.scores or (0.0,)
             known = self._pieces[key] = (texts[0].strip(), float(scores[0]))
             if len(self._pieces) > _KNOWN_PIECES:
@@ -57,21 +65,36 @@ class Ocr:
             self._pieces.move_to_end(key)
         return known
 
-    def loaded(self) -> Any:
-        """Return the engine. The first call loads it, which takes about a second."""
-        if self._engine is None:
-            from rapidocr import RapidOCR
+    def warm_up(self) -> None:
+        """Load an engine now, unless one is idle."""
+        with self._engine():
+            pass
 
-            self._engine = RapidOCR(
-                params={
-                    "Global.log_level": "error",
-                    "Global.use_cls": False,
-                    "EngineConfig.onnxruntime.intra_op_num_threads": self._threads,
-                    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                    # Do not enlarge small pictures to 736 pixels, nor pad short words to 320.
-                    "Det.limit_side_len": 64,
-                    "Rec.rec_img_shape": [3, 48, 64],
-                    "Rec.rec_batch_num": 1,
-                }
-            )
-        return self._engine
+    @contextmanager
+    def _engine(self) -> Iterator[Any]:
+        """Borrow an engine. The first call of a process loads it, which takes about a second."""
+        with _IDLE_LOCK:
+            engine = _IDLE[self._threads].pop() if _IDLE[self._threads] else None
+        engine = engine or _loaded(self._threads)
+        try:
+            yield engine
+        finally:
+            with _IDLE_LOCK:
+                _IDLE[self._threads].append(engine)
+
+
+def _loaded(threads: int) -> Any:
+    from rapidocr import RapidOCR
+
+    return RapidOCR(
+        params={
+            "Global.log_level": "error",
+            "Global.use_cls": False,
+            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
+            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            # Do not enlarge small pictures to 736 pixels, nor pad short words to 320.
+            "Det.limit_side_len": 64,
+            "Rec.rec_img_shape": [3, 48, 64],
+            "Rec.rec_batch_num": 1,
+        }
+    )

@@ -93,7 +93,7 @@ class Reader:
 
         self.read(Image.new("RGB", (64, 64), "white"))
         with self._lock:
-            self._ocr.loaded()
+            self._ocr.warm_up()
 
     def _read_new(self, pixels: Pixels) -> tuple[Sight, bool]:
         size = Size(pixels.shape[1], pixels.shape[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
@@ -13,7 +14,8 @@ from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.safety.masking.texts import TextMasker
 from holo_tasks.safety.masking.wireframe import Wireframe
 from holo_tasks.safety.redaction import Painter
-from holo_tasks.vision.band_reader import CORE, BandReader
+from holo_tasks.vision import ocr
+from holo_tasks.vision.band_reader import CORE, BandReader, KnownBands
 from holo_tasks.vision.ocr import Ocr
 from holo_tasks.vision.outline_boxes import Outlines
 from tests.support.long import few
@@ -143,3 +145,24 @@ async def test_a_secret_on_the_screen_is_painted_over(shown: str) -> None:
     told = " ".join(line.text for line in BandReader(OCR).lines(frame_of(image)))
     assert "unter" not in told
     assert "ebra" not in told
+
+
+def test_readers_of_one_process_share_bands_and_engines() -> None:
+    picture = Image.new("RGB", (WIDTH, 4 * CORE), "white")
+    ImageDraw.Draw(picture).text((10, 24), "Sign on", fill="black", font=ImageFont.load_default(size=14))
+    frame, bands = frame_of(picture), KnownBands()
+    first, second, apart = BandReader(bands=bands), BandReader(bands=bands), BandReader()
+    assert first.lines(frame) == second.lines(frame) == apart.lines(frame) != ()
+    assert first.read == apart.read > 0 == second.read
+
+
+def test_threads_never_share_an_engine_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "_IDLE", defaultdict(list))
+    loaded: list[object] = []
+    monkeypatch.setattr(ocr, "_loaded", lambda threads: loaded.append(object()) or loaded[-1])
+    one, other = Ocr(), Ocr()
+    with one._engine() as mine, other._engine() as its:
+        assert mine is not its
+    with other._engine() as again, one._engine() as third:
+        assert {again, third} == {mine, its}
+    assert len(loaded) == 2

@@ -322,8 +322,8 @@ class ReadsSpots(Protocol):
         ...
 
     async def fields(self, frame: Frame, at: Point) -> list[Control]:
-        """Return the fields with a readable label that occurs once on the screen, and is not nearer to a point's control.
+        """Return the fields with a readable label that occurs once on the screen.
 
-        Fields that look like the control at the point are left out.
+        Fields that look like the control at the point are left out, and those whose label is nearer to that control.
         """
         ...

@@ -64,9 +64,7 @@ def redactor_for(
     patience_s = redaction.timeout_seconds
     if not (redaction.reads or secrets):
         return Painter(maskers, _mailed_code_maskers(codes), patience_s=patience_s)
-    from holo_tasks.vision.band_reader import BandReader
-
-    reader = BandReader()
+    reader = _screen_reader()
     texts = _texts(redaction, secrets, reader, codes)
     reading: list[Masker] = [TypedTexts(typed, texts, asked_for=True) if typed is not None and secrets else texts]
     if redaction.mode == "paint":
@@ -134,6 +132,13 @@ class _NoReader:
         return ()
 
 
+def _screen_reader() -> LineReader:
+    """Return a reader of screens that shares its cache with the other runs of this process."""
+    from holo_tasks.vision.band_reader import BandReader, shared_bands
+
+    return BandReader(bands=shared_bands())
+
+
 def can_read() -> bool:
     """Return whether OCR is installed."""
     return all(find_spec(name) is not None for name in OCR)
@@ -142,9 +147,8 @@ def can_read() -> bool:
 def _typed_secrets_masker(typed: TypedFields, secrets: Mapping[str, str], codes: Codes) -> Masker:
     """Return a masker that reads the screen for secrets, once a secret was typed or a code came by mail."""
     from holo_tasks.safety.masking.texts import TextMasker
-    from holo_tasks.vision.band_reader import BandReader
 
-    texts = TextMasker(BandReader(), kinds=(), secrets=secrets, codes=codes)
+    texts = TextMasker(_screen_reader(), kinds=(), secrets=secrets, codes=codes)
     return TypedTexts(typed, texts, asked_for=False, codes=codes)
 
 
@@ -160,9 +164,8 @@ class _MailedCodesMasker:
             return ()
         if self._texts is None:
             from holo_tasks.safety.masking.texts import TextMasker
-            from holo_tasks.vision.band_reader import BandReader
 
-            self._texts = TextMasker(BandReader(), kinds=(), codes=self._codes)
+            self._texts = TextMasker(_screen_reader(), kinds=(), codes=self._codes)
         return await self._texts.masks(frame)
 
 

@@ -51,26 +51,6 @@ def share() -> None:
             return
         Ocr.shared = True  # type: ignore[attr-defined]
         Ocr.find, Ocr.read = sharing(Path(folder))  # type: ignore[method-assign]
-        Ocr.loaded = one_engine(Ocr.loaded)  # type: ignore[method-assign]
-
-
-def one_engine(load: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a loader that gives all readers of a process one engine. It loads on first use, which takes a second.
-
-    One thread uses it at a time.
-    """
-    turn, loaded = threading.Lock(), {}
-
-    def engine_of(ocr: Any) -> Any:
-        def in_turn(*given: Any, **named: Any) -> Any:
-            with turn:
-                if ocr._threads not in loaded:
-                    loaded[ocr._threads] = load(ocr)
-                return loaded[ocr._threads](*given, **named)
-
-        return in_turn
-
-    return engine_of
 
 
 def sharing(folder: Path) -> tuple[Callable[..., Any], Callable[..., Any]]:
