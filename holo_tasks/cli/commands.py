@@ -210,7 +210,7 @@ def _report(options: argparse.Namespace) -> int:
     if not options.out.name:
         raise InvalidUsage(f"--out must name a file, not {str(options.out)!r}.")
     try:
-        write_report(options.trace, options.out)
+        write_report(options.trace, options.out, pictures=options.pictures)
     except OSError as error:
         raise InvalidUsage(f"The report cannot be written: {error.strerror}; check TRACE and --out.") from None
     return put(str(options.out), 0)
@@ -219,7 +219,8 @@ def _report(options: argparse.Namespace) -> int:
 def _index(options: argparse.Namespace) -> int:
     from holo_tasks.cli.index import index
 
-    return index(options.where, options.out, as_object=options.json, reports=options.reports, put=put)
+    reports = options.pictures if options.reports else None
+    return index(options.where, options.out, as_object=options.json, reports=reports, put=put)
 
 
 def _export(options: argparse.Namespace) -> int:

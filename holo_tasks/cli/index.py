@@ -17,7 +17,7 @@ from holo_tasks.audit.export import write_runs, write_steps
 from holo_tasks.audit.many_runs import ReadTrace, read_traces
 from holo_tasks.audit.pages.index import as_json, row_of, write_index
 from holo_tasks.audit.pages.page import place_of, whole_page
-from holo_tasks.audit.pages.report import write_report
+from holo_tasks.audit.pages.report import Place, write_report
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.paths import is_folder
 from holo_tasks.kill.run_registry import running
@@ -26,9 +26,12 @@ from holo_tasks.machine.private import make_private
 
 
 def index(
-    where: str | None, out: Path | None, *, as_object: bool, reports: bool, put: Callable[[str, int], int]
+    where: str | None, out: Path | None, *, as_object: bool, reports: Place | None, put: Callable[[str, int], int]
 ) -> int:
-    """Read all traces and write the page, one JSON object, or both. Return the exit code."""
+    """Read all traces and write the page, one JSON object, or both. Return the exit code.
+
+    ``reports`` is the place of the pictures of each run's report, or ``None`` if no report is written.
+    """
     place = _place(where)
     if out is None and not as_object:
         raise InvalidUsage("Give --out FILE.html for the page, --json for the numbers, or both.")
@@ -37,7 +40,10 @@ def index(
     if out is not None:
         _check_file(out)
     alive = _alive()
-    rows = [row_of(run, alive=alive, report=_report(run, out) if reports and out else "") for run in read_traces(place)]
+    rows = [
+        row_of(run, alive=alive, report=_report(run, out, reports) if reports and out else "")
+        for run in read_traces(place)
+    ]
     if not rows:
         raise InvalidUsage(f"There is no trace below {place}: give the folder or the prefix that runs are kept in.")
     if out is not None:
@@ -97,7 +103,7 @@ def _alive() -> frozenset[str]:
     return frozenset(run.run_id for run in running(holo_home()))
 
 
-def _report(run: ReadTrace, out: Path) -> str:
+def _report(run: ReadTrace, out: Path, pictures: Place) -> str:
     """Write the run's report next to the page. Return its relative URL, or an empty text if the trace is unreadable."""
     if run.trace is None:
         return ""
@@ -110,7 +116,7 @@ def _report(run: ReadTrace, out: Path) -> str:
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", run.run_id)[:80].strip("-") or "run"
     name = f"{plain}-{hashlib.sha256(os.fsencode(run.uri)).hexdigest()[:8]}.html"
     try:
-        write_report(run.trace, folder / name)
+        write_report(run.trace, folder / name, pictures=pictures)
     except (DamagedTrace, StoreTrouble, OSError):  # the trace; a page that cannot be written raises `InvalidUsage`
         return ""
     return f"{quote(os.fsencode(folder.name))}/{name}"

@@ -191,6 +191,7 @@ def _add_report(commands: Commands) -> None:
     report = commands.add_parser("report", help="write a trace as one HTML page", epilog=WRITTEN)
     report.add_argument("trace", metavar="TRACE", help="a run's folder or s3:// URI")
     report.add_argument("--out", metavar="FILE.html", type=Path, required=True, help="the page to write")
+    _add_pictures(report)
 
 
 def _add_index(commands: Commands) -> None:
@@ -204,7 +205,13 @@ def _add_index(commands: Commands) -> None:
     _add_where(index)
     index.add_argument("--out", metavar="FILE.html", type=Path, help="the page to write")
     index.add_argument("--reports", action="store_true", help="write each run's report next to the page, and link it")
+    _add_pictures(index)
     index.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_pictures(command: argparse.ArgumentParser) -> None:
+    text = "put a report's pictures inside the page (default), or in the folder FILE-pictures next to it for long runs"
+    command.add_argument("--pictures", choices=("inside", "folder"), default="inside", help=text)
 
 
 def _add_export(commands: Commands) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
+import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -128,14 +129,14 @@ def tell_run(
             before = telling.kept[-1]
         total += spent
         status: e.Status = "limit" if goal == goals and goals > 2 else "answered"
-        answer = '{"status":"cleared","amount_cents":4820}' if status == "answered" else ""
+        answer = json.dumps({"status": f"cleared{hostile}", "amount_cents": 4820}) if status == "answered" else ""
         reason = "" if status == "answered" else "the limit of 5 actions is used up"
         if close or goal < goals:
             telling.say(
                 e.SubgoalClosed(
                     subgoal=goal,
                     status=status,
-                    answer=answer + hostile,
+                    answer=answer,
                     reason=reason,
                     steps=steps,
                     cost_micro_usd=spent,

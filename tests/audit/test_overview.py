@@ -106,7 +106,7 @@ def test_the_page_is_self_contained_and_escapes_text(runs: Path, tmp_path: Path)
 def test_reports_are_written_next_to_the_page_and_linked(runs: Path, tmp_path: Path) -> None:
     lines: list[str] = []
     out = tmp_path / "all runs.html"
-    assert index(str(runs / "b"), out, as_object=True, reports=True, put=said(lines)) == 0
+    assert index(str(runs / "b"), out, as_object=True, reports="inside", put=said(lines)) == 0
     for row in json.loads(lines[0])["rows"]:
         assert row["report"].startswith("all%20runs-reports/")
         assert f'href="{row["report"]}"' in out.read_text()
@@ -172,7 +172,7 @@ def test_a_place_without_traces_is_refused(where: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     place = where if "://" in where or not where else str(tmp_path / where)
     with pytest.raises(InvalidUsage, match=r"folder"):
-        index(place, tmp_path / "out.html", as_object=False, reports=False, put=said([]))
+        index(place, tmp_path / "out.html", as_object=False, reports=None, put=said([]))
     with pytest.raises(InvalidUsage, match=r"folder"):
         export(place, str(tmp_path / "out.csv"), steps=False, put=said([]))
     assert not list(tmp_path.glob("*out*"))
@@ -183,7 +183,7 @@ def test_an_unwritable_page_is_refused_before_traces_are_read(runs: Path, tmp_pa
         with pytest.raises(InvalidUsage):
             index(str(runs), out, as_object=False, reports=reports, put=said([]))
     with pytest.raises(InvalidUsage, match="--reports"):
-        index(str(runs), None, as_object=True, reports=True, put=said([]))
+        index(str(runs), None, as_object=True, reports="inside", put=said([]))
 
 
 def test_the_runs_of_a_bucket_are_found_at_any_depth(
@@ -209,10 +209,10 @@ def test_the_runs_of_a_bucket_are_found_at_any_depth(
     assert told(f"s3://{s3.bucket}/overview/b/formula") == told(str(runs / "b" / "formula"))
     assert told(f"s3://{s3.bucket}/overview/b/") == told(str(runs / "b"))
     with pytest.raises(InvalidUsage, match="no trace below"):
-        index(f"s3://{s3.bucket}/nothing", None, as_object=True, reports=False, put=said([]))
+        index(f"s3://{s3.bucket}/nothing", None, as_object=True, reports=None, put=said([]))
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     with pytest.raises(InvalidUsage, match=r"credentials|refuses"):
-        index(f"s3://{s3.bucket}/overview", None, as_object=True, reports=False, put=said([]))
+        index(f"s3://{s3.bucket}/overview", None, as_object=True, reports=None, put=said([]))
 
 
 def test_only_regular_files_are_replaced_and_links_are_followed(runs: Path, tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_undecodable_names_are_shown_with_replacement_characters(runs: Path, tmp
     folder.parent.mkdir()
     shutil.copytree(runs / "a" / "plain", folder)
     page = Path(os.fsdecode(os.fsencode(tmp_path) + b"/all\xff.html"))
-    assert index(str(folder.parent), page, as_object=False, reports=True, put=said([])) == 0
+    assert index(str(folder.parent), page, as_object=False, reports="inside", put=said([])) == 0
     assert export(str(folder.parent), str(tmp_path / "runs.csv"), steps=False, put=said([])) == 0
     assert "r\ufffd/\ufffd" in (tmp_path / "runs.csv").read_text("utf-8-sig")
     assert (tmp_path / "runs.csv").read_bytes().startswith(b'\xef\xbb\xbf"run_id",')
@@ -267,12 +267,12 @@ def test_an_unreadable_picture_is_left_out(runs: Path, tmp_path: Path) -> None:
 
 def test_an_unwritable_report_is_reported(runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "all.html"
-    index(str(runs / "b" / "formula"), out, as_object=False, reports=True, put=said([]))
+    index(str(runs / "b" / "formula"), out, as_object=False, reports="inside", put=said([]))
     (report,) = (tmp_path / "all-reports").iterdir()
     report.unlink()
     report.mkdir()
     with pytest.raises(InvalidUsage, match="cannot be replaced"):
-        index(str(runs / "b" / "formula"), out, as_object=False, reports=True, put=said([]))
+        index(str(runs / "b" / "formula"), out, as_object=False, reports="inside", put=said([]))
 
 
 def test_unreadable_folders_are_listed(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,15 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import pytest
 from PIL import Image, ImageChops
 
 from holo_tasks.audit import DamagedTrace, open_trace
 from holo_tasks.audit.pages import report
+from holo_tasks.audit.pages.formatting import MAX_VALUES, named_values
 from holo_tasks.audit.pages.gesture_marks import Arrow, Ring, caption, marks
 from holo_tasks.audit.pages.report import Effort, write_report
-from holo_tasks.audit.pages.report_head import outcome_text
+from holo_tasks.audit.pages.report_head import outcome_text, summary
 from holo_tasks.audit.pages.run_view import Call, Step, Subgoal, build_story
 from holo_tasks.audit.pages.thumbnails import smaller, thumbnail
 from holo_tasks.audit.pages.timeline import escaped, subgoal_markdown
@@ -102,7 +104,7 @@ def shown(hostile: Path, searched: Told, tmp_path_factory: pytest.TempPathFactor
                 size = {"width": 1280, "height": height, "deviceScaleFactor": 1, "mobile": False}
                 await tab.ask("Emulation.setDeviceMetricsOverride", **size)
                 await tab.go(page.as_uri())
-                await tab.becomes("document.readyState + location.href", f"complete{page.as_uri()}")
+                await tab.becomes("document.readyState + location.pathname", f"complete{page}")
 
             await show(hostile, 3000)
             dom, picture = await tab.value("document.documentElement.outerHTML"), b""
@@ -137,7 +139,7 @@ def test_the_page_is_self_contained_and_embeds_each_picture_once(told):
             assert record.event.sha256 in page
     assert not [attributes for _, attributes in tags(page) if "style" in attributes]
     for tag, attributes in tags(page):
-        if tag == "svg" and attributes.get("class") == "shot":
+        if tag == "svg" and attributes.get("class") == "shot" and "aria-hidden" not in attributes:
             assert attributes["role"] == "img"
             assert attributes["aria-label"]
     assert list(root.glob(".*")) == []
@@ -201,7 +203,8 @@ def test_the_text_of_a_field_is_shown_where_it_is_another_one_than_the_typed_tex
 def test_a_program_that_was_still_waiting_is_shown_with_the_cause(told):
     page = told.page
     assert page.count("<b>Still waiting</b>The program was waiting for its server (10.0.0.5:443)") == 1
-    assert page.count('<i class="wait"></i>Wait 15.0 s</span>') == 2  # of the step and of the run
+    assert page.count('<i class="wait">Wait 15.0 s</i>') == 1  # of the step
+    assert page.count('<i class="wait"></i>Wait 15.0 s</span>') == 1  # of the run
 
 
 def test_an_unknown_cost_is_not_shown_as_zero():
@@ -330,10 +333,175 @@ def test_a_report_stays_below_seventy_kilobytes_a_step(told):
     assert len(told.page.encode()) < 15 * 70_000
 
 
+def text_of(page: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", page))
+
+
+def test_an_answer_in_json_is_a_table_of_its_names_and_values(told):
+    tables = re.findall(r'<table class="values">.*?</table>', told.page)
+    rows = [re.findall(r"<th[^>]*>(.*?)</th><td>(.*?)</td>", table) for table in tables]
+    assert [[(text_of(name), text_of(value)) for name, value in row] for row in rows] == (
+        [[("status", "cleared"), ("amount_cents", "4820")]] * 2
+    )
+    assert "{&#34;" not in told.page
+    assert told.page.count("status: cleared; amount_cents: 4820") == 2  # in the table of sub-goals
+
+
+@pytest.mark.parametrize(
+    ("answer", "rows"),
+    [
+        (
+            '{"total": 1.10, "paid": true, "note": null, "by": ""}',
+            [("total", "1.10"), ("paid", "yes"), ("note", "none"), ("by", "(empty)")],
+        ),
+        ('{"a": 1, "a": 2}', [("a", "1"), ("a", "2")]),
+        (
+            '{"lines": [{"sku": "A-1", "n": 2}, {"sku": "B", "n": 1}], "tags": ["x", "y"]}',
+            [
+                ("lines 1 · sku", "A-1"),
+                ("lines 1 · n", "2"),
+                ("lines 2 · sku", "B"),
+                ("lines 2 · n", "1"),
+                ("tags", "x\ny"),
+            ],
+        ),
+        ('[["a", 1], ["b", 2]]', [("1", "a\n1"), ("2", "b\n2")]),
+        ("[]", [("", "none")]),
+        ("Twelve receipts {see below}", []),
+        ('{"a": 1} and more', []),
+        ("7", []),
+        ("[" * 100_000, []),
+        ('{"a":' * 900 + "1" + "}" * 900, [(" · ".join("a" * 900), "1")]),
+    ],
+)
+def test_names_and_values_of_an_answer(answer, rows):
+    assert named_values(answer) == rows
+
+
+def test_a_table_of_values_has_an_end():
+    rows = named_values(json.dumps({str(number): number for number in range(5000)}))
+    assert (len(rows), rows[-1]) == (MAX_VALUES + 1, ("…", "More values are in the trace."))
+
+
+def test_the_summary_is_in_sentences_with_links_to_steps(told):
+    (summary,) = re.findall(r'<p class="summary">.*?</p>', told.page)
+    assert text_of(summary).split(". ")[:2] == [
+        "2 of 3 sub-goals were answered, in 15 steps and 18.3 s",
+        "Sub-goal 3 ended with ‘limit reached’",
+    ]
+    assert "17 model calls, 1 of which failed; together they cost $0.0080." in text_of(summary)
+    assert "6 steps did not go as planned (3 × no change, 1 × field holds, 1 × model call failed, 1 × refused)" in (
+        text_of(summary)
+    )
+    assert "The slowest step is 1.3 (click ‘Search’): 16.2 s, 15.0 s of it to wait." in text_of(summary)
+    links = re.findall('href="#([^"]+)"', summary)
+    assert "s1-3" in links
+    assert all(f'id="{link}"' in told.page for link in links)
+
+
+def test_a_run_without_trouble_and_without_a_model_is_summed_up():
+    opened, closed = (
+        e.SubgoalOpened(subgoal=1, title="Look.", goal="Look."),
+        e.SubgoalClosed(subgoal=1, status="answered", answer="yes", reason="", steps=1, cost_micro_usd=0),
+    )
+    step = e.Decided(subgoal=1, step=1, note=None, thought="", tool_name="answer", arguments={}, label="answer")
+    story = build_story(
+        e.Record(seq=0, at="", run="r", previous=e.FIRST, event=event, signature="") for event in (opened, step, closed)
+    )
+    assert ["".join(text for text, _ in sentence) for sentence in summary(story)] == [
+        "Its sub-goal was answered, in 1 step and 0 ms.",
+        "No model was called.",
+        "No step failed or was without effect.",
+    ]
+
+
+def test_pictures_in_a_folder_are_private_files_and_old_ones_are_removed(synthetic, tmp_path):
+    out, folder = tmp_path / "my report.html", tmp_path / "my report-pictures"
+    run = synthetic.tell_run(tmp_path / "runs")
+    page = write_report(run, out, pictures="folder").read_text()
+    named = {Path(unquote(a["src"])) for tag, a in tags(page) if tag == "img"}
+    assert {tmp_path / name for name in named} == set(folder.iterdir())
+    assert all(a["loading"] == "lazy" for tag, a in tags(page) if tag == "img")
+    assert [each for each in folder.iterdir() if each.stat().st_mode & 0o077] == []
+    assert "base64," not in page
+    with Image.open(next(folder.iterdir())) as image:
+        assert image.size == (960, 600)
+    (folder / "notes.txt").write_text("mine")
+    write_report(synthetic.tell_run(tmp_path / "runs", "other", goals=1, steps=2), out, pictures="folder")
+    kept = set(folder.iterdir())
+    assert folder / "notes.txt" in kept
+    assert 2 <= len(kept) - 1 < len(named), "the pictures of the earlier report are gone"
+    assert not (tmp_path / "my report.html.part").exists()
+
+
+def test_a_page_has_less_than_four_kilobytes_a_step_without_its_pictures(synthetic, tmp_path):
+    sizes = []
+    for goals in (2, 6):
+        run = synthetic.tell_run(tmp_path, str(goals), goals=goals, steps=10, hostile=" A thought." * 6)
+        sizes.append(write_report(run, tmp_path / "report.html", pictures="folder").stat().st_size)
+    assert sizes[1] - sizes[0] < 40 * 4_000, "500 steps are below 2 MB"
+
+
+def test_keys_filters_and_links_lead_from_step_to_step(searched, tmp_path):
+    """In Chromium, with the page's own policy, and pictures next to the page."""
+    page = write_report(searched.folder, tmp_path / "report.html", pictures="folder")
+    current = "document.querySelector('.step.current')?.id"
+    shown = "document.getElementById('shown').textContent"
+    large = "document.getElementById('large-text').textContent"
+    steps = build_story(open_trace(searched.folder).records()).steps
+    trouble = {step.anchor for step in steps if report.trouble(step)}
+
+    async def look() -> None:
+        async with Tab.opened(tmp_path / "profile") as tab:
+
+            async def press(*keys: str) -> None:
+                for key in keys:
+                    for kind in ("keyDown", "keyUp"):
+                        await tab.ask("Input.dispatchKeyEvent", type=kind, key=key)
+
+            async def choose(need: str) -> None:
+                value = f"const need = document.getElementById('by-need'); need.value = {need!r};"
+                await tab.value(f"{{ {value} need.dispatchEvent(new Event('input')) }}")
+
+            await tab.go(f"{page.as_uri()}#s2-3")
+            await tab.becomes(f"document.readyState + {current}", "completes2-3")
+            await tab.becomes(
+                "[...document.querySelectorAll('#s2-3 img')].every((each) => each.naturalWidth > 0)", True
+            )
+            loaded = await tab.value("[...document.images].filter((each) => each.naturalWidth).length")
+            assert loaded < await tab.value("document.images.length"), "pictures out of view are not loaded"
+            await press("ArrowRight", "ArrowRight", "ArrowLeft")
+            assert await tab.value(current) == "s2-4"
+            assert await tab.value("location.hash") == "#s2-4"
+            await press("o", "ArrowRight", "ArrowRight")
+            assert await tab.value(large) == "Screen before step 5: drag ‘column edge’"
+            await press("Escape")
+            assert await tab.value(current) == "s2-5"
+            await choose("wrong")
+            assert await tab.value(shown) == f"{len(trouble)} of 18 steps"
+            visible = "[...document.querySelectorAll('article.step:not([hidden])')].map((each) => each.id).join()"
+            assert set((await tab.value(visible)).split(",")) == trouble
+            await choose("dearest")
+            dearest = (await tab.value(visible)).split(",")
+            await press(*["ArrowRight"] * 20)
+            assert await tab.value(current) == dearest[-1], "keys stay among the steps that are shown"
+            hidden = next(step.anchor for step in steps if step.anchor not in dearest)
+            await tab.value(f"location.hash = {hidden!r}")
+            await tab.becomes(current, hidden)
+            assert await tab.value(shown) == "18 steps", "a link to a hidden step ends the filter"
+
+    assert 0 < len(trouble) < 18
+    asyncio.run(look())
+
+
 def test_an_unwritable_report_is_an_error(synthetic, tmp_path):
     folder = synthetic.tell_run(tmp_path, goals=1, steps=2)
     with pytest.raises(InvalidUsage, match="cannot be written"):
         write_report(folder, tmp_path / "no" / "such" / "folder.html")
+    (tmp_path / "report-pictures").touch()
+    with pytest.raises(InvalidUsage, match="pictures cannot be written"):
+        write_report(folder, tmp_path / "report.html", pictures="folder")
+    assert not (tmp_path / "report.html").exists()
     with pytest.raises(InvalidUsage, match="no trace"):
         write_report(tmp_path / "nothing", tmp_path / "report.html")
 

@@ -16,6 +16,8 @@ class Bar:
     name: str
     parts: Sequence[int]
     href: str = ""
+    short: str = ""
+    """The name in a tooltip, if it is another one."""
 
 
 @dataclass(frozen=True)
@@ -50,22 +52,24 @@ class Chart:
     each: str
     legend: Sequence[tuple[str, str]]
 
-    def drawn(self) -> Iterator[tuple[Bar, list[Rect]]]:
-        """Yield each bar with its rectangles. A part with amount 0 has none."""
+    @property
+    def slot(self) -> float:
+        """Width of a bar with the gap beside it."""
+        return 1000 / max(len(self.bars), MIN_SLOTS)
+
+    def drawn(self) -> Iterator[tuple[str, str]]:
+        """Yield the color of each kind with an SVG path: the parts of all bars. A part with amount 0 is left out."""
         most = max((sum(bar.parts) for bar in self.bars), default=0) or 1
-        width = 1000 / max(len(self.bars), MIN_SLOTS)
-        for number, bar in enumerate(self.bars):
-            top = float(self.HEIGHT)
-            rects: list[Rect] = []
-            x, across = f"{number * width + width * 0.1:.2f}", f"{width * 0.8:.2f}"
-            for kind, part in zip(self.kinds, bar.parts, strict=True):
-                tall = (self.HEIGHT - 2) * part / most
-                top -= tall
-                if part:
-                    rects.append(
-                        {"color": kind.color, "x": x, "y": f"{top:.2f}", "width": across, "height": f"{tall:.2f}"}
-                    )
-            yield bar, rects
+        tops = [float(self.HEIGHT)] * len(self.bars)
+        for index, kind in enumerate(self.kinds):
+            path = ""
+            for number, bar in enumerate(self.bars):
+                tall = (self.HEIGHT - 2) * bar.parts[index] / most
+                tops[number] -= tall
+                if bar.parts[index]:
+                    left, width = f"{(number + 0.1) * self.slot:.5g}", f"{0.8 * self.slot:.4g}"
+                    path += f"M{left} {tops[number]:.4g}h{width}v{tall:.3g}h-{width}z"
+            yield kind.color, path
 
 
 def shares(parts: Sequence[tuple[str, int]]) -> list[Rect]:
@@ -75,6 +79,7 @@ def shares(parts: Sequence[tuple[str, int]]) -> list[Rect]:
     rects: list[Rect] = []
     for name, amount in parts:
         width = 1000 * max(0, amount) / total
-        rects.append({"color": name, "x": f"{x:.1f}", "width": f"{width:.1f}"})
+        if width:
+            rects.append({"color": name, "x": f"{x:.0f}", "width": f"{width:.0f}"})
         x += width
     return rects

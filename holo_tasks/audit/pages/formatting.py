@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 
 STATUS_WORDS = {
     "answered": ("good", "Answered"),
@@ -109,6 +111,54 @@ def _from_now(seconds: float) -> str:
         return f"in {minutes} min"
     hours = round(minutes / 60)
     return f"in {hours} h" if hours < 48 else f"in {round(hours / 24)} days"
+
+
+MAX_VALUES = 200
+"""Rows of a table of values. The trace has all of them."""
+
+
+class _Object(list[tuple[str, object]]):
+    """A JSON object as pairs, because its names may be repeated."""
+
+
+def named_values(text: str, *, separator: str = "\n") -> list[tuple[str, str]]:
+    """Return the names and values of a JSON object or list. Returns an empty list if the text is neither.
+
+    A nested value has a name such as ``lines 2 · amount``. ``separator`` is between the plain values of a list. Numbers
+    are returned as they are written.
+    """
+    if not text.lstrip().startswith(("{", "[")):
+        return []
+    try:
+        value = json.loads(text, object_pairs_hook=_Object, parse_float=str, parse_int=str, parse_constant=str)
+        rows = list(islice(_flat(value, "", separator), MAX_VALUES + 1))
+    except (ValueError, RecursionError):
+        return []
+    return rows if len(rows) <= MAX_VALUES else [*rows[:MAX_VALUES], ("…", "More values are in the trace.")]
+
+
+def listed(text: str) -> str:
+    """Format a JSON object or list as one line, ``status: cleared; amount: 48.20``. Returns other text unchanged."""
+    rows = named_values(text, separator=", ")
+    return "; ".join(f"{name}: {value}" if name else value for name, value in rows) or text
+
+
+def _flat(value: object, name: str, separator: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, _Object) and value:
+        for key, inner in value:
+            yield from _flat(inner, f"{name} · {key}" if name else key, separator)
+    elif isinstance(value, list) and any(isinstance(each, list) for each in value):
+        for number, inner in enumerate(value, start=1):
+            yield from _flat(inner, f"{name} {number}".lstrip(), separator)
+    elif isinstance(value, list):
+        yield name, separator.join(map(_one_value, value)) or "none"
+    else:
+        yield name, _one_value(value)
+
+
+def _one_value(value: object) -> str:
+    named = {True: "yes", False: "no", None: "none"}
+    return named[value] if value is None or isinstance(value, bool) else str(value) or "(empty)"
 
 
 def kind_counts(found: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from holo_tasks.audit.pages.formatting import clock, count, duration, money, visible
+from holo_tasks.audit.pages.formatting import clock, count, duration, listed, money, visible
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.machine.private import open_private
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _BEGINNING = 1024
-_POLICY = b"""content="default-src 'none'; img-src data:;"""
+_POLICY = b"""content="default-src 'none'; img-src """
 """Start of the Content-Security-Policy of every page, as in page.html."""
 
 
@@ -79,15 +79,20 @@ def is_page(path: Path) -> bool:
     return beginning.startswith(b"<!doctype html>") and _POLICY in beginning
 
 
-def write_page(page: IO[str], template: str, script: str, **values: Any) -> None:
+def write_page(page: IO[str], template: str, script: str = "", *, images: str = "data:", **values: Any) -> None:
     """Render a template to ``page``, piece by piece. The page's policy allows only the given script to run.
 
-    All values are treated as text: they are escaped, and control characters become visible.
+    ``images`` is the source of pictures in the policy: ``data:``, or ``'self'`` for files next to the page. All values
+    are treated as text: they are escaped, and control characters become visible.
     """
     from markupsafe import Markup
 
     # Only files of this folder are trusted as markup.
-    own = {"style": Markup(asset("page.css")), "script": Markup(asset(script))}
+    own = {
+        "style": Markup(asset("page.css")),
+        "script": Markup(asset(script) if script else ""),
+        "images": Markup(images),
+    }
     pieces = _templates().get_template(template).stream(**values, **own)
     pieces.enable_buffering(200)
     page.writelines(pieces)
@@ -114,11 +119,11 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     templates.filters |= {
-        "as_json": lambda value: json.dumps(value, ensure_ascii=False),
         "clock": clock,
         "count_of": count,
         "duration": duration,
         "hashed": _csp_hash,
+        "listed": lambda value: listed(json.dumps(value, ensure_ascii=False)),
         "money": money,
     }
     return templates

@@ -14,14 +14,15 @@ from holo_tasks.core.events import FrameTaken
 from holo_tasks.core.screen.geometry import Box
 
 Reference: TypeAlias = Callable[[str], str | None]
-"""Returns the id of a picture in the page, or ``None`` if the trace lacks it."""
+"""Returns the URL of a picture for the page, or ``None`` if the trace lacks it."""
 
 
 @dataclass(frozen=True)
 class Picture:
     """A picture of the page: the part of the screen that it shows, and the marks drawn over it.
 
-    Marks are in screen pixels, independent of the size of the embedded copy.
+    ``name`` is a URL: ``#`` and the id of an embedded copy, or the path of a file next to the page. Marks are in screen
+    pixels, independent of the size of the copy.
     """
 
     name: str
@@ -74,6 +75,16 @@ def about(step: Step) -> StepTexts:
         facts.append(f"confidence {step.decision.confidence}")
     parts = latency_parts(step)
     return StepTexts(facts, _lines(step), shares(parts), legend_items(parts))
+
+
+def trouble(step: Step) -> str:
+    """Return in a few words what went wrong in a step: a failure, no effect, a correction or another look.
+
+    Returns an empty string if nothing went wrong.
+    """
+    kind, words = OUTCOME_WORDS[step.outcome]
+    found = [words] if kind in ("bad", "warn") else [name for kind, name, _ in _lines(step) if kind != "info"]
+    return found[0].lower() if found else ""
 
 
 def _lines(step: Step) -> list[tuple[str, str, str]]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -129,6 +130,12 @@ class Step:
         if self.decision is None:
             return "undecided"
         return "answered" if self.decision.tool_name == "answer" else "looked"
+
+    @property
+    def answer(self) -> str:
+        """The text of the step's answer. Empty if the step did not answer."""
+        content = self.decision.arguments.get("content", "") if self.outcome == "answered" and self.decision else ""
+        return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
     @property
     def cost_micro_usd(self) -> int | None:
