@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "scripts": [*BELOW, "vision", "contract"],
     "rehearsal": [*BELOW, "vision", *PICTURES],
     "compiler": [*BELOW, "vision", "audit", "contract", "scripts"],
-    "healing": [*BELOW, "vision", "contract", "scripts", "compiler"],
+    "healing": [*BELOW, "vision", "audit", "contract", "scripts", "compiler"],
     "by_hand": [*BELOW, "vision", "compiler"],
     "telemetry": BELOW,
     "prefect_server": [*BELOW, *LEAVES, "telemetry"],

@@ -11,7 +11,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.printable import printable
 from holo_tasks.healing.decide import decide_locked, opened
 from holo_tasks.healing.folder import HealingFolder
-from holo_tasks.healing.page import page
+from holo_tasks.healing.page import write_proposals
 from holo_tasks.healing.proposal import Proposal
 from holo_tasks.healing.replay_results import warning
 from holo_tasks.machine.output import say
@@ -23,7 +23,9 @@ def review(file: Path, out: Path | None, *, as_json: bool) -> str:
     load_playbook(file)
     folder = HealingFolder(file)
     if out is not None:
-        _write(out, page(folder))
+        if not out.name:
+            raise InvalidUsage(f"--out must name a file, not {str(out)!r}.")
+        write_proposals(folder, out)
         say(f"the page is written to {out}")
     if as_json:
         return json.dumps(_as_json(folder), ensure_ascii=False)
@@ -100,12 +102,3 @@ def _as_json(folder: HealingFolder) -> dict[str, Any]:
 
 def _path(path: Path | None) -> str | None:
     return None if path is None else str(path)
-
-
-def _write(out: Path, text: str) -> None:
-    if not out.name or out.is_dir():
-        raise InvalidUsage(f"--out must name a file, not {str(out)!r}.")
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InvalidUsage(f"The page cannot be written: {error.strerror}; check --out.") from None

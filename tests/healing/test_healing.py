@@ -27,6 +27,7 @@ from holo_tasks.scripts.script import Script
 from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.scripts.step_outcome import Heal, StepOutcome
 from holo_tasks.vision.screen_text import Line, Sight
+from tests.support.pages import HOSTILE, tags
 
 TEXT = """\
 # A person wrote this.
@@ -172,6 +173,26 @@ def test_a_proposal_is_reviewed_and_applied_or_rejected(file: Path, tmp_path: Pa
         settle(file, "apply", [], as_json=False)
 
 
+def test_the_page_is_private_follows_the_dark_mode_and_contains_no_markup_of_a_screen(
+    file: Path, tmp_path: Path
+) -> None:
+    store_results(file, "propose", run("healed"))
+    (one,) = HealingFolder(file).proposals
+    told = one.model_copy(update={"step": HOSTILE, "why": HOSTILE, "run": HOSTILE, "new": {"text": HOSTILE}})
+    (HealingFolder(file).path / "proposals" / one.id / "proposal.json").write_text(told.model_dump_json())
+    out = tmp_path / "page.html"
+    review(file, out, as_json=False)
+    page = out.read_text()
+    assert page.count("document.title") >= 3
+    assert "script" not in {tag for tag, _ in tags(page)}
+    assert not [name for _, attributes in tags(page) for name in attributes if name.startswith("on")]
+    (policy,) = [str(each["content"]) for tag, each in tags(page) if each.get("http-equiv")]
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "prefers-color-scheme:dark" in page
+    assert out.stat().st_mode & 0o077 == 0
+
+
 @pytest.mark.parametrize("heal", HEALS)
 def test_steps_are_counted_in_every_mode(file: Path, heal: Heal) -> None:
     for outcomes in (("fitted", "healed"), ("failed",), ("fitted",)):
@@ -184,7 +205,7 @@ def test_steps_are_counted_in_every_mode(file: Path, heal: Heal) -> None:
         "healed": 1,
         "failed": 1,
     }
-    row = "<td>2</td><td>1</td><td>1</td><td>Click Start search.</td>"
+    row = '<bdi>Click Start search.</bdi></td><td class="num">2</td><td class="num">1</td><td class="num">1</td>'
     assert row in file.with_name("page.html").read_text()
     kept = sorted(path.name for path in HealingFolder(file).path.iterdir())
     assert (kept == ["lock", "steps.json"]) == (heal == "off"), "with heal off, only counts are stored"
