@@ -3,6 +3,6 @@
 Three modules matter most. `proposal` makes a `Proposal` from a step that the model did. `replay_results` stores
 proposals and counts of a run next to the playbook. `apply` writes an accepted proposal into the playbook's file.
 
-May import `core`, `machine`, `loop`, `vision`, `audit`, `contract`, `scripts` and `compiler`. The packages agent and cli
-use it.
+May import `core`, `machine`, `loop`, `vision`, `audit`, `contract`, `scripts` and `compiler`. The packages agent and
+cli use it.
 """

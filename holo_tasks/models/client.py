@@ -13,9 +13,11 @@ import re
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeGuard
+from typing import Any, Self, TypeGuard
 
 import openai
 from openai.types.chat import ChatCompletion
@@ -70,6 +72,30 @@ MOST_TOKENS = 10**9
 """A larger token count is invalid."""
 
 logger = logging.getLogger("holo_tasks")
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """An entry of a server's list of models.
+
+    ``weights`` is the name of the weights if it is another one, as vLLM reports it. ``deprecated_from`` is ``None``
+    without a date.
+    """
+
+    name: str
+    weights: str = ""
+    deprecated_from: date | None = None
+
+    @classmethod
+    def of(cls, entry: object) -> Self:
+        weights, at = _text(getattr(entry, "root", None)), getattr(entry, "deprecation_date", None)
+        found = None
+        with suppress(ValueError, OverflowError, OSError):  # a date or a time in ISO format, or seconds since 1970
+            if isinstance(at, str):
+                found = date.fromisoformat(at[:10])
+            elif isinstance(at, int | float) and at > 1:
+                found = datetime.fromtimestamp(at, UTC).date()
+        return cls(_text(getattr(entry, "id", None)), weights, found)
 
 
 class ModelEndpoint:
@@ -144,8 +170,8 @@ class ModelEndpoint:
             logger.warning("%s %s", self.endpoint, warning)
         return reply
 
-    async def models(self, *, timeout_s: float) -> tuple[str, ...] | None:
-        """Return the names of the endpoint's models, or ``None`` if it has no such list.
+    async def models(self, *, timeout_s: float) -> tuple[ListedModel, ...] | None:
+        """Return the endpoint's models, or ``None`` if it has no such list.
 
         Raises `TransientModelFault` after ``timeout_s``, and another `HoloError` if the endpoint refuses the request.
         """
@@ -165,7 +191,7 @@ class ModelEndpoint:
         listed = getattr(page, "data", None)
         if not isinstance(listed, list):
             return None
-        return tuple(filter(None, (_text(getattr(entry, "id", None)) for entry in listed)))
+        return tuple(model for entry in listed if (model := ListedModel.of(entry)).name)
 
     async def _ask(self, body: Mapping[str, Any], timeout_s: float) -> Reply:
         started = time.perf_counter_ns()

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,28 @@ def test_a_deprecated_model_is_a_warning(doctor: CommandLine) -> None:
         found = checks(doctor("doctor", "--json", "--base-url", model.base_url, "--model", "holo3-35b-a3b"), 0)
     assert statuses(found) == {"model": "warning"}
     says(found["model"], "deprecated")
+
+
+@pytest.mark.parametrize(
+    ("days", "warns", "words"),
+    few([(400, False, "deprecates it from"), (30, True, "choose another one"), (-3, True, "has deprecated it from")]),
+)
+def test_the_date_of_a_models_deprecation_is_reported(doctor: CommandLine, days: int, warns: bool, words: str) -> None:
+    end = datetime.now(UTC) + timedelta(days=days)
+    with ScriptedModel(seen, models=[{"id": MODEL, "deprecation_date": f"{end:%Y-%m-%d}"}]) as model:
+        found = checks(doctor("doctor", "--json", "--base-url", model.base_url), 0)
+    assert statuses(found) == ({"model": "warning"} if warns else {})
+    says(found["model"], words, f"{end:%Y-%m-%d}")
+
+
+@pytest.mark.parametrize(
+    ("root", "warns"), few([("Hcompany/Holo4-27B-FP8", True), ("Hcompany/Holo4-35B-A3B-FP8", False)], first=2)
+)
+def test_weights_without_a_commercial_licence_are_a_warning(doctor: CommandLine, root: str, warns: bool) -> None:
+    with ScriptedModel(seen, models=[{"id": MODEL, "root": root}]) as model:
+        found = checks(doctor("doctor", "--json", "--base-url", model.base_url), 0)
+    assert statuses(found) == ({"model": "warning"} if warns else {})
+    assert ("CC BY-NC 4.0" in found["model"]["message"]) == warns
 
 
 def test_invalid_profiles_are_reported(doctor: CommandLine, tmp_path: Path) -> None:

@@ -61,10 +61,12 @@ def step(tool_name: str, *, thought: str = "Going on.", note: str | None = None,
 class ScriptedModel:
     """Serves on a free loopback port. ``requests`` are the parsed bodies, ``headers`` their headers.
 
-    ``models`` are the model names in the list, or the answer to a list request. Without it there is no list.
+    ``models`` are the model names or entries in the list, or the answer to a list request. Without it there is no list.
     """
 
-    def __init__(self, script: Script | Sequence[Any], *, models: Sequence[str] | Answer | None = None) -> None:
+    def __init__(
+        self, script: Script | Sequence[Any], *, models: Sequence[str | dict[str, Any]] | Answer | None = None
+    ) -> None:
         self._script = script
         self._models = models
         self.requests: list[dict[str, Any]] = []
@@ -148,7 +150,8 @@ class ScriptedModel:
         if isinstance(self._models, Answer):
             _send(handler, self._models, b"")
         else:
-            entries = [{"id": name, "object": "model", "created": 0, "owned_by": "test"} for name in self._models or ()]
+            plain = {"object": "model", "created": 0, "owned_by": "test"}
+            entries = [plain | ({"id": each} if isinstance(each, str) else each) for each in self._models or ()]
             answer = Answer(status=404 if self._models is None else 200)
             _send(handler, answer, json.dumps({"object": "list", "data": entries}).encode())
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from holo_tasks.cli import settings
 from holo_tasks.cli.doctor import remedies
@@ -21,8 +23,8 @@ from holo_tasks.core.prompts.transcript import ModelStep, Observed, StepResult, 
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.loop.ask_model.ask import fit
 from holo_tasks.loop.ask_model.predict import estimate
-from holo_tasks.models.address import key_variable
-from holo_tasks.models.client import ModelEndpoint
+from holo_tasks.models.address import is_hosted, key_variable
+from holo_tasks.models.client import ListedModel, ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.dialects.replies import check_ended
 from holo_tasks.models.profile import PROFILES_VARIABLE, Profile, profiles
@@ -35,6 +37,10 @@ STEP_TOKENS = 4096
 NAMED = 5
 KEY_REFUSED = (401, 403)
 UNKNOWN = 404
+SOON_DAYS = 90
+"""A model that is deprecated within this time is a warning."""
+NOT_COMMERCIAL = "holo4-27b"
+"""Part of the names of weights whose licence forbids commercial self-hosting."""
 KEPT = {"structured": "structured output", "tools": "function calling", "holotron": "flat action"}
 
 
@@ -70,7 +76,7 @@ async def check_model(chain: Chain, base_url: str | None, model: str | None, dia
 
 
 class _Server:
-    """The server of the model. ``listed`` has the names of its models, or is ``None`` without a list.
+    """The server of the model. ``listed`` has its models by name, or is ``None`` without a list.
 
     ``refused`` is the HTTP status with which it refused the key, if it did.
     """
@@ -79,7 +85,7 @@ class _Server:
         self.endpoint = endpoint
         self.where = endpoint.endpoint
         self.timeout_s = timeout_s
-        self.listed: tuple[str, ...] | None = None
+        self.listed: dict[str, ListedModel] | None = None
         self.refused: int | None = None
         self._variable = variable
         self._has_key = has_key
@@ -88,7 +94,8 @@ class _Server:
         """Request the list of models. Any HTTP response but a redirect proves that the endpoint can be reached."""
         started, trouble = time.perf_counter_ns(), ""
         try:
-            self.listed = await self.endpoint.models(timeout_s=self.timeout_s)
+            listed = await self.endpoint.models(timeout_s=self.timeout_s)
+            self.listed = None if listed is None else {model.name: model for model in listed}
         except HoloError as error:
             status = error.http_status
             if status is None or 300 <= status < 400:
@@ -202,8 +209,22 @@ class _Examined:
             facts.append((True, f"it has no profile, so the defaults are used ({own})"))
         if note:
             facts.append(("deprecated" in note, note))
+        facts += self._listed_facts((listed or {}).get(name, ListedModel(name)))
         tell = self.chain.warn if any(doubtful for doubtful, _ in facts) else self.chain.ok
         tell("; ".join(words for _, words in facts))
+
+    def _listed_facts(self, model: ListedModel) -> Iterator[tuple[bool, str]]:
+        """Yield the date from which the model is deprecated, and a licence that forbids the use of its weights."""
+        end = model.deprecated_from
+        if end is not None:
+            left = (end - datetime.now(UTC).date()).days
+            words = f"the server {'has deprecated' if left <= 0 else 'deprecates'} it from {end}"
+            yield (
+                left <= SOON_DAYS,
+                f"{words}: choose another one (`holo-tasks models`)" if left <= SOON_DAYS else words,
+            )
+        if not is_hosted(self.server.where) and NOT_COMMERCIAL in f"{model.name} {model.weights}".casefold():
+            yield True, "a commercial use of these weights on a server of your own is not licensed (CC BY-NC 4.0)"
 
     def _report_vision(self, reply: Reply, spent: Spent, shot: Shot) -> None:
         """Report whether the model located the button in the picture."""
@@ -254,7 +275,7 @@ def _full_transcript(shot: Shot, pictures: int) -> Transcript:
     return Transcript("Answer with the word on the button.", (*before, Observed(shot)))
 
 
-def _some_names(names: tuple[str, ...] | None) -> str:
+def _some_names(names: Collection[str] | None) -> str:
     """Return up to `NAMED` names of models as a text, and how many more there are."""
     some = list(names or ())[:NAMED]
     more = len(names or ()) - len(some)

@@ -249,8 +249,8 @@ def _client(data: bytes) -> object:
     world = _world()
     world.server.said = data
     with contextlib.suppress(HoloError):
-        names = world.loop.run_until_complete(world.endpoint.models(timeout_s=8))
-        check(names is None or all(isinstance(name, str) for name in names), "the name of a model is not text")
+        listed = world.loop.run_until_complete(world.endpoint.models(timeout_s=8))
+        check(listed is None or all(isinstance(model.name, str) for model in listed), "the name of a model is not text")
     try:
         reply = world.loop.run_until_complete(world.asked())
     except HoloError as error:
