@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
 from holo_tasks.core.ports import Reply
 from holo_tasks.machine import memory
-from holo_tasks.models.client import RATE_REST_S, ModelEndpoint
+from holo_tasks.models.client import RATE_REST_S, ListedModel, ModelEndpoint
 from tests.support.scripted_model import Answer, ScriptedModel, function_call
 
 BODY = {"model": "m", "messages": [], "max_tokens": 100}
@@ -316,6 +316,27 @@ async def test_four_default_rests_after_a_429_last_a_minute() -> None:
             await ask(Answer(status=429, headers=headers, body=b"{}"))
         assert caught.value.retry_after_s == wait_s
     assert 4 * RATE_REST_S >= 60
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ("2027-03-31", date(2027, 3, 31)),
+        ("2027-03-31T12:00:00Z", date(2027, 3, 31)),
+        (1806451200, date(2027, 3, 31)),
+        (None, None),
+        (0, None),
+        (True, None),
+        ("soon", None),
+        (1e300, None),
+        ([], None),
+    ],
+)
+async def test_the_date_of_a_deprecation_is_parsed(told: object, found: date | None) -> None:
+    with ScriptedModel([], models=[{"id": "m", "deprecation_date": told, "root": "maker/m"}]) as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        assert await endpoint.models(timeout_s=10) == (ListedModel("m", "maker/m", found),)
+        await endpoint.close()
 
 
 async def test_an_endlessly_nested_model_list_counts_as_missing() -> None:

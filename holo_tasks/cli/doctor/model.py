@@ -219,10 +219,8 @@ class _Examined:
         if end is not None:
             left = (end - datetime.now(UTC).date()).days
             words = f"the server {'has deprecated' if left <= 0 else 'deprecates'} it from {end}"
-            yield (
-                left <= SOON_DAYS,
-                f"{words}: choose another one (`holo-tasks models`)" if left <= SOON_DAYS else words,
-            )
+            remedy = ": choose another one (`holo-tasks models`)" if left <= SOON_DAYS else ""
+            yield bool(remedy), f"{words}{remedy}"
         if not is_hosted(self.server.where) and NOT_COMMERCIAL in f"{model.name} {model.weights}".casefold():
             yield True, "a commercial use of these weights on a server of your own is not licensed (CC BY-NC 4.0)"
 
