@@ -206,25 +206,13 @@ def _model() -> Iterator[tuple[HoloModel, bool]]:
 
     It is a real Holo model if the environment names one.
     """
-    from holo_blocks import HoloModel
+    from holo_blocks import HoloModel, rehearsal_model
 
     if block := HoloModel.from_environment():
         yield block, False
         return
-    playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
-    command = [sys.executable, "-m", "holo_tasks.rehearsal", "--playbook", str(playbook)]
-    command += ["--log", "warning"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line:
-            raise RuntimeError("The rehearsal model did not start. The line above says why.")
-        ready = json.loads(line)
-        yield HoloModel(base_url=ready["base_url"], model=ready["model"]), True
-    finally:
-        process.terminate()
-        process.wait()
+    with rehearsal_model(ROOT / "flows" / "expense_audit.playbook.yaml") as block:
+        yield block, True
 
 
 def _legacy_program(options: argparse.Namespace, out: Path) -> str:
@@ -234,7 +222,8 @@ def _legacy_program(options: argparse.Namespace, out: Path) -> str:
     """
     from legacy_ledger_db import Transaction, create_database
     from receipts_mailbox import transactions, write_maildir
-    from tk_python import tk_python
+
+    from holo_tasks.desktop import tk_python
 
     write_maildir(out / "mailbox", one_of_each=options.quick)
     database = out / "meridian.db"

@@ -15,6 +15,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 BOX = re.compile(r'(\w+)\["([^"]*)"\]')
 HOUSE = ROOT / "holo_tasks"
+STARTERS = HOUSE / "starters"
+"""The templates of `holo-tasks init`: code of users, which imports public names as the flows do."""
 BELOW = ["core", "machine", "loop"]
 LEAVES = ["models", "desktop", "safety", "audit", "office", "vision"]
 PICTURES = ["set_of_mark", "contract", "scripts"]
@@ -95,9 +97,14 @@ def files(room: str) -> list[Path]:
     return sorted((HOUSE / room).rglob("*.py"))
 
 
+def library() -> list[Path]:
+    """Return all modules of the library."""
+    return [path for path in HOUSE.rglob("*.py") if STARTERS not in path.parents]
+
+
 def graph() -> dict[str, set[str]]:
     """Return the modules of the library that each module imports, by the longest name that is a module."""
-    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in HOUSE.rglob("*.py")}
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in library()}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
     arrows = {}
     for module, path in modules.items():
@@ -156,7 +163,7 @@ def test_an_import_cycle_would_be_found() -> None:
 
 
 def test_the_library_imports_nothing_from_its_front_door() -> None:
-    for path in HOUSE.rglob("*.py"):
+    for path in library():
         guilty = {
             name for name in imports(path) if name.startswith("holo_tasks.") and name.split(".")[1] not in MAY_IMPORT
         }
@@ -171,7 +178,7 @@ def test_only_the_listed_packages_import_prefect(room: str) -> None:
 
 
 def test_only_the_telemetry_package_imports_opentelemetry() -> None:
-    for path in chain(HOUSE.rglob("*.py"), (ROOT / "blocks").rglob("*.py"), (ROOT / "flows").rglob("*.py")):
+    for path in chain(library(), (ROOT / "blocks").rglob("*.py"), (ROOT / "flows").rglob("*.py")):
         if any(name.split(".")[0] == "opentelemetry" for name in imports(path)):
             assert path.parent == HOUSE / "telemetry", path
 
@@ -183,7 +190,7 @@ def test_the_core_imports_nothing_with_side_effects() -> None:
 
 
 def test_the_library_does_not_import_its_blocks() -> None:
-    for path in HOUSE.rglob("*.py"):
+    for path in library():
         guilty = [name for name in imports(path) if name.startswith("holo_blocks")]
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
 

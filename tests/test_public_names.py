@@ -11,10 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.doc_pages import DOCS, PAGES, ROOT, blocks
+from tests.test_arrows import STARTERS
 
 PUBLIC = ("holo_blocks", "holo_tasks", "holo_tasks.audit", "holo_tasks.desktop", "holo_tasks.office")
 """Packages with public names, each in its ``__all__``."""
-FLOWS = [*sorted((ROOT / "flows").glob("*.py")), *sorted((ROOT / "flows" / "receipts").glob("*.py"))]
+FLOWS = [
+    *sorted((ROOT / "flows").glob("*.py")),
+    *sorted((ROOT / "flows" / "receipts").glob("*.py")),
+    *sorted(STARTERS.rglob("*.py")),
+]
 AUDIT_LINES = 250
 PAGES_WITH_PYTHON = [page for page in PAGES if page.name != "CONTRIBUTING.md" and blocks("python", pages=[page])]
 """Pages for users. CONTRIBUTING.md is for maintainers, who import from inside."""

@@ -6,5 +6,16 @@ from holo_blocks.desktop import HoloDesktop
 from holo_blocks.loading import load_block
 from holo_blocks.mailbox import HoloMailbox
 from holo_blocks.model import HoloModel
+from holo_blocks.rehearsal import local_prefect, rehearsal_model
 
-__all__ = ["AuditBucket", "HoloDesktop", "HoloMailbox", "HoloModel", "holo_agent", "holo_agents", "load_block"]
+__all__ = [
+    "AuditBucket",
+    "HoloDesktop",
+    "HoloMailbox",
+    "HoloModel",
+    "holo_agent",
+    "holo_agents",
+    "load_block",
+    "local_prefect",
+    "rehearsal_model",
+]

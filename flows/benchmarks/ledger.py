@@ -13,11 +13,12 @@ from typing import Any, cast
 from legacy_ledger_db import LedgerFile, Transaction, create_database
 from prefect.types import SecretDict
 from receipts_mailbox import transactions
-from tk_python import NoTkPython, tk_python
 
 from benchmarks.values import Item, Judgement
 from expense_audit import file_flag, look_up, sign_on
 from holo_blocks import HoloDesktop
+from holo_tasks import DesktopFailed
+from holo_tasks.desktop import tk_python
 from holo_tasks.run.run import Run
 from receipts.ledger_record import PortalRecord, Reason
 from receipts.look_ups import SCRIPTS, looked_up_by
@@ -45,7 +46,7 @@ class Ledger:
     def missing(self) -> str:
         try:
             tk_python()
-        except NoTkPython as error:
+        except DesktopFailed as error:
             return str(error)
         return ""
 

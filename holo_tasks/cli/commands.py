@@ -123,7 +123,12 @@ def exit_code(given: Sequence[str]) -> int:
 
 def carry_out(given: Sequence[str]) -> int:
     """Parse the arguments, run the command and return its exit code."""
-    options = command_line().parse_args(list(given))
+    parser = command_line()
+    options = parser.parse_args(list(given))
+    if options.version:
+        return _versions()
+    if options.command is None:
+        return put(parser.format_help().rstrip(), 0)
     options.given = list(given)
     return COMMANDS[options.command](options)
 
@@ -146,6 +151,24 @@ def _is_interruption(error: BaseException) -> bool:
     The exceptions of asyncio and of Prefect's SIGTERM handler are compared by name, since importing them takes long.
     """
     return isinstance(error, KeyboardInterrupt) or type(error).__name__ in ("CancelledError", "TerminationSignal")
+
+
+def _versions() -> int:
+    from holo_tasks.cli.version import versions
+
+    return put(versions(), 0)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.demo import demo
+
+    return demo(options.folder, opens=options.open)
+
+
+def _init(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.init import init
+
+    return init(options.name, options.template)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -361,6 +384,8 @@ def _fail(error: HoloError, given: Sequence[str]) -> int:
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "demo": _demo,
+    "init": _init,
     "run": _run,
     "mcp": _mcp,
     "report": _report,

@@ -32,8 +32,15 @@ class _Parser(argparse.ArgumentParser):
 
 def command_line() -> argparse.ArgumentParser:
     """Return the parser of `holo-tasks` with all commands."""
-    parser = _Parser(prog="holo-tasks", description="Run Holo computer-use agents as Prefect flows.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    parser = _Parser(
+        prog="holo-tasks",
+        description="Run Holo computer-use agents as Prefect flows.",
+        epilog="Begin with `holo-tasks demo`. `holo-tasks COMMAND --help` describes one command.",
+    )
+    parser.add_argument("--version", action="store_true", help="print the versions that a bug report needs")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    _add_demo(commands)
+    _add_init(commands)
     _add_run(commands)
     _add_mcp(commands)
     _add_report(commands)
@@ -55,6 +62,40 @@ def command_line() -> argparse.ArgumentParser:
     _add_doctor(commands)
     _add_look(commands)
     return parser
+
+
+def _add_demo(commands: Commands) -> None:
+    demo = commands.add_parser(
+        "demo",
+        help="watch an agent audit three receipts: a first run in a minute, without a key",
+        description="Audit three receipts against a small desktop program, on a virtual desktop. A rehearsal model "
+        "replaces the language model, so the demo needs no key and costs nothing. It prints each action and the place "
+        "of the report.",
+        epilog="exit codes: 0 done, 2 the folder is not of a demo or OCR is not installed, 15 Debian packages are "
+        "missing or the desktop failed, else those of `run`",
+    )
+    text = "folder of the demo, which is created; in the folder of an earlier demo it runs again (%(default)s)"
+    demo.add_argument("--folder", metavar="DIR", type=Path, default=Path("holo-demo"), help=text)
+    demo.add_argument("--open", action="store_true", help="open the report in a browser at the end")
+
+
+def _add_init(commands: Commands) -> None:
+    init = commands.add_parser(
+        "init",
+        help="write a project that runs at once: flow, blocks, deployment, test",
+        description="Write a new folder with a flow, its blocks as code, a deployment, a test and a README. It runs at "
+        "once, with a small practice program and a rehearsal model. Replace these by your program and a Holo model.",
+        epilog="exit codes: 0 written; 2 nothing was written: the folder exists, or the name is not valid",
+    )
+    text = "the folder, which must not exist; its name has small letters, digits and hyphens"
+    init.add_argument("name", metavar="NAME", help=text)
+    init.add_argument(
+        "--template",
+        choices=("form", "list", "mailbox"),
+        default="list",
+        help="form types the rows of a CSV file into a form, list reads a figure for each item of a list, mailbox "
+        "compares letters with records (%(default)s)",
+    )
 
 
 def _add_run(commands: Commands) -> None:

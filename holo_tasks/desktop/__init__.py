@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holo_tasks.desktop.capture.settle import Settle
     from holo_tasks.desktop.desktop import AttachedDesktop, Desktop, VirtualDesktop
+    from holo_tasks.desktop.programs.tk_python import tk_python
     from holo_tasks.desktop.x11.windows import Window
 
 _HOMES = {
@@ -34,9 +35,10 @@ _HOMES = {
     "Settle": "capture.settle",
     "VirtualDesktop": "desktop",
     "Window": "x11.windows",
+    "tk_python": "programs.tk_python",
 }
 
-__all__ = ["AttachedDesktop", "Desktop", "Settle", "VirtualDesktop", "Window"]
+__all__ = ["AttachedDesktop", "Desktop", "Settle", "VirtualDesktop", "Window", "tk_python"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks.core.elements.named_target import Control, controls_in
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.vision.control_text import can_read

@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.input.gestures import Click
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.scripts.element_search import FIELDS
 from holo_tasks.vision.element_check import PRESSED, WRITTEN_INTO, ElementCheck
 from tests.accessibility.conftest import APPS

@@ -6,13 +6,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks.accessibility import toolkits
 from holo_tasks.accessibility.toolkits import CHOICE, JAVA_OPTIONS, variables
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.input.gestures import Click
-from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.desktop import AttachedDesktop, VirtualDesktop, tk_python
 from tests.accessibility.conftest import APPS
 from tests.accessibility.test_programs import FLAGS, ink, until_there
 

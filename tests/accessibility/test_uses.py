@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks.accessibility.assembly import NOBODY
 from holo_tasks.agent.screen.named_element import Named, named_element
@@ -26,7 +25,7 @@ from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.states import State, Widget
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks import Discover, pursue
 from holo_tasks.core.elements.elements import ElementTree
@@ -19,7 +18,7 @@ from holo_tasks.core.screen.frame import Frame, Mask
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.screen.window_titles import may_leave
 from holo_tasks.core.secrets.secret import Secret
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.desktop.x11.windows import Window
 from holo_tasks.inventory import menus
 from holo_tasks.run.desktops import discovery

@@ -19,10 +19,10 @@ import pytest
 from PIL import Image
 from prefect import flow
 from prefect.client.orchestration import get_client
-from tk_python import tk_python
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel, holo_agent
 from holo_tasks import Interruption, Screens, Script, SecretSpec, State, Text, pursue, subgoal
+from holo_tasks.desktop import tk_python
 from holo_tasks.office.mailbox import ImapAccount
 from holo_tasks.vision.ocr_reader import Reader
 from tests.support.doc_pages import DOCS, blocks

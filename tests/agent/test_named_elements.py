@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from prefect import flow
-from tk_python import tk_python
 
 from holo_tasks import InvalidUsage, localize
 from holo_tasks.audit.pages.report import write_report
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.events import Located, RequestSent
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.safety.masking.settings import Redaction
 from tests.accessibility.conftest import APPS
 from tests.accessibility.conftest import form as form

@@ -11,14 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tk_python import tk_python
-
 from benchmarks.nasty.programs import PROGRAM
 from benchmarks.nasty.programs.seeds import VARIANTS, Entry, plan
 from benchmarks.nasty.programs.store import Store
 from holo_tasks.core.input.gestures import Click, Hotkey, Write
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.desktop import Desktop
+from holo_tasks.desktop import Desktop, tk_python
 
 APPS = Path(__file__).parent
 

@@ -10,11 +10,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from tk_python import tk_python
 
 from benchmarks.nasty.programs import PROGRAM
 from benchmarks.nasty.programs.seeds import DELAYS_S, KINDS, WORDS, Entry, plan
 from benchmarks.nasty.programs.store import NotAStore, Store
+from holo_tasks.desktop import tk_python
 
 APPS = Path(__file__).parent
 

@@ -35,9 +35,8 @@ def main() -> None:
 
 async def _steps(count: int) -> None:
     from probe_counter import __file__ as counter
-    from tk_python import tk_python
 
-    from holo_tasks.desktop import VirtualDesktop
+    from holo_tasks.desktop import VirtualDesktop, tk_python
     from tests.support.scripted_model import Answer, ScriptedModel, step
 
     def script(number: int, body: dict[str, Any]) -> Any:

@@ -310,9 +310,7 @@ async def handed_over(screen: Any, program: Program, trap: str, corner_: tuple[i
 
 async def trapped(trap: str) -> Sprung:
     """Show a trap's scene, and spring it."""
-    from tk_python import tk_python
-
-    from holo_tasks.desktop import VirtualDesktop
+    from holo_tasks.desktop import VirtualDesktop, tk_python
 
     if trap in PAGES:
         async with page(trap) as desktop:

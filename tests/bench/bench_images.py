@@ -216,9 +216,7 @@ async def _browser_screen(home: Path) -> Screen:
 
 @asynccontextmanager
 async def _dense_table(size: Size) -> AsyncIterator[Any]:
-    from tk_python import tk_python
-
-    from holo_tasks.desktop import VirtualDesktop
+    from holo_tasks.desktop import VirtualDesktop, tk_python
 
     command = [tk_python(), str(APPS / "probe_table.py")]
     async with VirtualDesktop(size=size, app=command, app_timeout_s=60) as desktop:

@@ -62,7 +62,8 @@ def main() -> None:
 async def _grows(actions: int, home: Path) -> None:
     """Print the waiting desktop process's anonymous memory after few actions and after many."""
     from probe_counter import __file__ as counter
-    from tk_python import tk_python
+
+    from holo_tasks.desktop import tk_python
 
     print("\nthe host of one desktop, waiting, PSS (anonymous part)")
     async with VirtualDesktop(app=[tk_python(), counter, str(home / "state")]) as desktop:

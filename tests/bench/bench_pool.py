@@ -103,10 +103,10 @@ def _tell(rounds: list[Round], model_s: float) -> None:
 async def _round(home: Path, base_url: str, measured: Round) -> None:
     from prefect import flow
     from probe_counter import __file__ as counter
-    from tk_python import tk_python
 
     from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agents
     from holo_tasks import pursue, subgoal
+    from holo_tasks.desktop import tk_python
 
     run = f"{measured.desktops}-{time.monotonic_ns()}"
     model = HoloModel(base_url=base_url, model="holo3-1-35b-a3b")

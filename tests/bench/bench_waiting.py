@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common import APPS, headline, table
-from tk_python import tk_python
 
 from holo_tasks.core.input.gestures import Click
 from holo_tasks.core.screen.activity import PATIENCE_S
+from holo_tasks.desktop import tk_python
 from tests.support import waiting_programs as programs
 from tests.support.background_talk import talking_servers
 from tests.support.slow_pages import COUNTED, KINDS, TALKS

@@ -123,7 +123,8 @@ def script_starter() -> type[subprocess.Popen[Any]]:
 def command(base_url: str) -> list[str]:
     """Return a command that runs a goal on a program with a counting button."""
     from probe_counter import __file__ as counter
-    from tk_python import tk_python
+
+    from holo_tasks.desktop import tk_python
 
     run = [str(Path(sys.executable).with_name("holo-tasks")), "run", "Count.", "--allow", "act", "--json"]
     return [*run, "--base-url", base_url, "--app", shlex.join([tk_python(), counter])]
@@ -151,10 +152,9 @@ async def ledger(
     """
     from legacy_ledger_db import Transaction, create_database
     from receipts_mailbox import transactions
-    from tk_python import tk_python
 
     from holo_tasks.core.screen.geometry import Size
-    from holo_tasks.desktop import VirtualDesktop
+    from holo_tasks.desktop import VirtualDesktop, tk_python
 
     own = Path(tempfile.mkdtemp(dir=folder))
     (own / ".Xdefaults").write_text("*insertOffTime: 0\n" if still else "")

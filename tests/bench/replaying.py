@@ -71,7 +71,7 @@ def answer_for(order: str) -> dict[str, Any]:
 
 def program(toolkit: str, state: Path, drift: str) -> str:
     """Return the command that starts the program of orders."""
-    from tk_python import tk_python
+    from holo_tasks.desktop import tk_python
 
     python = {"tk": tk_python(), "gtk3": "/usr/bin/python3", "qt": sys.executable}[toolkit]
     return shlex.join([python, str(APPS / f"records_{toolkit}.py"), str(state), "--drift", drift])

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks.cli.commands import carry_out
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import CHOICES
+from holo_tasks.desktop import tk_python
 from holo_tasks.kill.run_registry import Registration, Running
 from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.records.handoffs import Handoffs

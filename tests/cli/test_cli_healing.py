@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tk_python import tk_python
 
+from holo_tasks.desktop import tk_python
 from holo_tasks.vision.ocr_reader import Reader
 from tests.support.command_line import CommandLine
 from tests.support.scripted_model import ScriptedModel, step

@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks.audit.pages.look import line_for
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from tests.support import warm
 from tests.support.browser import Tab
 from tests.support.command_line import EXECUTABLE, InProcess

@@ -16,9 +16,9 @@ from typing import IO, Any
 
 import pytest
 import yaml
-from tk_python import tk_python
 
 from holo_tasks.core.input.keynames import TAB
+from holo_tasks.desktop import tk_python
 from tests.support.command_line import EXECUTABLE, CommandLine, InProcess, until
 from tests.support.viewer import Person
 

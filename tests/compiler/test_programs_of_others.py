@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks import pursue, subgoal
 from holo_tasks.cli.compile import compile_traces
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.screen.geometry import Size
-from holo_tasks.desktop import Desktop, VirtualDesktop
+from holo_tasks.desktop import Desktop, VirtualDesktop, tk_python
 from holo_tasks.scripts.playbook import load_playbook
 from holo_tasks.scripts.script import Script
 from tests.support.agents import agent

@@ -6,12 +6,11 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks import Screens, State, Text, pursue, subgoal
 from holo_tasks.cli.compile import compile_traces
 from holo_tasks.core.screen.geometry import Size
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.scripts.playbook import Playbook, load_playbook, parse_playbook
 from holo_tasks.scripts.script import Script
 from holo_tasks.scripts.step_models import AtState, ShownWindow

@@ -20,11 +20,10 @@ import pytest
 import xcffib
 import xcffib.randr
 import xcffib.xproto
-from tk_python import tk_python
 
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Point, Size
-from holo_tasks.desktop import Settle, VirtualDesktop
+from holo_tasks.desktop import Settle, VirtualDesktop, tk_python
 from holo_tasks.desktop.x11 import xauth
 from tests.support import warm
 

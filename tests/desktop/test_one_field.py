@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tk_python import tk_python
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input.gestures import Click, Hotkey, Write
 from holo_tasks.core.screen.geometry import Point, Size
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from tests.accessibility.conftest import DEBIAN_PYTHON, has_gtk
 
 pytestmark = pytest.mark.desktop

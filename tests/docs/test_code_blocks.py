@@ -1,11 +1,10 @@
 """Every code block of README and docs is run, parsed or checked.
 
 * Python: the blocks of a page form one module. It is imported, so decorators check their arguments, and
-  `test_types.py` checks its types strictly. Code inside functions is not called, except in the tutorial's files:
-  `test_tutorial.py` runs them on a real desktop.
+  `test_types.py` checks its types strictly. Code inside functions is not called. The tutorial's code is that of a
+  template, which `tests/cli/test_demo.py` runs on a real desktop.
 * Shell: the command's own parser, `holo-tasks` or `prefect`, reads each command. Variables have a line on their
-  page; files, extras and targets exist. `test_tutorial.py` takes the tutorial's steps, `test_commands.py` runs
-  benchmarks.
+  page; files, extras and targets exist. `test_commands.py` runs benchmarks.
 * YAML and TOML: the product's reader of such a file reads each block.
 """
 
@@ -24,6 +23,7 @@ from typing import Any
 import pytest
 import yaml
 
+from holo_tasks.cli.init import EVERY, STARTERS
 from tests.support.doc_pages import DOCS, PAGES, ROOT, Block, blocks, languages
 
 BEFORE = {
@@ -32,30 +32,22 @@ BEFORE = {
     "    async def post(transaction_id: str, amount: str) -> str:\n        return amount\n",
 }
 """Code that the blocks of a page assume: a reader has it already."""
-NOT_OURS = {"tkinter": "the tutorial's program, which the system's Python runs"}
 GUIDE = ROOT / "CONTRIBUTING.md"
 GUIDE_WORDS = (".venv/bin/python", "grep", "git")
 PAGES_WITH_PYTHON = [page for page in PAGES if blocks("python", pages=[page])]
 
 
 def source(page: Path) -> str:
-    """Return the Python of a page as one module, without the blocks that only a program of their own can run."""
-    found = [block.text for block in blocks("python", pages=[page]) if not set(NOT_OURS) & set(block.text.split())]
-    return BEFORE.get(page.name, "") + "\n\n".join(found)
+    """Return the Python of a page as one module."""
+    return BEFORE.get(page.name, "") + "\n\n".join(block.text for block in blocks("python", pages=[page]))
 
 
 def modules(folder: Path) -> list[Path]:
-    """Write the Python of each page into a file. Each block of the tutorial is a file already."""
+    """Write the Python of each page into a file."""
     paths = []
     for page in PAGES_WITH_PYTHON:
-        if page.name == "tutorial.md":
-            for block in blocks("python", pages=[page]):
-                paths.append(folder / "tutorial" / block.title)
-                paths[-1].parent.mkdir(exist_ok=True)
-                paths[-1].write_text(block.text, encoding="utf-8")
-        else:
-            paths.append(folder / f"page_{page.stem.replace('-', '_').lower()}.py")
-            paths[-1].write_text(source(page), encoding="utf-8")
+        paths.append(folder / f"page_{page.stem.replace('-', '_').lower()}.py")
+        paths[-1].write_text(source(page), encoding="utf-8")
     return paths
 
 
@@ -64,9 +56,7 @@ def test_every_block_is_in_a_tested_language() -> None:
     assert languages() - inert == {"python", "sh", "toml", "yaml"}
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES_WITH_PYTHON if page.name != "tutorial.md"], ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=lambda page: page.stem)
 def test_the_python_of_a_page_can_be_imported(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / f"page_{page.stem.replace('-', '_').lower()}.py"
@@ -129,7 +119,7 @@ def check_command(words: list[str], block: Block) -> None:
         case ["make", *targets]:
             rules = (ROOT / "Makefile").read_text(encoding="utf-8")
             assert all(re.search(rf"^{target}:", rules, re.MULTILINE) for target in targets)
-        case ["pip", "install", wanted, *rest]:
+        case ["pip", "install", wanted, *rest] if wanted != "pytest":
             project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
             name, extras = re.fullmatch(r"([\w-]+)\[([\w,]+)\]", wanted).groups()  # type: ignore[union-attr]
             assert name == project["name"]
@@ -148,10 +138,10 @@ def check_command(words: list[str], block: Block) -> None:
             assert (ROOT / "deployments" / "pools" / f"{kind}.json").is_file()
         case ["docker", *rest]:
             check_docker(rest, block)
-        case ["python", "-c", code]:
-            compile(code, block.where, "exec")
         case ["python", name]:
-            assert any(other.title == name for other in blocks("python", pages=[block.page]))
+            assert (STARTERS / EVERY / name).is_file() or (STARTERS / "list" / name).is_file()
+        case ["python", "-m", "pytest"] | ["pip", "install", "pytest"] | ["cd", "stock"]:
+            assert (STARTERS / "list" / "test_flow.py").is_file()  # tests/cli/test_demo.py runs it
         case [".venv/bin/uv", "build", *_] | ["python3", "-m", "venv", _] | [".", _] | ["mkdir", _]:
             pass  # the tutorial's beginning: a person follows it in an empty folder before each release
         case _:
@@ -237,15 +227,6 @@ def playbook(path: Path) -> None:
     assert load_playbook(path).goals
 
 
-def deployment(path: Path) -> None:
-    """Check that Prefect knows every key, and that the flow is the tutorial's."""
-    from prefect.cli.deploy._models import DeploymentConfig
-
-    (found,) = yaml.safe_load(path.read_text(encoding="utf-8"))["deployments"]
-    assert found.keys() <= DeploymentConfig.model_fields.keys()
-    assert DeploymentConfig.model_validate(found).entrypoint == "stock.py:count_stock"
-
-
 def mcp_servers(path: Path) -> None:
     """Check the command of each server. An MCP client reads this block as JSON, which is also YAML."""
     for server in yaml.safe_load(path.read_text(encoding="utf-8"))["mcpServers"].values():
@@ -258,5 +239,10 @@ READERS: dict[str, Any] = {
     "profiles.toml": profiles,
     "json": mcp_servers,
     "playbook.yaml": playbook,
-    "prefect.yaml": deployment,
 }
+
+
+def test_the_tutorial_shows_the_code_of_its_template() -> None:
+    (block,) = blocks("python", pages=[DOCS / "tutorial.md"])
+    flow = (STARTERS / "list" / "flow.py").read_text(encoding="utf-8")
+    assert block.text.partition("\n\n\n")[2].partition("\n\n\n")[2].strip() in flow

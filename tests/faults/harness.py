@@ -22,8 +22,8 @@ import openpyxl
 import sqlalchemy as sa
 from legacy_ledger_db import LedgerFile, Transaction, create_database
 from receipts_mailbox import Expected, messages, transactions
-from tk_python import tk_python
 
+from holo_tasks.desktop import tk_python
 from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.records.items import Items
 from holo_tasks.safety.records.ledger import FINISHED

@@ -21,10 +21,10 @@ import boto3
 import pytest
 from PIL import Image
 from s3_server import S3Server
-from tk_python import tk_python
 
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Size
+from holo_tasks.desktop import tk_python
 from holo_tasks.desktop.processes import descendants
 from holo_tasks.safety.masking.fuzzy_search import folded_secret, secret_in
 from holo_tasks.vision.band_reader import BandReader

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tk_python import tk_python
 
 from benchmarks.nasty.programs import PROGRAM
+from holo_tasks.desktop import tk_python
 from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.records.handoffs import Handoffs
 from tests.support.agents import events

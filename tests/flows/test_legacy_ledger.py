@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 from legacy_ledger_db import LedgerFile, NotALedger, Transaction, create_database
-from tk_python import NoTkPython, tk_python
+
+from holo_tasks import DesktopFailed
+from holo_tasks.desktop import tk_python
 
 PROGRAM = Path(__file__).parents[2] / "flows" / "demo" / "legacy_ledger.py"
 
@@ -317,5 +319,5 @@ def test_a_ledger_file_is_never_replaced_or_left_incomplete(tmp_path: Path) -> N
 
 
 def test_without_tkinter_the_debian_package_is_named() -> None:
-    with pytest.raises(NoTkPython, match="python3-tk"):
+    with pytest.raises(DesktopFailed, match="python3-tk"):
         tk_python(["/nonexistent/python3", "/bin/false"])

@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 import pytest
 import pytest_asyncio
 from PIL import Image
-from tk_python import tk_python
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -30,7 +29,7 @@ from holo_tasks.core.errors import InvalidUsage, PolicyRefused, ScreenHeld
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.input.remote_input import Key, Pointing
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.desktop.processes import descendants
 from holo_tasks.live_view import programs
 from holo_tasks.live_view.view import open_live_view

@@ -15,12 +15,11 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from tk_python import tk_python
 
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.input.gestures import Hotkey
 from holo_tasks.core.screen.frame import Mask
-from holo_tasks.desktop import Settle, VirtualDesktop
+from holo_tasks.desktop import Settle, VirtualDesktop, tk_python
 from holo_tasks.loop import read_back
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.walk import Walk

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 
-from tk_python import tk_python
-
 from benchmarks.nasty.careful import SCREENS, filing
 from benchmarks.nasty.expected import HANDED_OVER, RIGHT, WRONG
 from benchmarks.nasty.filed import Filed
@@ -19,7 +17,7 @@ from benchmarks.nasty.programs.seeds import plan
 from benchmarks.nasty.programs.store import Store
 from benchmarks.nasty.suite import CLERK, LATE, goal_of
 from holo_tasks import HoloError, Screens, SubgoalOptions, pursue, subgoal
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.models.profile import profile_for
 from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
 from holo_tasks.safety.database.store import store_at

@@ -50,7 +50,8 @@ def base_url() -> Iterator[str]:
 @asynccontextmanager
 async def ledger_on_desktop(folder: Path, size: Size, *options: str) -> AsyncIterator[Desktop]:
     from legacy_ledger_db import Transaction, create_database
-    from tk_python import tk_python
+
+    from holo_tasks.desktop import tk_python
 
     create_database(
         folder / "ledger.db",

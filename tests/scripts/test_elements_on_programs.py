@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from legacy_ledger_db import LedgerFile
-from tk_python import tk_python
 
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.states import Absent, State, Text, Widget
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.scripts.hands import Hands

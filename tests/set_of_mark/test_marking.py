@@ -418,7 +418,7 @@ class State:
 @pytest.fixture(scope="module")
 def tk() -> str:
     """A Python that has tkinter."""
-    from tk_python import tk_python
+    from holo_tasks.desktop import tk_python
 
     found: str = tk_python()
     return found

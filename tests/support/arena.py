@@ -13,13 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tk_python import tk_python
-
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached, ModelFailed, PolicyRefused
 from holo_tasks.core.input.permit import Policy
 from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.core.prompts.transcript import Transcript
-from holo_tasks.desktop import Settle, VirtualDesktop
+from holo_tasks.desktop import Settle, VirtualDesktop, tk_python
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.services import Services
 from holo_tasks.loop.walk import Walk

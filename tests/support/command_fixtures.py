@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import xcffib
 from s3_server import S3Server
-from tk_python import tk_python
 from xcffib.xproto import MapState
 
+from holo_tasks.desktop import tk_python
 from tests.support.command_line import CommandLine, InProcess, until
 
 APPS = Path(__file__).parents[1] / "apps"

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tk_python import tk_python
+from holo_tasks.desktop import tk_python
 
 WITNESS = Path(__file__).with_name("witness.py")
 APPS = Path(__file__).parent.parent / "apps"

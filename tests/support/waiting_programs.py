@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageChops
-from tk_python import tk_python
 
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.events import Event
@@ -28,7 +27,7 @@ from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.core.prompts.transcript import Transcript
 from holo_tasks.core.screen.frame import Frame, Shot
 from holo_tasks.core.screen.geometry import Point, Size
-from holo_tasks.desktop import Desktop, VirtualDesktop
+from holo_tasks.desktop import Desktop, VirtualDesktop, tk_python
 from holo_tasks.loop import loop
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor

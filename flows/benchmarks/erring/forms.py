@@ -17,7 +17,6 @@ from typing import Any, ClassVar, cast
 
 from legacy_ledger_db import LedgerFile, Transaction, create_database
 from receipts_mailbox import transactions
-from tk_python import tk_python
 
 from benchmarks.erring.declared import file_declared, file_plain, flag_declared, flag_plain
 from benchmarks.erring.errors import Call, Control, Kind, Meant, Mind, is_pointed, point_of
@@ -28,7 +27,7 @@ from benchmarks.nasty.programs.seeds import plan
 from benchmarks.nasty.programs.store import Store
 from benchmarks.nasty.suite import LATE
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, tk_python
 
 PATIENCE_S = 20.0
 LATE_S = 0.6

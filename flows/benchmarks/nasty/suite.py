@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from prefect.types import SecretDict
-from tk_python import NoTkPython, tk_python
 
 from benchmarks.nasty.careful import SCREENS, filing
 from benchmarks.nasty.expected import EXPECTED, HANDED_OVER, RIGHT
@@ -21,6 +20,8 @@ from benchmarks.nasty.programs.seeds import KINDS, Plan, plan
 from benchmarks.nasty.programs.store import Store
 from benchmarks.values import Item, Judgement
 from holo_blocks import HoloDesktop
+from holo_tasks import DesktopFailed
+from holo_tasks.desktop import tk_python
 from holo_tasks.run.run import Run
 
 CLERK = Path(__file__).with_name("clerk.playbook.yaml")
@@ -49,7 +50,7 @@ class Nasty:
     def missing(self) -> str:
         try:
             tk_python()
-        except NoTkPython as error:
+        except DesktopFailed as error:
             return str(error)
         return ""
 

@@ -6,9 +6,9 @@ import shlex
 from pathlib import Path
 
 from pydantic import SecretStr
-from tk_python import tk_python
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel
+from holo_tasks.desktop import tk_python
 from tests.bench.fleet.parts import Parts
 
 BLOCK = "fleet"

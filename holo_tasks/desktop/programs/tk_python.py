@@ -1,4 +1,4 @@
-"""Find a Python interpreter that has tkinter."""
+"""Find a Python interpreter that has tkinter, for programs that are written with it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 
+from holo_tasks.core.errors import DesktopFailed
+
+PACKAGE = "python3-tk"
 _PROBE = "import tkinter, sys; sys.exit(0 if tkinter.TkVersion >= 8.6 else 1)"
 
 
-class NoTkPython(RuntimeError):
-    """No interpreter on this machine can import tkinter."""
-
-
 def tk_python(candidates: Sequence[str] = (sys.executable, "/usr/bin/python3")) -> str:
-    """Return the first of `candidates` that can import tkinter 8.6 or newer. Raises `NoTkPython`.
+    """Return the first interpreter that can import tkinter 8.6 or newer. Raises `DesktopFailed` if none can.
 
     A virtual environment of a downloaded Python often lacks tkinter, while Debian's own Python has it.
     """
@@ -32,4 +31,4 @@ def _first_with_tk(candidates: tuple[str, ...]) -> str:
         if probe.returncode == 0:
             return candidate
     tried = ", ".join(candidates)
-    raise NoTkPython(f"no Python with tkinter (tried {tried}): install the Debian package python3-tk")
+    raise DesktopFailed(f"No Python here has tkinter (tried {tried}): run `apt-get install {PACKAGE}`.")
