@@ -17,6 +17,9 @@ from holo_blocks.model import HoloModel
 from holo_tasks.core.errors import ModelFailed
 from holo_tasks.prefect_server.temporary import TemporaryServer
 
+ENTERED = ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "no_proxy", "NO_PROXY")
+"""Environment variables that `TemporaryServer.enter` sets."""
+
 
 @contextmanager
 def rehearsal_model(playbook: str | Path) -> Iterator[HoloModel]:
@@ -51,7 +54,7 @@ def local_prefect() -> Iterator[str]:
     server = TemporaryServer(os.environ)
     try:
         server.wait()
-        before = {name: os.environ.get(name) for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING")}
+        before = {name: os.environ.get(name) for name in ENTERED}
         server.enter(os.environ)
         try:
             with temporary_settings({PREFECT_API_URL: server.url, PREFECT_API_AUTH_STRING: server.login}):

@@ -71,7 +71,9 @@ def _is_demo(folder: Path) -> bool:
     if (folder / MARK).is_file():
         return True
     if folder.exists() or folder.is_symlink():
-        raise InvalidUsage(f"{folder} exists and is no folder of a demo; it is not overwritten: give another --folder.")
+        raise InvalidUsage(
+            f"{folder} exists and is not the folder of a demo; it is not overwritten: give another --folder."
+        )
     return False
 
 

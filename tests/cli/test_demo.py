@@ -130,7 +130,7 @@ def test_overwrite_no_folder(holo: InProcess, tmp_path: Path) -> None:
     (tmp_path / "stock" / "mine.txt").touch()
     refused = holo("demo", "--folder", "stock")
     assert refused.code == 2
-    assert "is no folder of a demo" in refused.complaint
+    assert "is not the folder of a demo" in refused.complaint
     assert [path.name for path in (tmp_path / "stock").iterdir()] == ["mine.txt"]
 
 

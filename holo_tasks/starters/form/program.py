@@ -1,4 +1,4 @@
-"""Orders: a small desktop program without an API. It stands for the program that you have to use.
+"""Orders: a small desktop program without an API. It takes the place of the program that you have to use.
 
 It keeps the orders in a JSON file, which its argument names.
 """

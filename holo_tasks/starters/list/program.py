@@ -1,4 +1,4 @@
-"""Warehouse: a small desktop program without an API. It stands for the program that you have to use."""
+"""Warehouse: a small desktop program without an API. It takes the place of the program that you have to use."""
 
 import json
 import sys
